@@ -1,0 +1,63 @@
+# `make test` and `make reproduce` do all the set-up themselves: they need Python 3.11 or newer, pip, make and
+# a C compiler. Run `make help` for the list.
+
+PYTHON  ?= python3
+VENV    ?= .venv
+WORKERS ?= 2
+# The least share of lines and branches that the tests must reach, in percent.
+COVERAGE ?= 85
+
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+READY := $(VENV)/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help setup test lint types unit format reproduce bench lock clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(READY) ## make the virtual environment from the lock file
+
+$(READY): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "hlmc needs Python 3.11 or newer; set PYTHON=... to name one")'
+	@# Some distributions leave ensurepip out of Python: then the pip at hand fills the new environment.
+	$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv $(VENV) || { \
+	    $(PYTHON) -m venv --clear --without-pip $(VENV) && \
+	    $(PYTHON) -m pip --python $(BIN)/python install --quiet pip; }
+	$(PIP) install --quiet -r requirements.lock
+	$(PIP) install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+test: lint types unit ## everything that continuous integration asks for
+
+lint: $(READY) ## ruff: rules and layout
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(READY) ## mypy in strict mode
+	$(BIN)/mypy
+
+# Coverage cannot look into compiled code. So the tests marked `interpreted` run first with the compiler off, which
+# shows the kernels line by line, and then the whole suite with the compiler on adds to the same record.
+# Status 5 of the first pass means that no test carries the mark.
+unit: $(READY) ## pytest with branch coverage
+	HLMC_JIT=0 $(BIN)/pytest -q -m interpreted --cov --cov-report= || test $$? -eq 5
+	$(BIN)/pytest -n $(WORKERS) --cov --cov-append --cov-report=term-missing:skip-covered --cov-fail-under=$(COVERAGE)
+
+format: $(READY) ## mend what ruff can mend
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+reproduce: $(READY) ## run the demonstration
+	$(BIN)/python -m hlmc.demo
+
+bench: $(READY) ## run the timings, which no test depends on
+	@set -e; for script in $(wildcard benchmarks/*.py); do echo "== $$script"; $(BIN)/python $$script; done
+
+lock: ## choose the newest versions that fit and pin them in requirements.lock
+	$(PYTHON) scripts/lock.py requirements.lock
+
+clean: ## remove everything that git does not keep
+	rm -rf $(VENV) build dist report .coverage .coverage.* htmlcov .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find src tests scripts -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,1 @@
+"""Bandit learning in bounded memory."""
