@@ -1,0 +1,483 @@
+r"""What the theory promises: one function for each bound, in steps of reward lost.
+
+The numbered functions follow the paper [1]_ as it is printed, constants included, with K arms (``arms``), T
+steps (``horizon``), L groups (``groups``), S epochs (``epochs``), hardness V (``switches``, one more than the
+number of changes of the benchmark) and failure probability δ (``delta``). The others bound routines from
+elsewhere that may stand at a level, or a hierarchy put together from any of them.
+
+A bound is a number for any horizon, also where it exceeds the horizon and so says nothing. Rounding the
+epochs up to whole steps is left out of account, as it is in the paper. A single arm, or a level with a single
+child, leaves no choice and so no regret: every bound is then 0.
+
+References
+----------
+.. [1] X. Xu and Q. Zhao, "Memory-Constrained No-Regret Learning in Adversarial Multi-Armed Bandits", IEEE
+   Transactions on Signal Processing, 2021.
+"""
+
+import math
+import sys
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from hlmc.errors import BadArgument, fraction, whole
+
+__all__ = [
+    "Level",
+    "composed",
+    "corollary_1",
+    "corollary_2",
+    "exp3_ix",
+    "exp3_loss",
+    "hierarchy",
+    "lemma_1",
+    "lemma_2",
+    "lemma_3",
+    "lemma_4",
+    "lemma_5",
+    "memory_order",
+    "nlogn",
+    "plotted",
+    "theorem_1",
+    "theorem_2",
+    "theorem_3",
+    "theorem_3_unconditional",
+    "theorem_4",
+    "theorem_4_condition",
+    "theorem_5",
+    "tsallis_iw",
+    "tsallis_rv",
+]
+
+
+def _at_least(name: str, value: float, least: float) -> float:
+    if not least <= value <= sys.float_info.max:
+        raise BadArgument(f"{name} must be a finite number of at least {least}, not {value!r}")
+    return float(value)
+
+
+def nlogn(children: int) -> float:
+    """x = n ln n, what a level with n children costs under EXP3; 0 for a single child.
+
+    >>> round(nlogn(10), 4)
+    23.0259
+    >>> nlogn(1)
+    0.0
+    """
+    n = whole("children", children, 1)
+    return n * math.log(n)
+
+
+# --- The paper's lemmas -------------------------------------------------------------------------------------
+
+
+def lemma_1(epochs: int, groups: int) -> float:
+    r"""Lemma 1: EXP3 over groups, in units of an epoch's mean reward.
+
+    .. math:: \max_\ell \sum_{s=1}^S x_{\ell,s} - \mathbb{E}\Big[\sum_{s=1}^S x_{\ell_s,s}\Big]
+              \le 2\sqrt{2SL\ln L}
+
+    Bounds the expected weak regret over S epochs among L groups, with :math:`\gamma_1 = \sqrt{L \ln L / 2S}`.
+    Multiply by the epoch's length to have it in steps.
+
+    >>> round(lemma_1(epochs=3162, groups=10), 1)
+    763.2
+    """
+    return lemma_3(whole("epochs", epochs, 1), whole("groups", groups, 1))
+
+
+def lemma_2(epochs: int, groups: int, switches: int) -> float:
+    r"""Lemma 2: EXP3.S over groups, in units of an epoch's mean reward.
+
+    .. math:: \sum_{s=1}^S x_{h_s,s} - \mathbb{E}\Big[\sum_{s=1}^S x_{\ell_s,s}\Big] \le 4\sqrt{VLS\ln(LS)}
+
+    Bounds the expected shifting regret against any sequence of groups of hardness at most V, with
+    :math:`\gamma_1 = \sqrt{LV\ln(LS)/S}` and :math:`\alpha = 1/S`. The proof takes :math:`V\ln(LS) \ge e`.
+
+    >>> round(lemma_2(epochs=10417, groups=4, switches=10), 1)
+    8421.3
+    """
+    return lemma_5(whole("epochs", epochs, 1), whole("groups", groups, 1), switches)
+
+
+def lemma_3(horizon: float, arms: int) -> float:
+    r"""Lemma 3: EXP3 on K arms.
+
+    .. math:: \mathbb{E}[R_w(T)] \le 2\sqrt{2TK\ln K}
+
+    Bounds the expected weak regret, with :math:`\gamma = \sqrt{K \ln K / 2T}`. The source (Auer et al., 2002,
+    Corollary 3.2) has :math:`2\sqrt{e-1}` for :math:`2\sqrt{2}`, with a γ of its own.
+
+    >>> round(lemma_3(horizon=10**7, arms=100))
+    191941
+    """
+    T = _at_least("horizon", horizon, 1)
+    return 2 * math.sqrt(2 * T * nlogn(whole("arms", arms, 1)))
+
+
+def lemma_4(horizon: float, arms: int, delta: float) -> float:
+    r"""Lemma 4: EXP3.P on K arms.
+
+    .. math:: R_w(T) \le 5.15\sqrt{KT\ln(K/\delta)} \quad \text{with probability at least } 1 - \delta
+
+    Bounds the weak regret itself, with :math:`\beta = \sqrt{\ln(K/\delta)/KT}`,
+    :math:`\eta = 0.95\sqrt{\ln K/KT}` and :math:`\gamma = 1.05\sqrt{K \ln K/T}` (Bubeck and Cesa-Bianchi,
+    2012).
+
+    >>> round(lemma_4(horizon=10**7, arms=100, delta=0.05))
+    448993
+    """
+    T, K = _at_least("horizon", horizon, 1), whole("arms", arms, 1)
+    fraction("delta", delta)
+    return 0.0 if K == 1 else 5.15 * math.sqrt(K * T * math.log(K / delta))
+
+
+def lemma_5(horizon: float, arms: int, switches: int) -> float:
+    r"""Lemma 5: EXP3.S on K arms.
+
+    .. math:: \mathbb{E}[R_s(T, V)] \le 4\sqrt{VKT\ln(KT)}
+
+    Bounds the expected shifting regret against any sequence of hardness at most V, with
+    :math:`\gamma = \sqrt{KV\ln(KT)/T}` and :math:`\alpha = 1/T`. The source (Auer et al., 2002, Corollary
+    8.3) has constants with :math:`e - 1` in them.
+
+    >>> round(lemma_5(horizon=10**6, arms=16, switches=10))
+    206072
+    """
+    T, K, V = _at_least("horizon", horizon, 1), whole("arms", arms, 1), whole("switches", switches, 1)
+    return 0.0 if K == 1 else 4 * math.sqrt(V * K * T * math.log(K * T))
+
+
+# --- The paper's theorems and corollaries -------------------------------------------------------------------
+
+
+def theorem_1(horizon: float, arms: int) -> float:
+    r"""Theorem 1: two levels, EXP3 on both.
+
+    .. math:: \mathbb{E}[R_w(T)] \le (4 + 2\sqrt{2})\, T^{3/4} K^{1/4} (\ln K)^{1/2}
+
+    Bounds the expected weak regret for :math:`N = \lceil\sqrt{K}\rceil`, :math:`L = \lceil K/N\rceil` and
+    epochs of :math:`\Delta = \lceil\sqrt{TN\ln N/(L\ln L)}\rceil` steps. `hierarchy` gives the sharper value
+    before :math:`\ln N` and :math:`\ln L` are replaced by :math:`\ln K`.
+
+    >>> round(theorem_1(horizon=10**7, arms=100))
+    8240309
+    """
+    return (4 + 2 * math.sqrt(2)) * _level_rate(_at_least("horizon", horizon, 1), arms, levels=2)
+
+
+def theorem_2(horizon: float, arms: int, delta: float) -> float:
+    r"""Theorem 2: two levels, EXP3.P on both.
+
+    .. math:: R_w(T) \le 12.5\, T^{3/4} K^{1/4} (\ln(2KT/\delta))^{1/2}
+              \quad \text{with probability at least } 1 - \delta
+
+    Bounds the weak regret itself, with epochs of
+    :math:`\Delta = \lceil\sqrt{TN\ln(2KT/\delta)/(L\ln(2L/\delta))}\rceil` steps.
+
+    >>> round(theorem_2(horizon=10**7, arms=100, delta=0.05))
+    34730656
+    """
+    T, K = _at_least("horizon", horizon, 1), whole("arms", arms, 1)
+    fraction("delta", delta)
+    return 0.0 if K == 1 else 12.5 * T**0.75 * K**0.25 * math.sqrt(math.log(2 * K * T / delta))
+
+
+def theorem_3(horizon: float, arms: int, switches: int) -> float:
+    r"""Theorem 3: two levels, EXP3.S over the groups and EXP3 over the arms, V known.
+
+    .. math:: \mathbb{E}[R_s(T, V)] \le (6\sqrt{2} + 1)\, T^{3/4} V^{1/4} K^{1/4} (\ln(KT))^{1/2}
+
+    Bounds the expected shifting regret at hardness V, with epochs of
+    :math:`\Delta = \lceil\sqrt{TN\ln N/(VL\ln(TL))}\rceil` steps. Needs :math:`T \ge VK`; shorter horizons
+    are left to `theorem_3_unconditional`.
+
+    >>> round(theorem_3(horizon=10**6, arms=16, switches=10))
+    4344887
+    """
+    T, K, V = _at_least("horizon", horizon, 1), whole("arms", arms, 1), whole("switches", switches, 1)
+    if T < V * K:
+        raise BadArgument(
+            f"horizon must be at least switches * arms = {V * K} for Theorem 3, not {horizon!r}"
+        )
+    return (6 * math.sqrt(2) + 1) * _shifting_rate(T, K, V)
+
+
+def theorem_3_unconditional(horizon: float, arms: int, switches: int) -> float:
+    r"""The last line of Theorem 3's proof, which holds for every horizon.
+
+    .. math:: \mathbb{E}[R_s(T, V)] \le 6\sqrt{2}\, T^{3/4} V^{1/4} K^{1/4} (\ln(KT))^{1/2} + \sqrt{TVK\ln K}
+
+    Where :math:`T \ge VK` it lies below `theorem_3`.
+
+    >>> round(theorem_3_unconditional(horizon=10**6, arms=16, switches=10))
+    3907883
+    >>> round(theorem_3_unconditional(horizon=100, arms=16, switches=10))
+    2803
+    """
+    T, K, V = _at_least("horizon", horizon, 1), whole("arms", arms, 1), whole("switches", switches, 1)
+    return 6 * math.sqrt(2) * _shifting_rate(T, K, V) + math.sqrt(T * V * nlogn(K))
+
+
+def corollary_1(horizon: float, switches: float) -> float:
+    r"""Corollary 1: the quantity that must vanish for no-regret learning against V switches.
+
+    .. math:: V (\ln T)^2 / T \to 0
+
+    Theorem 3's bound divided by T is of the order of this quantity's fourth root. The corollary is printed
+    without the logarithm, as :math:`V = o(T)`, which is not quite enough: for :math:`V = T/\ln T` the bound
+    over T grows.
+
+    >>> [round(corollary_1(T, switches=T**0.5), 6) for T in (10**4, 10**8, 10**12)]
+    [0.848304, 0.033932, 0.000763]
+    >>> import math
+    >>> [round(corollary_1(T, switches=T / math.log(T)), 1) for T in (10**4, 10**8, 10**12)]
+    [9.2, 18.4, 27.6]
+    """
+    T, V = _at_least("horizon", horizon, 1), _at_least("switches", switches, 1)
+    return V * math.log(T) ** 2 / T
+
+
+def theorem_4(horizon: float, arms: int, switches: int) -> float:
+    r"""Theorem 4: as Theorem 3, but the learner does not know V.
+
+    .. math:: \mathbb{E}[R_s(T, V)] \le \sqrt{2}\,(V + 5)\, T^{3/4} K^{1/4} (\ln(KT))^{1/2}
+
+    Bounds the expected shifting regret at any hardness V, with epochs of
+    :math:`\Delta = \lceil\sqrt{TN\ln N/(L\ln(TL))}\rceil` steps and :math:`\gamma_1 = \sqrt{L\ln(LS)/S}`.
+
+    >>> round(theorem_4(horizon=10**6, arms=16, switches=10))
+    5464300
+    """
+    T, K, V = _at_least("horizon", horizon, 1), whole("arms", arms, 1), whole("switches", switches, 1)
+    return math.sqrt(2) * (V + 5) * _shifting_rate(T, K, 1)
+
+
+def theorem_4_condition(horizon: float, switches: float) -> float:
+    r"""Theorem 4's condition: the quantity that must vanish for no-regret learning with V unknown.
+
+    .. math:: V \sqrt{\ln T} / T^{1/4} \to 0
+
+    The theorem prints :math:`V = o(T^{1/4})` and leaves the logarithm out.
+
+    >>> [round(theorem_4_condition(T, switches=10), 3) for T in (10**4, 10**8, 10**12)]
+    [3.035, 0.429, 0.053]
+    """
+    T, V = _at_least("horizon", horizon, 1), _at_least("switches", switches, 1)
+    return V * math.sqrt(math.log(T)) / math.sqrt(math.sqrt(T))
+
+
+def theorem_5(horizon: float, arms: int) -> float:
+    r"""Theorem 5: three levels, EXP3 on each.
+
+    .. math:: \mathbb{E}[R_w(T)] \le 12\, T^{5/6} K^{1/6} (\ln K)^{1/2}
+
+    Bounds the expected weak regret for :math:`N_1 = N_2 = \lceil K^{1/3}\rceil`,
+    :math:`N_3 = \lceil K/(N_1 N_2)\rceil` and
+    :math:`S_i = \lceil T^{1/3}(N_i\ln N_i)^{2/3} / (\prod_{j\ne i} N_j\ln N_j)^{1/3}\rceil`.
+
+    >>> round(theorem_5(horizon=10**7, arms=100))
+    37798168
+    """
+    return 12 * _level_rate(_at_least("horizon", horizon, 1), arms, levels=3)
+
+
+def corollary_2(horizon: float, arms: int, levels: int) -> float:
+    r"""Corollary 2: the order of the expected weak regret of D levels of EXP3, up to a logarithmic factor.
+
+    .. math:: \mathbb{E}[R_w(T)] = O\big(D\, T^{1 - 1/2D} K^{1/2D}\big)
+
+    An order and not a bound: it has neither constant nor logarithm, which `hierarchy` has.
+
+    >>> [round(corollary_2(10**7, 100, levels)) for levels in (1, 2, 3)]
+    [31623, 1124683, 4403398]
+    """
+    T, K, D = _at_least("horizon", horizon, 1), whole("arms", arms, 1), whole("levels", levels, 1)
+    return D * _power(T, K, D)
+
+
+def memory_order(horizon: float, arms: int, memory: int) -> float:
+    r"""The order of the expected weak regret that M words allow (Section V).
+
+    .. math:: O\big(D^* T^{1 - 1/2D^*} K^{1/2D^*}\big), \qquad
+              D^*(M) = \min\{D : D\lceil K^{1/D}\rceil \le M\}
+
+    >>> memory_order(10**7, arms=100, memory=20) == corollary_2(10**7, arms=100, levels=2)
+    True
+    """
+    # Imported here because the planner compares splits by their bounds, and so imports this module.
+    from hlmc.planning import printed_depth
+
+    return corollary_2(horizon, arms, printed_depth(arms, memory))
+
+
+def hierarchy(horizon: float, groups: Sequence[int]) -> float:
+    r"""D levels of EXP3 with :math:`N_1, \dots, N_D` children and the best epochs.
+
+    .. math:: \mathbb{E}[R_w(T)] \le 2\sqrt{2}\, D\, T \Big(\frac{\prod_j x_j}{T}\Big)^{1/2D},
+              \qquad x_j = N_j \ln N_j
+
+    Bounds the expected weak regret with :math:`S_i = x_i (T/\prod_j x_j)^{1/D}` choices at level i before it
+    is reset. The proof of Theorem 5 carried to any depth: every level then loses the same
+    :math:`2\sqrt{2}\,T\sqrt{x_i/S_i}`. One level gives Lemma 3; two and three levels give what Theorems 1 and
+    5 round up. Levels with one child make no choice and do not count.
+
+    >>> [round(hierarchy(10**7, groups)) for groups in [(100,), (10, 10), (5, 5, 4)]]
+    [191941, 4827062, 15412280]
+    >>> hierarchy(10**7, (10, 1, 10)) == hierarchy(10**7, (10, 10))
+    True
+    """
+    T = _at_least("horizon", horizon, 1)
+    costs = [x for x in map(nlogn, groups) if x > 0]
+    if not costs:
+        return 0.0
+    D = len(costs)
+    # Logarithms: the product of the costs of a hierarchy over many arms need not fit a float.
+    mean = (math.fsum(map(math.log, costs)) - math.log(T)) / (2 * D)
+    return 2 * math.sqrt(2) * D * T * math.exp(mean)
+
+
+def plotted(horizon: float, arms: int, levels: int) -> float:
+    r"""The curve that the paper draws for D levels (Section VI): Theorem 1's shape with the constant 2.
+
+    .. math:: 2\, T'^{1 - 1/2D} K^{1/2D} (\ln K)^{1/2}
+
+    Not a bound. The paper sets the constant to 2 to compare orders, and puts for :math:`T'` what the best arm
+    earned in place of the horizon. One level is its curve for EXP3, :math:`2\sqrt{T'K\ln K}`.
+
+    >>> [round(plotted(2 * 10**6, 100, levels)) for levels in (1, 2, 3)]
+    [60697, 721814, 1647572]
+    """
+    return 2 * _level_rate(_at_least("horizon", horizon, 0), arms, whole("levels", levels, 1))
+
+
+def _power(T: float, K: int, D: int) -> float:
+    return float(T ** (1 - 1 / (2 * D)) * K ** (1 / (2 * D)))
+
+
+def _level_rate(T: float, arms: int, levels: int) -> float:
+    """T^(1 - 1/2D) K^(1/2D) (ln K)^(1/2)."""
+    K = whole("arms", arms, 1)
+    return _power(T, K, levels) * math.sqrt(math.log(K))
+
+
+def _shifting_rate(T: float, K: int, V: int) -> float:
+    """T^(3/4) V^(1/4) K^(1/4) (ln KT)^(1/2)."""
+    return 0.0 if K == 1 else float(T**0.75 * V**0.25 * K**0.25 * math.sqrt(math.log(K * T)))
+
+
+# --- Other routines, and hierarchies of any of them ---------------------------------------------------------
+
+
+def exp3_loss(horizon: float, arms: int) -> float:
+    r"""EXP3 on losses, without mixing.
+
+    .. math:: \mathbb{E}[R_w(H)] \le \sqrt{2Hn\ln n}
+
+    Bounds the expected weak regret over H choices among n arms, with :math:`\eta = \sqrt{2\ln n/(nH)}`
+    (Bubeck and Cesa-Bianchi, "Regret Analysis of Stochastic and Nonstochastic Multi-armed Bandit Problems",
+    2012, Theorem 3.1). Half of Lemma 3.
+
+    >>> round(exp3_loss(horizon=10**7, arms=100))
+    95971
+    """
+    return math.sqrt(2 * _at_least("horizon", horizon, 1) * nlogn(whole("arms", arms, 1)))
+
+
+def exp3_ix(horizon: float, arms: int, delta: float | None = None) -> float:
+    r"""EXP3-IX.
+
+    .. math:: R_w(H) \le \sqrt{8Hn\ln(n+1)} + \sqrt{\frac{Hn}{2\ln(n+1)}}\,\ln\frac{1}{\delta}
+              + \ln\frac{n+1}{\delta} \quad \text{with probability at least } 1 - \delta
+
+    Bounds the weak regret itself over H choices among n arms, with :math:`\eta = \sqrt{2\ln(n+1)/(nH)}` and
+    an implicit exploration of η/2 (Neu, "Explore no more", 2015; in this form Lattimore and Szepesvári,
+    "Bandit Algorithms", 2020, Chapter 12). The routine does not depend on δ, so the tail can be integrated:
+    without a ``delta`` this is the bound on the expected weak regret, with 1 in place of
+    :math:`\ln(1/\delta)`.
+
+    >>> round(exp3_ix(horizon=10**7, arms=100, delta=0.05))
+    223337
+    >>> round(exp3_ix(horizon=10**7, arms=100))
+    202563
+    """
+    H, n = _at_least("horizon", horizon, 1), whole("arms", arms, 1)
+    tail = 1.0 if delta is None else -math.log(fraction("delta", delta))
+    if n == 1:
+        return 0.0
+    log = math.log(n + 1)
+    return math.sqrt(8 * H * n * log) + math.sqrt(H * n / (2 * log)) * tail + log + tail
+
+
+def tsallis_iw(horizon: float, arms: int) -> float:
+    r"""Tsallis-INF with importance-weighted losses.
+
+    .. math:: \mathbb{E}[R_w(H)] \le 4\sqrt{nH} + 1
+
+    Bounds the expected weak regret over H choices among n arms, with :math:`\eta_t = 2/\sqrt{t}` (Zimmert and
+    Seldin, "Tsallis-INF: An Optimal Algorithm for Stochastic and Adversarial Bandits", JMLR 22(28), 2021,
+    Theorem 1).
+
+    >>> round(tsallis_iw(horizon=10**7, arms=100))
+    126492
+    """
+    H, n = _at_least("horizon", horizon, 1), whole("arms", arms, 1)
+    return 0.0 if n == 1 else 4 * math.sqrt(n * H) + 1
+
+
+def tsallis_rv(horizon: float, arms: int) -> float:
+    r"""Tsallis-INF with reduced-variance losses.
+
+    .. math:: \mathbb{E}[R_w(H)] \le 2\sqrt{nH} + 10 n \ln H + 16
+
+    Bounds the expected weak regret over H choices among n arms, with :math:`\eta_t = 4/\sqrt{t}` (Zimmert and
+    Seldin, 2021, Theorem 1, as for `tsallis_iw`).
+
+    >>> round(tsallis_rv(horizon=10**7, arms=100))
+    79380
+    """
+    H, n = _at_least("horizon", horizon, 1), whole("arms", arms, 1)
+    return 0.0 if n == 1 else 2 * math.sqrt(n * H) + 10 * n * math.log(H) + 16
+
+
+class Level(NamedTuple):
+    r"""A level whose routine loses at most :math:`c\sqrt{xS} + b` in the S choices between two resets.
+
+    ``constant`` is c, ``cost`` is x (n ln n for the EXP3 family, n for Tsallis-INF, 0 for a level with one
+    child), ``choices`` is S and ``extra`` is b.
+    """
+
+    constant: float
+    cost: float
+    choices: int
+    extra: float = 0.0
+
+
+def composed(horizon: float, levels: Iterable[Level | tuple[float, float, int]]) -> float:
+    r"""Any routine at any level of a hierarchy.
+
+    .. math:: \mathbb{E}[R_w(T)] \le \sum_d \frac{T}{S_d}\big(c_d\sqrt{x_d S_d} + b_d\big)
+
+    Bounds the expected weak regret when every level's routine keeps its own bound against rewards that are
+    noisy means of what happens below it, as in the proofs of Theorems 1 and 5: level d is reset
+    :math:`T/(S_d\,\ell_d)` times, and each of its choices lasts :math:`\ell_d` steps.
+
+    Lemma 3 at both levels of ten times ten arms, in Theorem 1's epochs:
+
+    >>> exp3 = 2 * 2**0.5
+    >>> round(composed(10**7, [Level(exp3, nlogn(10), 3162), Level(exp3, nlogn(10), 3163)]))
+    4826892
+
+    The same epochs with Tsallis-INF (`tsallis_iw`) at both levels:
+
+    >>> round(composed(10**7, [Level(4, 10, 3162, extra=1), Level(4, 10, 3163, extra=1)]))
+    4504897
+    """
+    T = _at_least("horizon", horizon, 1)
+    return math.fsum(T * _loss_per_choice(Level(*level)) for level in levels)
+
+
+def _loss_per_choice(level: Level) -> float:
+    c, x = _at_least("constant", level.constant, 0), _at_least("cost", level.cost, 0)
+    S, b = whole("choices", level.choices, 1), _at_least("extra", level.extra, 0)
+    return (c * math.sqrt(x * S) + b) / S if x > 0 else 0.0

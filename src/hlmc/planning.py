@@ -1,0 +1,444 @@
+r"""The planner: from K arms, M words and T steps to the levels of a hierarchy.
+
+A hierarchy is written as the children that each level chooses among, top first, :math:`(N_1, \dots, N_D)`. It
+reaches K arms when :math:`\prod_d N_d \ge K` and keeps :math:`\sum_d N_d` words of statistics. Whatever is
+counted here is counted in exact integers; floating point serves only to compare bounds and to compute epochs.
+
+The formulas are those of X. Xu and Q. Zhao, "Memory-Constrained No-Regret Learning in Adversarial Multi-Armed
+Bandits", IEEE Transactions on Signal Processing, 2021, and, beyond them, exact searches for the least memory
+and for the least bound.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+
+from hlmc import bounds
+from hlmc.bounds import nlogn
+from hlmc.errors import BadArgument, whole
+
+__all__ = [
+    "OperatingPoint",
+    "best_split",
+    "ceil_root",
+    "deepest",
+    "epochs",
+    "even_groups",
+    "least_memory",
+    "lengths",
+    "operating_points",
+    "partition",
+    "printed_depth",
+    "sizes",
+    "tight_depth",
+    "tight_groups",
+    "two_level_split",
+]
+
+Groups = tuple[int, ...]
+
+# Far above the rounding of a sum of forty logarithms, far below any difference that matters.
+_ROUNDING = 1e-12
+
+
+def _ceil_div(a: int, b: int) -> int:
+    return -(-a // b)
+
+
+def ceil_root(arms: int, depth: int) -> int:
+    r"""The least integer n with :math:`n^D \ge K`, which is :math:`\lceil K^{1/D} \rceil`, exactly.
+
+    >>> ceil_root(10**12, 3), ceil_root(10**12 + 1, 3), ceil_root(100, 3)
+    (10000, 10001, 5)
+    """
+    K, D = whole("arms", arms, 1), whole("depth", depth, 1)
+    low, high = 1, 1 << _ceil_div(K.bit_length(), D)
+    while low < high:
+        middle = (low + high) // 2
+        if middle**D >= K:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+def deepest(arms: int) -> int:
+    r"""The greatest depth, :math:`\lceil \log_2 K \rceil`: any deeper, and some level has no choice to make.
+
+    >>> deepest(100), deepest(128), deepest(129), deepest(1)
+    (7, 7, 8, 1)
+    """
+    return max(1, (whole("arms", arms, 1) - 1).bit_length())
+
+
+def _depth(arms: int, levels: int) -> int:
+    D, limit = whole("levels", levels, 1), deepest(arms)
+    if limit < D:
+        raise BadArgument(
+            f"levels must lie between 1 and ceil(log2(arms)) = {limit} for {arms} arms, not {D}"
+        )
+    return D
+
+
+def even_groups(arms: int, levels: int) -> Groups:
+    r"""The paper's even hierarchy of D levels.
+
+    For D = 2 the groups hold :math:`N = \lceil\sqrt{K}\rceil` arms and there are :math:`L = \lceil K/N\rceil`
+    of them, written (L, N). For D > 2 every level but the last has :math:`\lceil K^{1/D}\rceil` children and
+    the last has what is needed. Rounding up can leave groups without arms: a level has no more children than
+    its groups have parts, and a level with one child makes no choice and is left out.
+
+    >>> even_groups(100, 1), even_groups(100, 2), even_groups(100, 3)
+    ((100,), (10, 10), (5, 5, 4))
+    >>> even_groups(17, 4)
+    (3, 3, 2)
+    """
+    K, D = whole("arms", arms, 1), _depth(arms, levels)
+    if D == 1:
+        return (K,)
+    n = ceil_root(K, D)
+    if D == 2:
+        return (_ceil_div(K, n), n)
+    children = (_ceil_div(above, below) for above, below in pairwise((K, *sizes(K, (n,) * D))))
+    return tuple(c for c in children if c > 1)
+
+
+def _reaching(arms: int, groups: Sequence[int]) -> tuple[int, Groups]:
+    K, checked = whole("arms", arms, 1), tuple(whole("groups", n, 1) for n in groups)
+    if math.prod(checked) < K:
+        raise BadArgument(f"groups must have a product of at least arms = {K}, not {checked}")
+    return K, checked
+
+
+def sizes(arms: int, groups: Sequence[int]) -> Groups:
+    r"""How many arms a child of each level holds at most, :math:`\lceil K / (N_1 \cdots N_d) \rceil`.
+
+    >>> sizes(100, (5, 5, 4)), sizes(17, (3, 3, 2))
+    ((20, 4, 1), (6, 2, 1))
+    """
+    K, N = _reaching(arms, groups)
+    return tuple(_ceil_div(K, reached) for reached in accumulate(N, int.__mul__))
+
+
+def partition(arms: int, groups: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """The groups of arms that the last level chooses in, as half-open ranges (first, last + 1).
+
+    Every level cuts a range into runs of the level's size; the last run may be shorter, and runs that would
+    be empty do not exist. The number of ranges grows with the number of arms.
+
+    >>> list(partition(7, (3, 3)))
+    [(0, 3), (3, 6), (6, 7)]
+    >>> list(partition(17, (3, 3, 2)))
+    [(0, 2), (2, 4), (4, 6), (6, 8), (8, 10), (10, 12), (12, 14), (14, 16), (16, 17)]
+    """
+    ranges = iter([(0, whole("arms", arms, 1))])
+    for size in sizes(arms, groups)[:-1]:
+        ranges = _cut(ranges, size)
+    return ranges
+
+
+def _cut(ranges: Iterator[tuple[int, int]], size: int) -> Iterator[tuple[int, int]]:
+    for first, end in ranges:
+        for start in range(first, end, size):
+            yield start, min(start + size, end)
+
+
+def printed_depth(arms: int, memory: int) -> int:
+    r"""The paper's depth for M words, :math:`D^*(M) = \min\{D : D\lceil K^{1/D}\rceil \le M\}`.
+
+    It is not the smallest that fits: three levels (5, 5, 4) reach 100 arms in 14 words, which `tight_depth`
+    finds.
+
+    >>> printed_depth(100, 20), printed_depth(100, 15), printed_depth(100, 14)
+    (2, 3, 7)
+    """
+    K, M = whole("arms", arms, 1), whole("memory", memory, 1)
+    words = [D * ceil_root(K, D) for D in range(1, deepest(K) + 1)]
+    for D, needed in enumerate(words, start=1):
+        if needed <= M:
+            return D
+    raise BadArgument(f"memory must be at least {min(words)} words for even groups of {K} arms, not {M}")
+
+
+def _reach(parts: int, words: int) -> int:
+    """The most arms that ``parts`` levels reach in ``words`` words: the levels as equal as can be."""
+    n, larger = divmod(words, parts)
+    return int((n + 1) ** larger * n ** (parts - larger))
+
+
+def _least_words(arms: int, levels: int) -> int:
+    """The fewest words in which D levels reach K arms; up to `deepest` no level then has a single child."""
+    n = ceil_root(arms, levels)
+    return next(w for w in range((n - 1) * levels, n * levels + 1) if _reach(levels, w) >= arms)
+
+
+def least_memory(arms: int) -> int:
+    """The fewest words in which any hierarchy reaches K arms: levels of threes, with a four or twos to fit.
+
+    >>> least_memory(100), least_memory(10**9), least_memory(1)
+    (13, 57, 1)
+    """
+    K = whole("arms", arms, 1)
+    return min(_least_words(K, D) for D in range(1, deepest(K) + 1))
+
+
+def _enough(arms: int, memory: int) -> tuple[int, int]:
+    K, M = whole("arms", arms, 1), whole("memory", memory, 1)
+    if (least := least_memory(K)) > M:
+        raise BadArgument(f"memory must be at least {least} words for {K} arms, not {M}")
+    return K, M
+
+
+def tight_groups(arms: int, levels: int) -> Groups:
+    """The hierarchy of D levels with the fewest words, and among those the least bound.
+
+    >>> tight_groups(100, 3), tight_groups(100, 7)
+    ((5, 5, 4), (2, 2, 2, 2, 2, 2, 2))
+    """
+    K, D = whole("arms", arms, 1), _depth(arms, levels)
+    return _least_product(K, _least_words(K, D), D)[1]
+
+
+def tight_depth(arms: int, memory: int) -> tuple[int, Groups]:
+    """The smallest depth at which some hierarchy fits M words, and its groups with the fewest words.
+
+    >>> tight_depth(100, 14), tight_depth(100, 19), tight_depth(100, 20)
+    ((3, (5, 5, 4)), (3, (5, 5, 4)), (2, (10, 10)))
+    """
+    K, M = _enough(arms, memory)
+    D = next(D for D in range(1, deepest(K) + 1) if _least_words(K, D) <= M)
+    return D, tight_groups(K, D)
+
+
+def two_level_split(arms: int, memory: int) -> tuple[int, int]:
+    r"""The paper's adaptive split in two levels, (L, N), which uses as much of M words as it can (Section V).
+
+    .. math:: N = \Big\lceil\frac{M - \sqrt{M^2 - 4K}}{2}\Big\rceil, \qquad L = \lceil K/N\rceil
+
+    It needs :math:`M^2 \ge 4K`, and then :math:`L + N \le M`. From K + 1 words on, N is 1: the flat routine.
+
+    >>> [two_level_split(100, memory) for memory in (20, 50, 80)]
+    [(10, 10), (34, 3), (50, 2)]
+    """
+    K, M = whole("arms", arms, 1), whole("memory", memory, 1)
+    if M * M < 4 * K:
+        least = math.isqrt(4 * K - 1) + 1
+        raise BadArgument(f"memory must be at least {least} words for two levels of {K} arms, not {M}")
+    # M - 2N <= sqrt(M^2 - 4K) compares an integer with a root, so the root's integer part decides.
+    N = _ceil_div(M - math.isqrt(M * M - 4 * K), 2)
+    return _ceil_div(K, N), N
+
+
+def best_split(arms: int, memory: int, horizon: int | None = None) -> Groups:
+    """The hierarchy with the least `hlmc.bounds.hierarchy` in M words, over all depths, largest level first.
+
+    Exact: a branch-and-bound search over the integers, from whose ties the fewest levels come out. Without a
+    horizon the order in T decides: the fewest levels, then the least bound. A short horizon, up to a few
+    times the arms that it must tell apart, can favour a hierarchy deeper than the memory asks for; all bounds
+    then exceed the horizon, and none says anything about the regret.
+
+    >>> [best_split(100, memory, 10**7) for memory in (14, 20, 50, 80, 100)]
+    [(5, 5, 4), (10, 10), (34, 3), (50, 2), (100,)]
+    >>> best_split(10**12, 2048)
+    (520, 517, 503, 493, 15)
+    """
+    K, M = _enough(arms, memory)
+    depths = [D for D in range(1, deepest(K) + 1) if _least_words(K, D) <= M]
+    if horizon is None:
+        return _least_product(K, M, depths[0])[1]
+    log_T = math.log(whole("horizon", horizon, 1))
+    best: Groups = ()
+    least = math.inf
+    for D in depths:
+        # The bound goes as D (prod x / T)^(1/2D): only a product below the ceiling improves on it.
+        ceiling = log_T + 2 * D * (least - math.log(D))
+        found, groups = _least_product(K, M, D, ceiling - 2 * D * _ROUNDING)
+        if groups:
+            best, least = groups, math.log(D) + (found - log_T) / (2 * D)
+    return best
+
+
+def _ceil(value: float) -> int:
+    """The ceiling of a computed number; what only rounding lifts above an integer counts as that integer."""
+    nearest = round(value)
+    return nearest if math.isclose(value, nearest, rel_tol=_ROUNDING) else math.ceil(value)
+
+
+def epochs(groups: Sequence[int], horizon: int, costs: Sequence[float] | None = None) -> Groups:
+    r"""How many choices each level makes before it is reset, :math:`S_1, \dots, S_D`.
+
+    .. math:: S_i = \Big\lceil x_i \Big(\frac{T}{\prod_j x_j}\Big)^{1/D} \Big\rceil, \qquad x_i = N_i \ln N_i
+
+    Theorem 5's numbers carried to any depth: every level then loses as much as any other. Two levels are
+    rounded as Theorem 1 has it, :math:`\Delta = \lceil\sqrt{T x_2/x_1}\rceil` and
+    :math:`S = \lceil T/\Delta\rceil`. A level with one child makes no choice and takes no part; its number is
+    1. As they are rounded up, the product may exceed T: the last epochs are then cut short.
+
+    Other routines or theorems balance the levels with other ``costs`` :math:`x_i`: :math:`N_i` for
+    Tsallis-INF; :math:`L\ln(2L/\delta)` and :math:`N\ln(2KT/\delta)` for Theorem 2; :math:`VL\ln(TL)` and
+    :math:`N\ln N` for Theorem 3.
+
+    >>> epochs((10, 10), 10**7), epochs((5, 5, 4), 10**7)
+    ((3162, 3163), (244, 244, 169))
+    >>> epochs((100,), 10**7), epochs((20, 5), 10**6, costs=(20, 5))
+    ((10000000,), (2000, 500))
+    """
+    N, T = tuple(whole("groups", n, 1) for n in groups), whole("horizon", horizon, 1)
+    if not N:
+        raise BadArgument("groups must have at least one level, not ()")
+    x = _costs(N, costs)
+    choosing = [level for level, n in enumerate(N) if n > 1] or [len(N) - 1]
+    S = [1] * len(N)
+    for level, choices in zip(choosing, _balanced([x[level] for level in choosing], T), strict=True):
+        S[level] = choices
+    return tuple(S)
+
+
+def _costs(groups: Groups, costs: Sequence[float] | None) -> Sequence[float]:
+    if costs is None:
+        return [nlogn(n) for n in groups]
+    if len(costs) != len(groups):
+        raise BadArgument(
+            f"costs must have one number for each of the {len(groups)} levels, not {len(costs)}"
+        )
+    for n, x in zip(groups, costs, strict=True):
+        if n > 1 and not 0 < x < math.inf:
+            raise BadArgument(f"costs must be positive and finite at levels with a choice, not {x!r}")
+    return costs
+
+
+def _balanced(costs: Sequence[float], T: int) -> list[int]:
+    if len(costs) == 1:
+        return [T]
+    if len(costs) == 2:
+        length = min(max(_ceil(math.sqrt(T * costs[1] / costs[0])), 1), T)
+        return [_ceil_div(T, length), length]
+    # Logarithms: the product of many costs need not fit a float.
+    log_share = (math.log(T) - math.fsum(map(math.log, costs))) / len(costs)
+    S = [min(max(_ceil(math.exp(math.log(x) + log_share)), 1), T) for x in costs]
+    # What `_ceil` took for an integer may have been a little more, and all T steps must be covered.
+    S[0] = max(S[0], _ceil_div(T, math.prod(S[1:])))
+    return S
+
+
+def lengths(epochs: Sequence[int]) -> Groups:
+    """How many steps a choice of each level stands: the product of the choices below it; 1 at the arms.
+
+    >>> lengths((244, 244, 169)), lengths((3162, 3163))
+    ((41236, 169, 1), (3163, 1))
+    """
+    below = accumulate(reversed(epochs[1:]), int.__mul__, initial=1)
+    return tuple(below)[::-1]
+
+
+@dataclass(frozen=True, slots=True)
+class OperatingPoint:
+    """A point on the curve of memory against regret: a hierarchy, its epochs, its words and its bound."""
+
+    levels: int
+    groups: Groups
+    epochs: Groups
+    words: int
+    bound: float
+
+
+def operating_points(arms: int, horizon: int, memory: int | None = None) -> list[OperatingPoint]:
+    """The hierarchies to choose from: of every depth the one with the fewest words, in order of depth.
+
+    With a memory also the least bound in M words, in half of them and in twice as many.
+
+    >>> for point in operating_points(100, 10**7, memory=20)[:4]:
+    ...     print(point.groups, point.words, round(point.bound))
+    (100,) 100 191941
+    (10, 10) 20 4827062
+    (34, 3) 37 4485056
+    (5, 5, 4) 14 15412280
+    """
+    K, T = whole("arms", arms, 1), whole("horizon", horizon, 1)
+    splits = {tight_groups(K, D) for D in range(1, deepest(K) + 1)}
+    if memory is not None:
+        _, M = _enough(K, memory)
+        splits |= {best_split(K, words, T) for words in (M // 2, M, 2 * M) if words >= least_memory(K)}
+    points = (OperatingPoint(len(N), N, epochs(N, T), sum(N), bounds.hierarchy(T, N)) for N in splits)
+    return sorted(points, key=lambda point: (point.levels, point.words, point.groups))
+
+
+# The search. For a given depth the bound grows with prod N_d ln N_d, so with the sum of u + ln u over u =
+# ln N_d. That function is concave: its least value under a sum of logarithms lies where the levels are as
+# unequal as the words allow, but integers that overshoot K cost something too, so neighbours must be tried.
+# Levels are chosen from the smallest up; the last and largest follows from the others. If no level may be
+# smaller than n, then each ln N_d lies in an interval and a concave function on a box with a given sum has
+# its minimum at a corner: that is a lower bound on everything still to be tried, and the loop over n ends
+# where it passes the best found.
+
+
+def _weight(u: float) -> float:
+    """ln(N ln N) for u = ln N."""
+    return u + math.log(u)
+
+
+def _corner(parts: int, total: float, low: float, high: float) -> float:
+    """The least sum of weights of ``parts`` logarithms in [low, high] that add up to at least ``total``."""
+    if high <= low:
+        return parts * _weight(low)
+    at_high, rest = divmod(max(total - parts * low, 0.0), high - low)
+    return at_high * _weight(high) + _weight(low + rest) + (parts - 1 - at_high) * _weight(low)
+
+
+def _smallest(parts: int, reach: int, words: int, least: int) -> range:
+    """The sizes that the smallest of ``parts`` levels can have, none below ``least``."""
+    low, high = least, min(ceil_root(reach, parts), words // parts)
+    end = high + 1
+    while low < end:
+        middle = (low + end) // 2
+        if middle * _reach(parts - 1, words - middle) >= reach:
+            end = middle
+        else:
+            low = middle + 1
+    return range(low, high + 1)
+
+
+def _largest(parts: int, reach: int, words: int, least: int) -> int:
+    """An upper bound on the largest of ``parts`` levels of at least ``least`` children."""
+    low = _ceil_div(words, parts)
+    high = min(words - (parts - 1) * least, _ceil_div(reach, least ** (parts - 1)))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if middle * _reach(parts - 1, words - middle) >= reach:
+            low = middle
+        else:
+            high = middle - 1
+    return high
+
+
+@dataclass
+class _Search:
+    value: float
+    groups: Groups = ()
+
+    def offer(self, value: float, groups: Groups) -> None:
+        if value < self.value:
+            self.value, self.groups = value, groups
+
+    def descend(self, parts: int, reach: int, words: int, least: int, value: float, chosen: Groups) -> None:
+        """Try every way to reach ``reach`` arms with ``parts`` more levels of at least ``least`` children."""
+        if parts == 1:
+            largest = max(reach, least)
+            self.offer(value + _weight(math.log(largest)), (largest, *chosen))
+            return
+        total = math.log(reach)
+        for n in _smallest(parts, reach, words, least):
+            low, high = math.log(n), math.log(_largest(parts, reach, words, n))
+            if value + _corner(parts, total, low, high) >= self.value:
+                return
+            self.descend(parts - 1, _ceil_div(reach, n), words - n, n, value + _weight(low), (n, *chosen))
+
+
+def _least_product(arms: int, memory: int, levels: int, ceiling: float = math.inf) -> tuple[float, Groups]:
+    """ln prod N_d ln N_d and the groups where it is least, or no groups where none is below ``ceiling``."""
+    if arms == 1:
+        return -math.inf, (1,)
+    search = _Search(ceiling)
+    search.descend(levels, arms, memory, 2, 0.0, ())
+    return search.value, search.groups
