@@ -1,1 +1,15 @@
-"""Bandit learning in bounded memory."""
+"""No-regret bandits in bounded memory.
+
+Pick among K arms, a hundred or a billion, keeping M words. See https://arxiv.org/abs/2002.11804 for the paper.
+
+>>> import hlmc
+>>> learner = hlmc.HLMC(arms=100, memory=20, horizon=10**6).start(seed=0)
+>>> arm = learner.select()
+>>> learner.update(reward=1.0)
+"""
+
+from __future__ import annotations
+
+from hlmc.policies import EXP3, EXP3M, EXP3P, EXP3S, HLMC, UCB1, UCBM, Policy, Uniform, Words
+
+__all__ = ["EXP3", "EXP3M", "EXP3P", "EXP3S", "HLMC", "UCB1", "UCBM", "Policy", "Uniform", "Words"]

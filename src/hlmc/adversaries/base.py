@@ -1,0 +1,200 @@
+"""What an adversary is: a reward in [0, 1] for every step and every arm, fixed in advance."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import fields
+from functools import cached_property
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from hlmc.errors import BadArgument, BadType, whole
+from hlmc.kernels.build import compiled, kernel
+from hlmc.kernels.native import REWARD, address_of, call_reward, callback, words
+
+Array = np.ndarray
+
+STEPS = 2**53
+"""Steps count from 0 and stay below this: such whole numbers are exact in a word."""
+
+
+@kernel
+def _fill(reward_at: Any, spec_at: Any, out_at: Any, first: int, steps: int, low: int, count: int) -> None:
+    """Rewards of ``count`` arms from ``low`` on, for ``steps`` steps from ``first`` on, row by row."""
+    spec = words(spec_at)
+    out = words(out_at)
+    for t in range(steps):
+        for arm in range(count):
+            out[t * count + arm] = call_reward(reward_at, spec, first + t, low + arm)
+
+
+class Adversary:
+    """Rewards as a function of time and arm, compiled.
+
+    A subclass is a dataclass (``frozen=True, repr=False``) with a field ``arms``. It gives :attr:`rule`, a kernel
+    ``rule(spec, t, arm)`` that reads its parameters from a run of words, and :attr:`spec`, that run (see
+    :func:`packed`). Steps and arms count from 0. Everything random in it is a function of (seed, t, arm): any step can
+    be asked for, in any order, and no table of rewards is kept.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> @kernel
+    ... def odd_and_even(spec, t, arm):
+    ...     return spec[0] if (t + arm) % 2 == 0 else 0.0
+    >>> @dataclass(frozen=True, repr=False)
+    ... class OddAndEven(Adversary):
+    ...     arms: int
+    ...     pay: float = 1.0
+    ...     rule = staticmethod(odd_and_even)
+    ...
+    ...     @cached_property
+    ...     def spec(self):
+    ...         return packed(self.pay)
+    >>> OddAndEven(arms=3, pay=0.5).rewards(0, 2).tolist()
+    [[0.5, 0.0, 0.5], [0.0, 0.5, 0.0]]
+    """
+
+    arms: int
+    rule: Callable[..., float]
+
+    @cached_property
+    def spec(self) -> Array:
+        """The words that the rule reads."""
+        raise NotImplementedError
+
+    @property
+    def length(self) -> int | None:
+        """The number of steps for which there are rewards, or None when there is no end."""
+        return None
+
+    def changes(self, horizon: int) -> Iterator[int] | None:
+        """The steps in (0, horizon) at which some reward changes, in order; None when that can be at any step.
+
+        An adversary whose rewards stand still for long lets every benchmark be computed phase by phase.
+        """
+        return None
+
+    @cached_property
+    def code(self) -> Any:
+        """The rule as a C function."""
+        try:
+            return callback(self.rule, REWARD)
+        except RuntimeError:  # a rule typed in at a prompt has no file beside which machine code could be kept
+            return callback(self.rule, REWARD, False)
+
+    @property
+    def address(self) -> int:
+        """The C function's address, as :func:`hlmc.kernels.native.call_reward` takes it."""
+        return int(self.code.address)
+
+    def reward(self, t: int, arm: int) -> float:
+        """The reward of an arm at a step.
+
+        >>> from hlmc.adversaries import BlockTrap
+        >>> BlockTrap(arms=100, memory=20).reward(0, 20)
+        1.0
+        """
+        t = whole("t", t, 0, self._last)
+        arm = whole("arm", arm, 0, self.arms - 1)
+        return float(self.rewards(t, t + 1, arm, arm + 1)[0, 0])
+
+    def rewards(self, first: int, last: int, low: int = 0, high: int | None = None) -> Array:
+        """Rewards of the steps first .. last - 1 and the arms low .. high - 1, as an array [steps, arms]."""
+        first = whole("first", first, 0, self._last + 1)
+        last = whole("last", last, first, self._last + 1)
+        high = whole("high", self.arms if high is None else high, 0, self.arms)
+        low = whole("low", low, 0, high)
+        out = np.empty((last - first, high - low))
+        arguments = (address_of(self.spec), address_of(out.reshape(-1)), first, last - first, low, high - low)
+        with np.errstate(over="ignore"):  # hashing wraps around; the interpreter would mention it
+            compiled(_fill)(self.address, *arguments)
+        return out
+
+    @property
+    def _last(self) -> int:
+        """The last step that there is."""
+        return (STEPS if self.length is None else self.length) - 1
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
+
+    def __repr__(self) -> str:
+        given = [(f.name, getattr(self, f.name)) for f in fields(self) if f.init]  # type: ignore[arg-type]
+        inside = ", ".join(f"{name}={value!r}" for name, value in given if value is not None)
+        return f"{type(self).__name__}({inside})"
+
+    def _keep(self, **checked: Any) -> None:
+        """Store what an argument's check made of it: 1e6 as 1000000, a list as a tuple."""
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
+
+
+def packed(*values: float | np.uint64) -> Array:
+    """A run of words from numbers; a ``np.uint64`` (a key) goes in as its 64 bits, to be read by ``native.bits``.
+
+    >>> packed(2, 0.5).tolist()
+    [2.0, 0.5]
+    >>> packed(np.uint64(7)).view(np.uint64).tolist()
+    [7]
+    """
+    run = np.empty(len(values))
+    for place, value in enumerate(values):
+        if isinstance(value, np.uint64):
+            run.view(np.uint64)[place] = value
+        else:
+            run[place] = value
+    run.flags.writeable = False
+    return run
+
+
+def share(name: str, value: Any) -> float:
+    """A number in [0, 1], or a clear refusal.
+
+    >>> share("high", 1.5)
+    Traceback (most recent call last):
+    hlmc.errors.BadArgument: high must be a number in [0, 1], not 1.5
+    """
+    return between(name, value, 0.0, 1.0, "[0, 1]")
+
+
+def between(name: str, value: Any, low: float, high: float, text: str) -> float:
+    """A number in a range; an end of it is open when the text says so."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
+        raise BadType(f"{name} must be a number in {text}, not {value!r}")
+    number = float(value)
+    above = number > low if text[0] == "(" else number >= low
+    below = number < high if text[-1] == ")" else number <= high
+    if not (above and below):
+        raise BadArgument(f"{name} must be a number in {text}, not {value!r}")
+    return number
+
+
+def one_an_arm(name: str, values: Any, low: float, high: float, text: str) -> tuple[float, ...]:
+    """A tuple of numbers, one an arm, each within the range."""
+    try:
+        listed = list(values)
+    except TypeError:
+        raise BadType(f"{name} must be a sequence of numbers, one an arm, not {values!r}") from None
+    if not listed:
+        raise BadArgument(f"{name} must hold at least one number")
+    return tuple(between(f"{name}[{arm}]", value, low, high, text) for arm, value in enumerate(listed))
+
+
+def group_size(arms: int, groupsize: Any) -> int:
+    """Arms in a group: what was asked for, or ceil(sqrt(K)), which for two arms leaves two groups of one.
+
+    >>> group_size(100, None), group_size(2, None), group_size(100, 7)
+    (10, 1, 7)
+    """
+    if groupsize is None:
+        return min(1 + math.isqrt(arms - 1), (arms + 1) // 2)
+    return whole("groupsize", groupsize, 1, arms)
+
+
+def group_at(arms: int, size: int, group: int) -> range:
+    """The arms of a group; the last group may have fewer."""
+    return range(group * size, min((group + 1) * size, arms))

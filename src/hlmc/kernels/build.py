@@ -1,0 +1,163 @@
+"""Turn plain functions into machine code.
+
+A *kernel* is an ordinary Python function over scalars and runs of words, marked with :func:`kernel`. Nothing is
+compiled when it is defined (importing Numba takes a quarter of a second, and planning needs none of it). When one is
+first wanted, :func:`compiled` copies it and every kernel that it calls by name, hands the copies to Numba and keeps
+the result. :func:`specialised` makes one kernel from another by saying what some of its names mean: the loop over the
+steps is written once and exists once for every routine. The same plain functions run under the interpreter
+(``HLMC_JIT=0``: to debug, to measure coverage), and can be built for another target.
+
+Machine code is kept on disk. Numba looks only at the file in which a function stands to see whether its stored code
+is stale, so the folder carries a digest of all of the package's kernels: whatever changes, nothing stale is found.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import types
+from collections.abc import Callable
+from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+JIT = os.environ.get("HLMC_JIT", "1") != "0"
+_PACKAGE = Path(__file__).resolve().parent.parent
+
+
+def kernel(function: F) -> F:
+    """Mark a plain function as one that can be compiled and called from other kernels."""
+    function.__hlmc_kernel__ = True  # type: ignore[attr-defined]
+    return function
+
+
+def native(build: Callable[[], Any]) -> Callable[[F], F]:
+    """Mark a kernel whose machine code is not compiled from its body but comes from ``build()``."""
+
+    def mark(function: F) -> F:
+        function.__hlmc_native__ = build  # type: ignore[attr-defined]
+        return kernel(function)
+
+    return mark
+
+
+def specialised(template: Callable[..., Any], name: str, **meanings: Any) -> Callable[..., Any]:
+    """A kernel like ``template`` in which the given global names mean something else.
+
+    >>> @kernel
+    ... def twice(x):
+    ...     return operation(operation(x))
+    >>> import math
+    >>> specialised(twice, "fourth_root", operation=math.sqrt)(16.0)
+    2.0
+    """
+    copy = types.FunctionType(
+        template.__code__, {**template.__globals__, **meanings}, name, template.__defaults__, template.__closure__
+    )
+    copy.__qualname__ = name
+    copy.__module__ = template.__module__
+    copy.__doc__ = template.__doc__
+    return kernel(copy)
+
+
+def linked(function: Callable[..., Any], link: Callable[[Callable[..., Any]], Any]) -> Callable[..., Any]:
+    """A copy of a kernel in which the kernels it names are what ``link`` makes of them."""
+    names = {name: function.__globals__.get(name) for name in function.__code__.co_names}
+    kernels = {name: link(value) for name, value in names.items() if getattr(value, "__hlmc_kernel__", False)}
+    return specialised(function, function.__qualname__, **kernels)
+
+
+@cache
+def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The machine code of a kernel, or the kernel itself when compilation is switched off.
+
+    >>> import numpy as np
+    >>> from hlmc.kernels.stream import uniform
+    >>> 0.0 <= compiled(uniform)(np.uint64(7), 0, 0) < 1.0
+    True
+    """
+    if not JIT:
+        return function
+    if hasattr(function, "__hlmc_native__"):
+        return function.__hlmc_native__()  # type: ignore[no-any-return]
+    return _dispatcher(function, nogil=True, forceinline=True)  # type: ignore[no-any-return]
+
+
+@cache
+def entry(function: Callable[..., Any], *signature: str, release: bool = False) -> Callable[..., Any]:
+    """A kernel's machine code for one signature (result first), called without a look at the types of its arguments.
+
+    That look is most of what a call from Python costs. ``release``: other threads may run meanwhile.
+    """
+    if not JIT:
+        return _interpreted(function)
+    from numba import types
+
+    result, *arguments = (getattr(types, name) for name in signature)
+    dispatcher = _dispatcher(function, nogil=release)
+    dispatcher.compile(result(*arguments))
+    (compiled_once,) = dispatcher.overloads.values()
+    return compiled_once.entry_point  # type: ignore[no-any-return]
+
+
+def _dispatcher(function: Callable[..., Any], **options: Any) -> Any:
+    import numba
+
+    dispatcher = numba.njit(error_model="numpy", **options)(linked(function, compiled))
+    with cache_folder():
+        # A function typed in at a prompt has no file to be cached beside.
+        with suppress(RuntimeError):
+            dispatcher.enable_caching()
+    return dispatcher
+
+
+def _interpreted(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Machine words wrap around when they overflow; NumPy's do so too, but say so."""
+
+    def run(*arguments: Any) -> Any:
+        with np.errstate(over="ignore"):
+            return function(*arguments)
+
+    return run
+
+
+@cache
+def source_digest() -> str:
+    """A short digest of every source file that holds kernels."""
+    digest = hashlib.blake2b(digest_size=8)
+    for path in sorted(_PACKAGE.rglob("*.py")):
+        text = path.read_bytes()
+        if b"@kernel" in text or b"@native" in text:
+            digest.update(path.relative_to(_PACKAGE).as_posix().encode() + b"\0" + text)
+    return digest.hexdigest()
+
+
+@contextmanager
+def cache_folder() -> Iterator[None]:
+    """Within this block Numba keeps what it compiles in a folder of the package's own."""
+    import numba
+
+    before = numba.config.CACHE_DIR
+    base = Path(before) if before else _user_cache()
+    numba.config.CACHE_DIR = str(base / f"kernels-{source_digest()}")
+    try:
+        yield
+    finally:
+        numba.config.CACHE_DIR = before
+
+
+def _user_cache() -> Path:
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local")) / "hlmc"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "hlmc"
+    return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "hlmc"

@@ -1,0 +1,225 @@
+"""One step of a learner, and many: the only place where a learner's row is read and written.
+
+``select`` and ``update`` take one step by hand. ``run`` takes many against an adversary, with the working values of the
+last level in registers, and leaves the very same row behind. What happens between two restarts of the last level's routine
+depends on the policy's structure: a tree of groups (HLMC; a flat policy is a tree of one level) or rounds of blocks
+(UCB-M, EXP3-M).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from hlmc.kernels.build import kernel, specialised
+from hlmc.kernels.layout import (
+    ARM,
+    AT,
+    BASE,
+    BEGAN,
+    CHANCE,
+    CHILD,
+    CONTROL,
+    COUNT,
+    HORIZON,
+    KEY,
+    LEVELS,
+    PROBABILITY,
+    RECORD,
+    SCALARS,
+    STRUCTURE,
+    SUM,
+    TIME,
+    TREE,
+    UNTIL,
+)
+from hlmc.kernels.native import bits, call_reward, words
+from hlmc.kernels.rounds import rounds_arm, rounds_begin, rounds_end
+from hlmc.kernels.stream import increment, number, uniform, unit
+from hlmc.kernels.tree import tree_begin, tree_end
+from hlmc.routines import ANY, CATALOGUE
+
+Array = np.ndarray
+
+# What select and update answer instead of an arm or 0.
+PAST_HORIZON = -1
+NOT_SELECTED = -2
+BAD_REWARD = -3
+
+any_select = ANY.select
+any_update = ANY.update
+
+
+@kernel
+def begin(program: Array, row: Array, t: int) -> float:
+    """Restart the last level's routine; the probability of the choices made for that, above it."""
+    if program[STRUCTURE] == TREE:
+        return tree_begin(program, row, t)
+    return rounds_begin(program, row, t)
+
+
+@kernel
+def end(program: Array, row: Array, t: int) -> None:
+    """Learn, above the last level, from what it earned until t."""
+    if program[STRUCTURE] == TREE:
+        tree_end(program, row, t)
+    else:
+        rounds_end(program, row, t)
+
+
+@kernel
+def arm_of(program: Array, row: Array, slot: int) -> int:
+    """The arm that a slot of the last level stands for."""
+    if program[STRUCTURE] == TREE:
+        return int(row[BASE]) + slot
+    return rounds_arm(program, row, slot)
+
+
+@kernel
+def select(program_at: Any, row_at: Any) -> int:
+    """The arm to play next; asking again before the update gives the same arm."""
+    program = words(program_at)
+    row = words(row_at)
+    if row[ARM] >= 0.0:
+        return int(row[ARM])
+    t = int(row[TIME])
+    if t >= int(program[HORIZON]):
+        return PAST_HORIZON
+    above = begin(program, row, t) if t == int(row[UNTIL]) else 1.0
+    level = int(row[RECORD])
+    n = int(row[COUNT])
+    slot = 0
+    chance = 1.0
+    if n > 1:
+        control = int(program[level + CONTROL])
+        a = row[control + SCALARS]
+        b = row[control + SCALARS + 1]
+        u = uniform(bits(row, KEY), t, int(program[LEVELS]) - 1)
+        slot, chance = any_select(program, level, row, int(program[level + AT]), n, a, b, t - int(row[BEGAN]), u)
+        row[control + CHILD] = slot
+        row[control + CHANCE] = chance
+    arm = arm_of(program, row, slot)
+    row[ARM] = arm
+    row[PROBABILITY] = above * chance
+    return arm
+
+
+@kernel
+def update(program_at: Any, row_at: Any, reward: float) -> int:
+    """Learn the reward of the arm selected."""
+    program = words(program_at)
+    row = words(row_at)
+    if row[ARM] < 0.0:
+        return NOT_SELECTED
+    if not (0.0 <= reward <= 1.0):
+        return BAD_REWARD
+    t = int(row[TIME])
+    level = int(row[RECORD])
+    n = int(row[COUNT])
+    control = int(program[level + CONTROL])
+    if n > 1:
+        a, b = any_update(
+            program,
+            level,
+            row,
+            int(program[level + AT]),
+            n,
+            row[control + SCALARS],
+            row[control + SCALARS + 1],
+            t - int(row[BEGAN]),
+            int(row[control + CHILD]),
+            row[control + CHANCE],
+            reward,
+        )
+        row[control + SCALARS] = a
+        row[control + SCALARS + 1] = b
+    row[control + SUM] += reward
+    row[ARM] = -1.0
+    row[TIME] = t + 1
+    if t + 1 == int(row[UNTIL]):
+        end(program, row, t + 1)
+    return 0
+
+
+leaf_select: Callable[..., Any]
+leaf_update: Callable[..., Any]
+
+
+@kernel
+def _run(
+    program_at: Any,
+    row_at: Any,
+    reward_at: Any,
+    spec_at: Any,
+    stops_at: Any,
+    sums_at: Any,
+    first: int,
+    count: int,
+    earned: float,
+) -> int:
+    """Play until each of the times ``stops[first:first + count]`` and note the rewards so far in ``sums``.
+
+    ``earned`` is what was earned before. The answer is 0, or -(t + 1) when the adversary paid something outside
+    [0, 1] at time t, or PAST_HORIZON's own value never: the caller asks for no step past the horizon.
+    """
+    program = words(program_at)
+    row = words(row_at)
+    spec = words(spec_at)
+    stops = words(stops_at)
+    sums = words(sums_at)
+    key = bits(row, KEY)
+    advance = increment(key)
+    purpose = int(program[LEVELS]) - 1
+    in_tree = program[STRUCTURE] == TREE
+    t = int(row[TIME])
+    for point in range(first, first + count):
+        stop = int(stops[point])
+        while t < stop:
+            above = begin(program, row, t) if t == int(row[UNTIL]) else 1.0
+            began = int(row[BEGAN])
+            pause = min(stop, int(row[UNTIL]))
+            level = int(row[RECORD])
+            control = int(program[level + CONTROL])
+            at = int(program[level + AT])
+            n = int(row[COUNT])
+            base = int(row[BASE])
+            a = row[control + SCALARS]
+            b = row[control + SCALARS + 1]
+            total = row[control + SUM]
+            if pause - t > 1:
+                above = 1.0  # by the last of these steps, the choices above have stood
+            slot = 0
+            chance = 1.0
+            while t < pause:
+                if n > 1:
+                    u = unit(number(key, advance, t, purpose))
+                    slot, chance = leaf_select(program, level, row, at, n, a, b, t - began, u)
+                arm = base + slot if in_tree else rounds_arm(program, row, slot)
+                reward = call_reward(reward_at, spec, t, arm)
+                if not (0.0 <= reward <= 1.0):
+                    return -(t + 1)
+                if n > 1:
+                    a, b = leaf_update(program, level, row, at, n, a, b, t - began, slot, chance, reward)
+                total += reward
+                earned += reward
+                t += 1
+            row[control + SCALARS] = a
+            row[control + SCALARS + 1] = b
+            row[control + SUM] = total
+            row[control + CHILD] = slot
+            row[control + CHANCE] = chance
+            row[PROBABILITY] = above * chance
+            row[TIME] = t
+            if t == int(row[UNTIL]):
+                end(program, row, t)
+        sums[point] = earned
+    return 0
+
+
+RUN = tuple(
+    specialised(_run, f"run_{cls.name}", leaf_select=cls.kernels.select, leaf_update=cls.kernels.update)
+    for cls in CATALOGUE
+)
+"""The loop over the steps, once for every routine that can stand at the last level."""

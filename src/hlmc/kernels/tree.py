@@ -1,0 +1,152 @@
+"""The tree of groups and the nested epochs of HLMC (Algorithm 1 of the paper, at any depth).
+
+Level d (from 1) splits its group into children of SIZE arms and lets a choice stand for LENGTH steps. When a choice of
+level d is made, level d+1 starts afresh over the arms of the chosen child; when it has stood, level d learns the mean
+reward of those steps. With an unknown horizon the whole tree starts afresh in stages of 2^r steps.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hlmc.kernels.build import kernel
+from hlmc.kernels.layout import (
+    ARMS,
+    AT,
+    BASE,
+    BEGAN,
+    CHANCE,
+    CHILD,
+    CONTROL,
+    COUNT,
+    DOUBLING,
+    FIELDS,
+    HORIZON,
+    KEY,
+    LENGTH,
+    LEVELS,
+    RECORD,
+    SCALARS,
+    SIZE,
+    SPAN,
+    SUM,
+    UNTIL,
+)
+from hlmc.kernels.native import bits, floor_log2
+from hlmc.kernels.stream import uniform
+from hlmc.routines import ANY
+
+Array = np.ndarray
+
+any_start = ANY.start
+any_select = ANY.select
+any_update = ANY.update
+
+
+@kernel
+def stage_of(program: Array, t: int) -> tuple[int, int, int]:
+    """The stage in which step t (from 0) falls, the stage's first step, and its length."""
+    first = int(program[DOUBLING])
+    if first < 0:
+        return 0, 0, int(program[HORIZON])
+    r = floor_log2(t + (1 << first))
+    return r - first, (1 << r) - (1 << first), 1 << r
+
+
+@kernel
+def tree_begin(program: Array, row: Array, t: int) -> float:
+    """Make the choices that fall due before step t; their joint probability."""
+    levels = int(program[LEVELS])
+    stage, origin, length = stage_of(program, t)
+    local = t - origin
+    key = bits(row, KEY)
+    base = 0
+    count = int(program[ARMS])
+    probability = 1.0
+    afresh = local == 0
+    until = length
+    level = FIELDS * (1 + stage * levels)
+    for d in range(levels - 1):
+        control = int(program[level + CONTROL])
+        at = int(program[level + AT])
+        size = int(program[level + SIZE])
+        stands = int(program[level + LENGTH])
+        n = (count + size - 1) // size
+        if afresh and n > 1:
+            a, b = any_start(program, level, row, at, n)
+            row[control + SCALARS] = a
+            row[control + SCALARS + 1] = b
+        afresh = local % stands == 0
+        if afresh:
+            child = 0
+            chance = 1.0
+            if n > 1:
+                tau = (local % int(program[level + SPAN])) // stands
+                child, chance = any_select(
+                    program,
+                    level,
+                    row,
+                    at,
+                    n,
+                    row[control + SCALARS],
+                    row[control + SCALARS + 1],
+                    tau,
+                    uniform(key, t, d),
+                )
+            row[control + CHILD] = child
+            row[control + CHANCE] = chance
+            row[control + SUM] = 0.0
+            probability *= chance
+        base += int(row[control + CHILD]) * size
+        count = min(size, count - int(row[control + CHILD]) * size)
+        until = min(until, (local // stands + 1) * stands)
+        level += FIELDS
+    control = int(program[level + CONTROL])
+    if count > 1:
+        a, b = any_start(program, level, row, int(program[level + AT]), count)
+        row[control + SCALARS] = a
+        row[control + SCALARS + 1] = b
+    row[control + SUM] = 0.0
+    row[RECORD] = level
+    row[BASE] = base
+    row[COUNT] = count
+    row[BEGAN] = t
+    row[UNTIL] = origin + until
+    return probability
+
+
+@kernel
+def tree_end(program: Array, row: Array, t: int) -> None:
+    """After step t (from 1) a run of the last level has ended: tell every level whose choice ends with it."""
+    levels = int(program[LEVELS])
+    stage, origin, length = stage_of(program, t - 1)
+    local = t - origin
+    level = FIELDS * (1 + stage * levels)
+    earned = row[int(program[level + (levels - 1) * FIELDS + CONTROL]) + SUM]
+    count = int(program[ARMS])
+    for _ in range(levels - 1):
+        control = int(program[level + CONTROL])
+        size = int(program[level + SIZE])
+        stands = int(program[level + LENGTH])
+        n = (count + size - 1) // size
+        child = int(row[control + CHILD])
+        row[control + SUM] += earned
+        if (local % stands == 0 or local == length) and n > 1:
+            before = local - 1
+            a, b = any_update(
+                program,
+                level,
+                row,
+                int(program[level + AT]),
+                n,
+                row[control + SCALARS],
+                row[control + SCALARS + 1],
+                (before % int(program[level + SPAN])) // stands,
+                child,
+                row[control + CHANCE],
+                min(1.0, row[control + SUM] / (before % stands + 1)),
+            )
+            row[control + SCALARS] = a
+            row[control + SCALARS + 1] = b
+        count = min(size, count - child * size)
+        level += FIELDS

@@ -1,0 +1,247 @@
+"""n positive weights in n words: draw in proportion to them, multiply one of them, at any range.
+
+Exponential weights span any number of decades, more than a float64 has. Two stores, both exact to rounding:
+
+*Scan* (n up to :data:`SCAN`). A word holds the weight itself, or, when the weight is too small for its sum with the
+others to notice, its logarithm, which is then a number below :data:`TINY_LOG` and so is told apart by its sign.
+A draw subtracts sums of eight, then single weights. The sum of all weights is kept beside the words.
+
+*Tree* (larger n). Word ``b`` belongs to the boundary between slots b and b+1 and holds the logarithm of the mean
+weight on its left over the mean weight on its right, within the node that the boundary splits: a range of m slots is
+split after its largest power of two below m. n slots have n - 1 boundaries, equal weights are all zeros, nothing
+overflows, nothing cancels, and a draw or a change of one weight costs log2(n) exponentials.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from hlmc.kernels.build import kernel
+
+Array = np.ndarray
+
+SCAN = 512
+TINY_LOG = -600.0
+_TINY = math.exp(TINY_LOG)
+_HIGH = 2.0**500
+_LOW = 2.0**-300
+
+
+@kernel
+def weights_start(row: Array, at: int, n: int) -> float:
+    """All weights 1; returns their sum."""
+    fill = 1.0 if n <= SCAN else 0.0
+    for j in range(at, at + n):
+        row[j] = fill
+    return float(n)
+
+
+@kernel
+def mixed_draw(row: Array, at: int, n: int, total: float, gamma: float, u: float) -> tuple[int, float]:
+    """A slot by its weight, or with probability gamma any slot; and the probability of the slot drawn."""
+    if u < gamma:
+        slot = min(int(u / gamma * n), n - 1)
+    else:
+        slot = weights_draw(row, at, n, total, (u - gamma) / (1.0 - gamma))
+    return slot, (1.0 - gamma) * weights_share(row, at, n, total, slot) + gamma / n
+
+
+@kernel
+def weights_draw(row: Array, at: int, n: int, total: float, u: float) -> int:
+    """A slot in proportion to its weight, from one uniform number u."""
+    if n <= SCAN:
+        return _scan_draw(row, at, n, u * total)
+    return _tree_draw(row, at, n, u)
+
+
+@kernel
+def weights_share(row: Array, at: int, n: int, total: float, slot: int) -> float:
+    """The weight of a slot over the sum of all."""
+    if n <= SCAN:
+        w = row[at + slot]
+        return (w if w >= 0.0 else math.exp(w)) / total
+    return _tree_share(row, at, n, slot)
+
+
+@kernel
+def weights_multiply(row: Array, at: int, n: int, total: float, slot: int, x: float) -> float:
+    """Multiply the weight of a slot by exp(x); returns the new sum (which only the scan needs)."""
+    if n <= SCAN:
+        return _scan_multiply(row, at, n, total, slot, x)
+    tree_multiply(row, at, n, slot, x)
+    return total
+
+
+@kernel
+def _positive(w: float) -> float:
+    return w if w > 0.0 else 0.0
+
+
+@kernel
+def _scan_draw(row: Array, at: int, n: int, x: float) -> int:
+    j = 0
+    slot = 0
+    while j + 8 <= n:
+        k = at + j
+        w0 = _positive(row[k])
+        w2 = _positive(row[k + 2])
+        w4 = _positive(row[k + 4])
+        w6 = _positive(row[k + 6])
+        w01 = w0 + _positive(row[k + 1])
+        w03 = w01 + (w2 + _positive(row[k + 3]))
+        w45 = w4 + _positive(row[k + 5])
+        w05 = w03 + w45
+        block = w05 + (w6 + _positive(row[k + 7]))
+        if x < block:
+            # Counting the partial sums that x has passed takes no branch that could be mispredicted.
+            slot = j + (x >= w0) + (x >= w01) + (x >= w01 + w2) + (x >= w03)
+            slot += (x >= w03 + w4) + (x >= w05) + (x >= w05 + w6)
+            break
+        x -= block
+        j += 8
+    else:
+        slot = j
+        partial = 0.0
+        for k in range(at + j, at + n):
+            partial += _positive(row[k])
+            slot += x >= partial
+    # Rounding can carry x past the last weight that counts.
+    if slot >= n or row[at + slot] <= 0.0:
+        slot = min(slot, n - 1)
+        while slot > 0 and row[at + slot] <= 0.0:
+            slot -= 1
+    return slot
+
+
+@kernel
+def _scan_multiply(row: Array, at: int, n: int, total: float, slot: int, x: float) -> float:
+    old = row[at + slot]
+    if old > 0.0:
+        new = old * math.exp(x)
+        if new >= _TINY:
+            row[at + slot] = new
+            after = total + (new - old)
+            if after <= _HIGH and after >= 0.5 * total:
+                return after
+        else:
+            row[at + slot] = math.log(old) + x
+    else:
+        log = old + x
+        row[at + slot] = math.exp(log) if log > TINY_LOG else log
+    return _scan_rescale(row, at, n)
+
+
+@kernel
+def _scan_rescale(row: Array, at: int, n: int) -> float:
+    """Add the weights up anew and, where they have grown or shrunk far, scale them to a sum near 1."""
+    total = 0.0
+    for j in range(at, at + n):
+        total += _positive(row[j])
+    if _LOW < total < _HIGH:
+        return total
+    top = TINY_LOG - 1e300
+    for j in range(at, at + n):
+        w = row[j]
+        top = max(top, math.log(w) if w > 0.0 else w)
+    total = 0.0
+    for j in range(at, at + n):
+        w = row[j]
+        log = (math.log(w) if w > 0.0 else w) - top
+        row[j] = math.exp(log) if log > TINY_LOG else log
+        total += _positive(row[j])
+    return total
+
+
+@kernel
+def _height(n: int) -> int:
+    """The least h with 2^h >= n."""
+    h = 0
+    while (1 << h) < n:
+        h += 1
+    return h
+
+
+@kernel
+def _odds(row: Array, at: int, n: int, middle: int, half: int) -> float:
+    """The logarithm of the weight left of a boundary over the weight right of it, within its node."""
+    right = min(half, n - middle)
+    odds = row[at + middle - 1]
+    return odds if right == half else odds + math.log(half / right)
+
+
+@kernel
+def _tree_draw(row: Array, at: int, n: int, u: float) -> int:
+    low = 0
+    half = (1 << _height(n)) >> 1
+    while half > 0:
+        middle = low + half
+        if middle < n:
+            share = 1.0 / (1.0 + math.exp(-_odds(row, at, n, middle, half)))
+            if u < share:
+                u /= share
+            else:
+                u = (u - share) / (1.0 - share)
+                low = middle
+        half >>= 1
+    return low
+
+
+@kernel
+def _tree_share(row: Array, at: int, n: int, slot: int) -> float:
+    product = 1.0
+    half = (1 << _height(n)) >> 1
+    while half > 0:
+        middle = (slot // (2 * half)) * (2 * half) + half
+        if middle < n:
+            odds = _odds(row, at, n, middle, half)
+            product /= 1.0 + math.exp(-odds if slot < middle else odds)
+        half >>= 1
+    return product
+
+
+@kernel
+def tree_log_share(row: Array, at: int, n: int, slot: int) -> float:
+    """The logarithm of a slot's share, however small."""
+    log = 0.0
+    half = (1 << _height(n)) >> 1
+    while half > 0:
+        middle = (slot // (2 * half)) * (2 * half) + half
+        if middle < n:
+            odds = _odds(row, at, n, middle, half)
+            if slot >= middle:
+                odds = -odds
+            log += -math.log1p(math.exp(-odds)) if odds > 0.0 else odds - math.log1p(math.exp(odds))
+        half >>= 1
+    return log
+
+
+@kernel
+def tree_multiply(row: Array, at: int, n: int, slot: int, x: float) -> None:
+    """Walk up from the slot: its side of each boundary has grown by a factor of exp(x), the whole node by less."""
+    half = 1
+    while half < n and x != 0.0:
+        middle = (slot // (2 * half)) * (2 * half) + half
+        if middle < n:
+            odds = _odds(row, at, n, middle, half)
+            if slot < middle:
+                row[at + middle - 1] += x
+            else:
+                row[at + middle - 1] -= x
+                odds = -odds
+            x = _grown(odds, x)
+        half *= 2
+
+
+@kernel
+def _grown(odds: float, x: float) -> float:
+    """log of a node's growth when the part of it that outweighs the rest by exp(odds) has grown by exp(x)."""
+    e = math.exp(-abs(odds))
+    major = 1.0 / (1.0 + e)
+    minor = e / (1.0 + e)
+    part = major if odds >= 0.0 else minor
+    rest = minor if odds >= 0.0 else major
+    if x > 30.0:
+        return x + math.log(part + rest * math.exp(-x))
+    return math.log(part * math.exp(x) + rest)

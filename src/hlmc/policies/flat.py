@@ -1,0 +1,204 @@
+"""Policies with all the memory they want: one routine over all K arms. Each is HLMC with a single level."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import ClassVar
+
+from hlmc import bounds, routines
+from hlmc.errors import fraction, whole
+from hlmc.policies.tree import TreePolicy
+from hlmc.routines.base import Routine
+
+
+class FlatPolicy(TreePolicy):
+    """A routine over all arms. Its parameters are fields of the same names here and there."""
+
+    routine_class: ClassVar[type[Routine]]
+
+    def __post_init__(self) -> None:
+        self._set(arms=whole("arms", self.arms, 1))
+        if self.horizon is not None:
+            self._set(horizon=whole("horizon", self.horizon, 1))
+        _ = self.routines_used
+
+    @property
+    def groups_used(self) -> tuple[int, ...]:
+        return (self.arms,)
+
+    @cached_property
+    def routines_used(self) -> tuple[Routine, ...]:
+        cls = self.routine_class
+        return (cls(**{f.name: getattr(self, f.name) for f in fields(cls)}),)
+
+    def epochs_used(self, horizon: int) -> tuple[int, ...]:
+        return (horizon,)
+
+
+@dataclass(frozen=True, repr=False)
+class Uniform(FlatPolicy):
+    """Every arm with the same probability, always: no memory, no learning.
+
+    Examples
+    --------
+    >>> import hlmc
+    >>> hlmc.Uniform(arms=10).words.statistics
+    0
+    """
+
+    arms: int
+    horizon: int | None = None
+    routine_class: ClassVar[type[Routine]] = routines.Uniform
+
+
+@dataclass(frozen=True, repr=False)
+class EXP3(FlatPolicy):
+    """EXP3 over all arms: expected weak regret of at most 2 sqrt(2 T K ln K) against any adversary (Lemma 3).
+
+    Parameters
+    ----------
+    arms
+        K.
+    horizon
+        T, or None when it is not known: stages of 2^r steps, each from scratch.
+    gamma
+        Share of uniform play, in (0, 1]. Default: sqrt(K ln K / (2 T)), cut off at 1.
+
+    Examples
+    --------
+    >>> import hlmc
+    >>> policy = hlmc.EXP3(arms=100, horizon=10**6)
+    >>> policy.words.statistics, round(policy.bound())
+    (100, 60697)
+
+    References
+    ----------
+    Auer, Cesa-Bianchi, Freund and Schapire, "The nonstochastic multiarmed bandit problem", SIAM J. Computing, 2002.
+    """
+
+    arms: int
+    horizon: int | None
+    gamma: float | None = None
+    routine_class: ClassVar[type[Routine]] = routines.EXP3
+
+
+@dataclass(frozen=True, repr=False)
+class EXP3P(FlatPolicy):
+    """EXP3.P over all arms: weak regret of at most 5.15 sqrt(K T ln(K/delta)) with probability 1 - delta (Lemma 4).
+
+    Parameters
+    ----------
+    arms, horizon
+        K and T (None: not known).
+    delta
+        The probability with which the bound may fail, in (0, 1).
+    eta, gamma, beta
+        Override what Lemma 4 chooses.
+
+    Examples
+    --------
+    >>> import hlmc
+    >>> round(hlmc.EXP3P(arms=100, horizon=10**6, delta=0.05).bound())
+    141978
+
+    References
+    ----------
+    Bubeck and Cesa-Bianchi, "Regret analysis of stochastic and nonstochastic multi-armed bandit problems", 2012.
+    """
+
+    arms: int
+    horizon: int | None
+    delta: float = 0.05
+    eta: float | None = None
+    gamma: float | None = None
+    beta: float | None = None
+    routine_class: ClassVar[type[Routine]] = routines.EXP3P
+
+    def __post_init__(self) -> None:
+        self._set(delta=fraction("delta", self.delta))
+        super().__post_init__()
+
+    @property
+    def told_delta(self) -> float:
+        return self.delta
+
+    def _stage_bound(self, horizon: int, switches: int | None) -> float | None:
+        if (self.eta, self.gamma, self.beta) != (None, None, None) or self.horizon is None:
+            return None
+        return bounds.lemma_4(horizon, self.arms, self.delta)
+
+
+@dataclass(frozen=True, repr=False)
+class EXP3S(FlatPolicy):
+    """EXP3.S over all arms: expected shifting regret of at most 4 sqrt(V K T ln(K T)) (Lemma 5).
+
+    Parameters
+    ----------
+    arms, horizon
+        K and T (None: not known).
+    switches
+        V, the hardness of the sequence to keep up with: one more than its number of changes. None: not told, V = 1.
+    gamma, alpha
+        Override what Lemma 5 chooses.
+
+    Examples
+    --------
+    >>> import hlmc
+    >>> round(hlmc.EXP3S(arms=16, horizon=10**6, switches=10).bound())
+    206012
+
+    References
+    ----------
+    Auer, Cesa-Bianchi, Freund and Schapire, "The nonstochastic multiarmed bandit problem", SIAM J. Computing, 2002.
+    """
+
+    arms: int
+    horizon: int | None
+    switches: int | None = None
+    gamma: float | None = None
+    alpha: float | None = None
+    routine_class: ClassVar[type[Routine]] = routines.EXP3S
+
+    def __post_init__(self) -> None:
+        if self.switches is not None:
+            self._set(switches=whole("switches", self.switches, 1))
+        super().__post_init__()
+
+    @property
+    def told_switches(self) -> int:
+        return self.switches or 1
+
+    def _stage_bound(self, horizon: int, switches: int | None) -> float | None:
+        overridden = self.gamma is not None or self.alpha is not None
+        if overridden or self.switches is None or (switches or self.switches) > self.switches:
+            return None
+        return bounds.lemma_5(horizon, self.arms, self.switches)
+
+
+@dataclass(frozen=True, repr=False)
+class UCB1(FlatPolicy):
+    """UCB1 over all arms, for stochastic rewards; nothing is promised against an adversary.
+
+    Parameters
+    ----------
+    arms
+        K.
+    ties
+        ``"random"``, ``"first"`` or ``"last"``: which of several arms with the same index is played.
+
+    Examples
+    --------
+    >>> import hlmc
+    >>> hlmc.UCB1(arms=20).words.statistics
+    40
+
+    References
+    ----------
+    Auer, Cesa-Bianchi and Fischer, "Finite-time analysis of the multiarmed bandit problem", Machine Learning, 2002.
+    """
+
+    arms: int
+    ties: str = "random"
+    routine_class: ClassVar[type[Routine]] = routines.UCB1
+    horizon: ClassVar[None] = None

@@ -1,0 +1,218 @@
+"""UCB-M and EXP3-M: blocks of arms in turn, the most played arm carried on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+
+from hlmc.errors import BadArgument, BadType, whole
+from hlmc.kernels.layout import (
+    ARMS,
+    AT,
+    CHILDREN,
+    CONTROL,
+    DOUBLING,
+    FIELDS,
+    FOREVER,
+    HORIZON,
+    KIND,
+    LENGTH,
+    LEVEL_CONTROL,
+    LEVELS,
+    MEMORY,
+    PARAMETERS,
+    ROUNDS,
+    ROUNDS_HEADER,
+    SHUFFLE,
+    SIZE,
+    SPAN,
+    STRUCTURE,
+    SUBLENGTH,
+    SUBPHASES,
+    TIES,
+    WORDS,
+    WRAP,
+)
+from hlmc.plan import Plan, PlanLevel
+from hlmc.policies.base import Array, Policy, Words
+from hlmc.routines import CountedEXP3, UCB1, kind
+from hlmc.routines.base import Place, Routine
+from hlmc.routines.ucb1 import TIES as TIE_RULES
+
+FILLS = ("left", "wrap")
+
+
+class RoundsPolicy(Policy):
+    """A policy that plays M arms at a time, block after block."""
+
+    memory: int
+    shuffle: bool
+    ties: str
+    fill: str
+    subphases: int | None
+    sublength: int | None
+    horizon: ClassVar[None] = None
+
+    def __post_init__(self) -> None:
+        self._set(arms=whole("arms", self.arms, 1))
+        self._set(memory=whole("memory", self.memory, 2))
+        for name in ("subphases", "sublength"):
+            if getattr(self, name) is not None:
+                self._set(**{name: whole(name, getattr(self, name), 1)})
+        if not isinstance(self.shuffle, bool):
+            raise BadType(f"shuffle must be True or False, not {self.shuffle!r}")
+        if self.ties not in TIE_RULES:
+            raise BadArgument(f"ties must be one of {', '.join(TIE_RULES)}, not {self.ties!r}")
+        if self.fill not in FILLS:
+            raise BadArgument(f"fill must be one of {', '.join(FILLS)}, not {self.fill!r}")
+        _ = self.routine
+
+    @property
+    def routine(self) -> Routine:
+        """What is run over the arms held."""
+        raise NotImplementedError
+
+    @property
+    def held(self) -> int:
+        """Arms held at a time."""
+        return min(self.memory, self.arms)
+
+    @property
+    def phases(self) -> tuple[int, int]:
+        """h0 and b0: phase i has h0 sub-phases of b0 2^i steps."""
+        M, K = self.memory, self.arms
+        return self.subphases or max(1, -(-(K - 1) // (M - 1))), self.sublength or M * (M + 2)
+
+    @property
+    def words(self) -> Words:
+        return Words(self.routine.words(self.held), ROUNDS_HEADER + LEVEL_CONTROL)
+
+    @property
+    def last_kind(self) -> int:
+        return kind(self.routine)
+
+    @cached_property
+    def program(self) -> Array:
+        h0, b0 = self.phases
+        count = next(i for i in range(64) if h0 * b0 * (2 ** (i + 1) - 1) >= FOREVER) + 1
+        table = np.zeros((1 + count, FIELDS))
+        header = table[0]
+        header[STRUCTURE] = ROUNDS
+        header[ARMS] = self.arms
+        header[HORIZON] = FOREVER
+        header[LEVELS] = 1
+        header[DOUBLING] = -1
+        header[WORDS] = self.words.total
+        header[SHUFFLE] = self.shuffle
+        header[MEMORY] = self.held
+        header[SUBPHASES] = h0
+        header[SUBLENGTH] = b0
+        header[WRAP] = self.fill == "wrap"
+        header[TIES] = TIE_RULES.index(self.ties)
+        for phase in range(count):
+            record = table[1 + phase]
+            place = self._place(phase)
+            record[KIND] = self.last_kind
+            record[CHILDREN] = self.held
+            record[SIZE] = record[LENGTH] = 1
+            record[SPAN] = place.choices
+            record[CONTROL] = ROUNDS_HEADER
+            record[AT] = ROUNDS_HEADER + LEVEL_CONTROL
+            values = self.routine.packed(place)
+            record[PARAMETERS : PARAMETERS + len(values)] = values
+        table.flags.writeable = False
+        return table.reshape(-1)
+
+    def _place(self, phase: int) -> Place:
+        h0, b0 = self.phases
+        return Place(arms=self.arms, horizon=h0 * b0, children=self.held, choices=b0 * 2**phase)
+
+    @property
+    def plan(self) -> Plan:
+        h0, b0 = self.phases
+        level = PlanLevel(1, self.routine.name, self.held, 1, b0, 1, {}, self.words.statistics)
+        note = f"phase i = 0, 1, ... has {h0} sub-phases of {b0} x 2^i steps; shown for i = 0"
+        return Plan(repr(self), self.arms, None, (level,), self.words.statistics, self.words.control, None, note)
+
+
+@dataclass(frozen=True, repr=False)
+class UCBM(RoundsPolicy):
+    """UCB-M: UCB1 over M arms at a time, block after block, in phases that double; for stochastic rewards.
+
+    A sub-phase holds the arm carried over and the next M - 1 arms in order and forgets all counts and means; the most
+    played arm is carried on. Against an adversary its regret can be linear. M counts arms, of two words each.
+
+    Parameters
+    ----------
+    arms, memory
+        K, and M, the arms held at a time (at least 2).
+    shuffle
+        Whether the order of the arms is shuffled once, at the start (in no memory: a keyed permutation).
+    ties
+        ``"random"``, ``"first"`` or ``"last"``: which of equal arms is played, and which of the most played is carried. It decides
+        the paper's experiment 1, in which all rewards that UCB-M sees are equal.
+    fill
+        ``"left"``: the last sub-phase of a phase holds the arms that are left; ``"wrap"``: it is filled up from the order's start.
+    subphases, sublength
+        h0 and b0; default ceil((K-1)/(M-1)) and M (M+2).
+
+    Examples
+    --------
+    >>> import hlmc
+    >>> policy = hlmc.UCBM(arms=100, memory=20)
+    >>> policy.words.statistics
+    40
+    >>> print(policy.bound())
+    None
+
+    References
+    ----------
+    Chaudhuri and Kalyanakrishnan, "Regret minimisation in multi-armed bandits using bounded arm memory", AAAI 2020.
+    """
+
+    arms: int
+    memory: int
+    shuffle: bool = True
+    ties: str = "random"
+    fill: str = "left"
+    subphases: int | None = None
+    sublength: int | None = None
+
+    @property
+    def routine(self) -> Routine:
+        return UCB1(ties=self.ties)
+
+
+@dataclass(frozen=True, repr=False)
+class EXP3M(RoundsPolicy):
+    """EXP3-M: UCB-M with EXP3 in the place of UCB1, a baseline of the paper's second experiment.
+
+    Parameters
+    ----------
+    arms, memory, shuffle, ties, fill, subphases, sublength
+        As for :class:`UCBM`; ties are those for the most played arm.
+    gamma
+        Share of uniform play, in (0, 1]. Default: sqrt(n ln n / (2 b)) with n arms held for b steps.
+
+    Examples
+    --------
+    >>> import hlmc
+    >>> hlmc.EXP3M(arms=100, memory=20).words.statistics
+    40
+    """
+
+    arms: int
+    memory: int
+    shuffle: bool = True
+    ties: str = "random"
+    fill: str = "left"
+    subphases: int | None = None
+    sublength: int | None = None
+    gamma: float | None = None
+
+    @property
+    def routine(self) -> Routine:
+        return CountedEXP3(gamma=self.gamma)

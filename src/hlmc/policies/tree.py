@@ -1,0 +1,216 @@
+"""Policies that compile to a tree of groups: HLMC, and the flat policies, whose tree has one level."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from hlmc import planning
+from hlmc.kernels.layout import (
+    ARMS,
+    AT,
+    CHILDREN,
+    CONTROL,
+    DOUBLING,
+    FIELDS,
+    FOREVER,
+    HORIZON,
+    KIND,
+    LENGTH,
+    LEVEL_CONTROL,
+    LEVELS,
+    PARAMETERS,
+    SIZE,
+    SPAN,
+    STRUCTURE,
+    TREE,
+    TREE_HEADER,
+    WORDS,
+)
+from hlmc.plan import Plan, PlanLevel
+from hlmc.policies.base import Array, Policy, Words
+from hlmc.routines import kind
+from hlmc.routines.base import Place, Routine
+
+SHOWN_STAGE = 20
+"""Of a policy with unknown horizon, the plan shows the stage of 2^20 steps."""
+
+
+@dataclass(frozen=True)
+class Level:
+    """One level in one stage: where it stands, what runs there, and for how long its choices stand."""
+
+    place: Place
+    routine: Routine
+    size: int
+    length: int
+
+
+class TreePolicy(Policy):
+    """A policy with one routine a level over a tree of groups."""
+
+    @property
+    def groups_used(self) -> tuple[int, ...]:
+        """N_1, ..., N_D."""
+        raise NotImplementedError
+
+    @property
+    def routines_used(self) -> tuple[Routine, ...]:
+        """The routine of each level, top first."""
+        raise NotImplementedError
+
+    def epochs_used(self, horizon: int) -> tuple[int, ...]:
+        """S_1, ..., S_D at a horizon: balanced by what the routines cost, unless the user said otherwise."""
+        costs = [r.cost(p) for r, p in zip(self.routines_used, self._places(horizon), strict=True)]
+        return planning.epochs(self.groups_used, horizon, costs)
+
+    @property
+    def first_stage(self) -> int:
+        """With unknown horizon, the first stage takes 2^this steps."""
+        return 0
+
+    @property
+    def told_switches(self) -> int:
+        """V, or 1 when it is not told."""
+        return 1
+
+    @property
+    def told_delta(self) -> float:
+        """The probability with which a bound may fail."""
+        return 0.05
+
+    def _places(self, horizon: int, epochs: tuple[int, ...] | None = None) -> list[Place]:
+        groups = self.groups_used
+        choices = epochs or (1,) * len(groups)
+        return [
+            Place(
+                arms=self.arms,
+                horizon=horizon,
+                children=n,
+                choices=choices[d],
+                level=d + 1,
+                levels=len(groups),
+                groups=min(math.prod(groups[: d + 1]), self.arms),
+                restarts=math.prod(choices[:d]),
+                switches=self.told_switches,
+                delta=self.told_delta,
+            )
+            for d, n in enumerate(groups)
+        ]
+
+    def levels_at(self, horizon: int) -> list[Level]:
+        """The levels as they stand in a stage of this many steps."""
+        epochs = self.epochs_used(horizon)
+        return [
+            Level(*each)
+            for each in zip(
+                self._places(horizon, epochs),
+                self.routines_used,
+                planning.sizes(self.arms, self.groups_used),
+                planning.lengths(epochs),
+                strict=True,
+            )
+        ]
+
+    @property
+    def anytime(self) -> bool:
+        """Whether an unknown horizon needs no stages."""
+        return len(self.groups_used) == 1 and self.routines_used[0].anytime
+
+    @property
+    def words(self) -> Words:
+        statistics = sum(r.words(n) for r, n in zip(self.routines_used, self.groups_used, strict=True))
+        return Words(statistics, TREE_HEADER + LEVEL_CONTROL * len(self.groups_used))
+
+    @property
+    def last_kind(self) -> int:
+        return kind(self.routines_used[-1])
+
+    @cached_property
+    def program(self) -> Array:
+        depth = len(self.groups_used)
+        doubles = self.horizon is None and not self.anytime
+        stages = [2**r for r in range(self.first_stage, 53)] if doubles else [self.horizon or FOREVER]
+        table = np.zeros((1 + depth * len(stages), FIELDS))
+        header = table[0]
+        header[STRUCTURE] = TREE
+        header[ARMS] = self.arms
+        header[HORIZON] = self.horizon or FOREVER - doubles * 2**self.first_stage
+        header[LEVELS] = depth
+        header[DOUBLING] = self.first_stage if doubles else -1
+        header[WORDS] = self.words.total
+        for stage, length in enumerate(stages):
+            self._write(table[1 + stage * depth :], length)
+        table.flags.writeable = False
+        return table.reshape(-1)
+
+    def _write(self, records: Array, horizon: int) -> None:
+        at = self.words.control
+        span = horizon
+        for d, level in enumerate(self.levels_at(horizon)):
+            record = records[d]
+            record[KIND] = kind(level.routine)
+            record[CHILDREN] = level.place.children
+            record[SIZE] = level.size
+            record[LENGTH] = level.length
+            record[SPAN] = span
+            record[CONTROL] = TREE_HEADER + LEVEL_CONTROL * d
+            record[AT] = at
+            if level.place.children > 1:
+                values = level.routine.packed(level.place)
+                record[PARAMETERS : PARAMETERS + len(values)] = values
+            at += level.routine.words(level.place.children)
+            span = level.length
+
+    @property
+    def plan(self) -> Plan:
+        shown = self.horizon or 2**SHOWN_STAGE
+        levels = tuple(
+            PlanLevel(
+                level=d + 1,
+                routine=getattr(level.routine, "label", level.routine.name),
+                children=level.place.children,
+                size=level.size,
+                choices=level.place.choices,
+                length=level.length,
+                parameters=level.routine.parameters(level.place) if level.place.children > 1 else {},
+                words=level.routine.words(level.place.children),
+            )
+            for d, level in enumerate(self.levels_at(shown))
+        )
+        staged = self.horizon is None and not self.anytime
+        note = f"horizon unknown: stages of 2^r steps, shown for the stage of 2^{SHOWN_STAGE}" if staged else ""
+        words = self.words
+        return Plan(
+            repr(self), self.arms, self.horizon, levels, words.statistics, words.control, self.bound(shown), note
+        )
+
+    def bound(self, horizon: int | None = None, switches: int | None = None) -> float | None:
+        T = horizon or self.horizon
+        if T is None:
+            return None
+        if self.horizon is not None or self.anytime:
+            return self._stage_bound(T, switches)
+        # Stages of 2^r steps until T is reached; a stage cut short loses no more than a whole one.
+        total = 0.0
+        r = self.first_stage
+        while T > 2**r - 2**self.first_stage:
+            stage = self._stage_bound(2**r, switches)
+            if stage is None:
+                return None
+            total += min(stage, 2.0**r)
+            r += 1
+        return total
+
+    def _stage_bound(self, horizon: int, switches: int | None) -> float | None:
+        """The bound for one stage, or for the horizon when it is known."""
+        total = 0.0
+        for level in self.levels_at(horizon):
+            run = level.routine.regret(level.place)
+            if run is None:
+                return None
+            total += horizon / level.place.choices * run
+        return total

@@ -1,0 +1,104 @@
+"""What a routine is: the bandit algorithm that one level of a hierarchy runs over its children."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from hlmc.errors import BadArgument
+
+Array = np.ndarray
+"""A run of words: an array of float64, or its address once compiled."""
+
+
+class Kernels(NamedTuple):
+    """The three compiled functions of a routine.
+
+    ``start(program, level, row, at, n)`` lays out fresh statistics for n children in the words from ``at`` on;
+    ``select(program, level, row, at, n, a, b, tau, u)`` gives (slot, probability of the slot);
+    ``update(program, level, row, at, n, a, b, tau, slot, chance, reward)`` learns.
+    ``a`` and ``b`` are two scalars that the routine keeps (start and update return them), ``tau`` the choices made
+    since the start, ``u`` one uniform number, ``program[level + PARAMETERS]`` and on what :meth:`Routine.packed` gave.
+    """
+
+    start: Callable[..., tuple[float, float]]
+    select: Callable[..., tuple[int, float]]
+    update: Callable[..., tuple[float, float]]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where in a hierarchy a routine stands: all that it may tune itself by."""
+
+    arms: int  # K
+    horizon: int  # T, of the stage
+    children: int  # N_d
+    choices: int  # S_d
+    level: int = 1  # d, from 1
+    levels: int = 1  # D
+    groups: int = 0  # N_1 ... N_d, at most K; 0 means the children of a single level
+    restarts: int = 1  # S_1 ... S_{d-1}: how often the level is started anew
+    switches: int = 1  # V
+    delta: float = 0.05
+
+
+@dataclass(frozen=True, repr=False)
+class Routine:
+    """A bandit algorithm over n children that chooses S times before it is forgotten.
+
+    Subclasses are dataclasses (``frozen=True, repr=False``) whose fields are the algorithm's parameters; ``None`` means what the theorem
+    chooses for the place.
+    """
+
+    name: ClassVar[str]
+    kernels: ClassVar[Kernels]
+    anytime: ClassVar[bool] = False
+    """Whether it needs no horizon: flat, it then runs on for ever instead of starting afresh in stages."""
+
+    def words(self, n: int) -> int:
+        """Statistics words for n children."""
+        return n if n > 1 else 0
+
+    def cost(self, place: Place) -> float:
+        """x in the level's regret c sqrt(x S): what epoch lengths are balanced by."""
+        n = place.children
+        return n * math.log(n) if n > 1 else 0.0
+
+    def regret(self, place: Place) -> float | None:
+        """A bound on the expected weak regret of one run of S choices, or None where nothing is proved."""
+        return None
+
+    def parameters(self, place: Place) -> dict[str, float]:
+        """The values in force at a place, by the paper's names."""
+        return {}
+
+    def packed(self, place: Place) -> tuple[float, ...]:
+        """What the kernels read, in the order in which they read it."""
+        return tuple(self.parameters(place).values())
+
+    def chosen(self, **defaults: float) -> dict[str, float]:
+        """The defaults, with this routine's own fields in place of those that were given."""
+        return {
+            name: value if getattr(self, name) is None else float(getattr(self, name))
+            for name, value in defaults.items()
+        }
+
+    def check(self, **ranges: tuple[float, float, str]) -> None:
+        """Refuse a field outside its range; an end is open when the text says so."""
+        for name, (low, high, text) in ranges.items():
+            value = getattr(self, name)
+            if value is None:
+                continue
+            above = value > low if text[0] == "(" else value >= low
+            below = value < high if text[-1] == ")" else value <= high
+            if isinstance(value, bool) or not isinstance(value, (int, float)) or not (above and below):
+                raise BadArgument(f"{name} must be a number in {text}, not {value!r}")
+
+    def __repr__(self) -> str:
+        given = [(f.name, getattr(self, f.name)) for f in fields(self)]
+        inside = ", ".join(f"{name}={value!r}" for name, value in given if value is not None)
+        return f"{type(self).__name__}({inside})"

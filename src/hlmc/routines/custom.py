@@ -1,0 +1,164 @@
+"""Routines that users write: four small functions over a run of words, called through their addresses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar
+
+from hlmc.errors import BadArgument, BadType
+from hlmc.kernels.build import kernel
+from hlmc.kernels.layout import FIELDS, PARAMETERS
+from hlmc.kernels.native import (
+    CHANCE_OF,
+    SELECT,
+    START,
+    UPDATE,
+    call_chance,
+    call_select,
+    call_start,
+    call_update,
+    callback,
+    offset,
+)
+from hlmc.routines.base import Array, Kernels, Place, Routine
+
+START_AT, SELECT_AT, CHANCE_AT, UPDATE_AT = range(PARAMETERS, PARAMETERS + 4)
+OWN = PARAMETERS + 4
+MOST = FIELDS - OWN
+
+
+@kernel
+def custom_start(program: Array, level: int, row: Array, at: int, n: int) -> tuple[float, float]:
+    call_start(int(program[level + START_AT]), offset(row, at), n, offset(program, level + OWN))
+    return 0.0, 0.0
+
+
+@kernel
+def custom_select(
+    program: Array, level: int, row: Array, at: int, n: int, a: float, b: float, tau: int, u: float
+) -> tuple[int, float]:
+    run = offset(row, at)
+    own = offset(program, level + OWN)
+    slot = call_select(int(program[level + SELECT_AT]), run, n, own, tau, u)
+    return slot, call_chance(int(program[level + CHANCE_AT]), run, n, own, tau, slot)
+
+
+@kernel
+def custom_update(
+    program: Array,
+    level: int,
+    row: Array,
+    at: int,
+    n: int,
+    a: float,
+    b: float,
+    tau: int,
+    slot: int,
+    chance: float,
+    reward: float,
+) -> tuple[float, float]:
+    run = offset(row, at)
+    own = offset(program, level + OWN)
+    call_update(int(program[level + UPDATE_AT]), run, n, own, tau, slot, chance, reward)
+    return a, b
+
+
+@dataclass(frozen=True, repr=False)
+class Custom(Routine):
+    """A routine of your own.
+
+    The four functions are plain Python that Numba can compile. ``words`` is a run of numbers that is theirs alone,
+    ``n`` the number of children, ``parameters`` the numbers given here, ``tau`` the choices made since the start, ``u`` a
+    uniform number in [0, 1).
+
+    Parameters
+    ----------
+    label
+        The routine's name, in plans and in saved files.
+    start
+        ``start(words, n, parameters)`` lays out fresh words.
+    select
+        ``select(words, n, parameters, tau, u)`` gives the child to play, 0 to n - 1.
+    chance
+        ``chance(words, n, parameters, tau, slot)`` gives the probability with which ``select`` gives ``slot``.
+    update
+        ``update(words, n, parameters, tau, slot, chance, reward)`` learns.
+    words_per_child, words_extra
+        The routine keeps ``words_per_child * n + words_extra`` words.
+    values
+        The parameters: numbers by name, or a function of the :class:`Place` that gives them.
+
+    Examples
+    --------
+    Follow the leader, which no one should do against an adversary:
+
+    >>> def start(words, n, parameters):
+    ...     for j in range(n):
+    ...         words[j] = 0.0
+    >>> def select(words, n, parameters, tau, u):
+    ...     best = 0
+    ...     for j in range(n):
+    ...         if words[j] > words[best]:
+    ...             best = j
+    ...     return best
+    >>> def chance(words, n, parameters, tau, slot):
+    ...     return 1.0
+    >>> def update(words, n, parameters, tau, slot, chance, reward):
+    ...     words[slot] += reward
+    >>> leader = Custom("leader", start, select, chance, update)
+    >>> import hlmc
+    >>> learner = hlmc.HLMC(arms=9, levels=2, horizon=100, routines=("exp3", leader)).start(seed=1)
+    >>> arm = learner.select(); learner.update(1.0)
+    >>> learner.select() == arm
+    True
+    """
+
+    label: str
+    start: Callable[..., None]
+    select: Callable[..., int]
+    chance: Callable[..., float]
+    update: Callable[..., None]
+    words_per_child: int = 1
+    words_extra: int = 0
+    values: Mapping[str, float] | Callable[[Place], Mapping[str, float]] = field(default_factory=dict, hash=False)
+
+    name: ClassVar[str] = "custom"
+    kernels: ClassVar[Kernels] = Kernels(custom_start, custom_select, custom_update)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.label, str) or not self.label.isidentifier():
+            raise BadArgument(f"label must be a name such as 'leader', not {self.label!r}")
+        for role in ("start", "select", "chance", "update"):
+            if not callable(getattr(self, role)):
+                raise BadType(f"{role} must be a function, not {getattr(self, role)!r}")
+
+    def __repr__(self) -> str:
+        return f"<routine {self.label}>"
+
+    def words(self, n: int) -> int:
+        return self.words_per_child * n + self.words_extra if n > 1 else 0
+
+    def parameters(self, place: Place) -> dict[str, float]:
+        values = self.values(place) if callable(self.values) else self.values
+        if len(values) > MOST:
+            raise BadArgument(f"a routine can have {MOST} parameters, not {len(values)}")
+        return {name: float(value) for name, value in values.items()}
+
+    @cached_property
+    def _callbacks(self) -> tuple[Any, ...]:
+        roles = ((self.start, START), (self.select, SELECT), (self.chance, CHANCE_OF), (self.update, UPDATE))
+        return tuple(callback(kernel(plain(function)), signature, False) for function, signature in roles)
+
+    def packed(self, place: Place) -> tuple[float, ...]:
+        addresses = tuple(float(c.address) for c in self._callbacks)
+        return addresses + tuple(self.parameters(place).values())
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if not name.startswith("_")}
+
+
+def plain(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The Python function within one that the user has compiled already."""
+    return getattr(function, "py_func", function)

@@ -1,0 +1,93 @@
+"""EXP3, gain form: exponential weights on estimated rewards, mixed with uniform play.
+
+Algorithm 2 of the paper, after Auer, Cesa-Bianchi, Freund and Schapire, "The nonstochastic multiarmed bandit
+problem", SIAM J. Computing 32 (2002).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+from hlmc.bounds import lemma_3
+from hlmc.kernels.build import kernel
+from hlmc.kernels.layout import PARAMETERS
+from hlmc.kernels.weights import mixed_draw, weights_multiply, weights_start
+from hlmc.routines.base import Array, Kernels, Place, Routine
+
+GAMMA = PARAMETERS
+RATE = PARAMETERS + 1  # gamma / N
+
+
+@kernel
+def exp3_start(program: Array, level: int, row: Array, at: int, n: int) -> tuple[float, float]:
+    return weights_start(row, at, n), 0.0
+
+
+@kernel
+def exp3_select(
+    program: Array, level: int, row: Array, at: int, n: int, total: float, _: float, tau: int, u: float
+) -> tuple[int, float]:
+    return mixed_draw(row, at, n, total, program[level + GAMMA], u)
+
+
+@kernel
+def exp3_update(
+    program: Array,
+    level: int,
+    row: Array,
+    at: int,
+    n: int,
+    total: float,
+    _: float,
+    tau: int,
+    slot: int,
+    chance: float,
+    reward: float,
+) -> tuple[float, float]:
+    if reward > 0.0:
+        total = weights_multiply(row, at, n, total, slot, program[level + RATE] * reward / chance)
+    return total, 0.0
+
+
+@dataclass(frozen=True, repr=False)
+class EXP3(Routine):
+    r"""EXP3 at one level.
+
+    .. math:: p_i = (1-\gamma) w_i / \textstyle\sum_j w_j + \gamma/n, \qquad
+              w_i \leftarrow w_i \exp(\gamma \hat r_i / N)
+
+    In a group that has fewer than N children, n is its own number and the rate keeps N.
+
+    Parameters
+    ----------
+    gamma
+        Share of uniform play, in (0, 1]. Default: sqrt(N ln N / (2 S)), cut off at 1 (Theorems 1 and 5).
+
+    Examples
+    --------
+    >>> EXP3().parameters(Place(arms=100, horizon=10**7, children=10, choices=1000))
+    {'gamma': 0.10729...}
+    >>> EXP3(gamma=0.5)
+    EXP3(gamma=0.5)
+    """
+
+    gamma: float | None = None
+
+    name: ClassVar[str] = "exp3"
+    kernels: ClassVar[Kernels] = Kernels(exp3_start, exp3_select, exp3_update)
+
+    def __post_init__(self) -> None:
+        self.check(gamma=(0.0, 1.0, "(0, 1]"))
+
+    def regret(self, place: Place) -> float | None:
+        return lemma_3(place.choices, place.children) if self.gamma is None else None
+
+    def parameters(self, place: Place) -> dict[str, float]:
+        n = place.children
+        return self.chosen(gamma=min(1.0, math.sqrt(n * math.log(n) / (2.0 * place.choices))))
+
+    def packed(self, place: Place) -> tuple[float, ...]:
+        gamma = self.parameters(place)["gamma"]
+        return gamma, gamma / place.children

@@ -1,0 +1,85 @@
+"""EXP3 as EXP3-M uses it: over the arms held in memory, counting how often each is played.
+
+gamma = sqrt(n ln n / (2 b)) for n arms held during a sub-phase of b steps. Two words an arm: weight and count.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+from hlmc.kernels.build import kernel
+from hlmc.kernels.layout import PARAMETERS
+from hlmc.kernels.weights import mixed_draw, weights_multiply, weights_start
+from hlmc.routines.base import Array, Kernels, Place, Routine
+
+STEPS = PARAMETERS  # b
+GIVEN = PARAMETERS + 1  # gamma, or 0
+
+
+@kernel
+def exp3m_start(program: Array, level: int, row: Array, at: int, n: int) -> tuple[float, float]:
+    for j in range(at + n, at + 2 * n):
+        row[j] = 0.0
+    gamma = program[level + GIVEN]
+    if gamma == 0.0:
+        gamma = min(1.0, math.sqrt(n * math.log(n) / (2.0 * program[level + STEPS])))
+    return weights_start(row, at, n), gamma
+
+
+@kernel
+def exp3m_select(
+    program: Array, level: int, row: Array, at: int, n: int, total: float, gamma: float, tau: int, u: float
+) -> tuple[int, float]:
+    return mixed_draw(row, at, n, total, gamma, u)
+
+
+@kernel
+def exp3m_update(
+    program: Array,
+    level: int,
+    row: Array,
+    at: int,
+    n: int,
+    total: float,
+    gamma: float,
+    tau: int,
+    slot: int,
+    chance: float,
+    reward: float,
+) -> tuple[float, float]:
+    row[at + n + slot] += 1.0
+    if reward > 0.0:
+        total = weights_multiply(row, at, n, total, slot, gamma / n * reward / chance)
+    return total, gamma
+
+
+@dataclass(frozen=True, repr=False)
+class CountedEXP3(Routine):
+    """EXP3 that also counts the plays of each child.
+
+    Parameters
+    ----------
+    gamma
+        Share of uniform play, in (0, 1]. Default: sqrt(n ln n / (2 S)) for the n children really there.
+
+    Examples
+    --------
+    >>> CountedEXP3().words(20)
+    40
+    """
+
+    gamma: float | None = None
+
+    name: ClassVar[str] = "exp3-counted"
+    kernels: ClassVar[Kernels] = Kernels(exp3m_start, exp3m_select, exp3m_update)
+
+    def __post_init__(self) -> None:
+        self.check(gamma=(0.0, 1.0, "(0, 1]"))
+
+    def words(self, n: int) -> int:
+        return 2 * n if n > 1 else 0
+
+    def packed(self, place: Place) -> tuple[float, ...]:
+        return float(place.choices), self.gamma or 0.0

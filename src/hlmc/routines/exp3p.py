@@ -1,0 +1,126 @@
+"""EXP3.P: EXP3 whose estimates carry an upper confidence term, for regret that is small with high probability.
+
+Algorithm 3 of the paper, after Bubeck and Cesa-Bianchi, "Regret analysis of stochastic and nonstochastic multi-armed
+bandit problems" (2012), section 3.2. Every child's estimate moves at every step by an amount of its own, so a step
+costs n exponentials, whatever the store. A word holds the sum of a child's estimates; weights are never formed.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+from hlmc.kernels.build import kernel
+from hlmc.kernels.layout import PARAMETERS
+from hlmc.routines.base import Array, Kernels, Place, Routine
+
+ETA = PARAMETERS
+GAMMA = PARAMETERS + 1
+BETA = PARAMETERS + 2
+
+
+@kernel
+def exp3p_start(program: Array, level: int, row: Array, at: int, n: int) -> tuple[float, float]:
+    for j in range(at, at + n):
+        row[j] = 0.0
+    return 0.0, float(n)
+
+
+@kernel
+def exp3p_select(
+    program: Array, level: int, row: Array, at: int, n: int, top: float, total: float, tau: int, u: float
+) -> tuple[int, float]:
+    """``top`` is the largest sum of estimates, ``total`` the sum of exp(eta (sum - top))."""
+    eta = program[level + ETA]
+    gamma = program[level + GAMMA]
+    if u < gamma:
+        slot = min(int(u / gamma * n), n - 1)
+    else:
+        x = (u - gamma) / (1.0 - gamma) * total
+        slot = 0
+        for j in range(n):
+            weight = math.exp(eta * (row[at + j] - top))
+            if weight > 0.0:
+                slot = j
+            if x < weight:
+                break
+            x -= weight
+    return slot, (1.0 - gamma) * math.exp(eta * (row[at + slot] - top)) / total + gamma / n
+
+
+@kernel
+def exp3p_update(
+    program: Array,
+    level: int,
+    row: Array,
+    at: int,
+    n: int,
+    top: float,
+    total: float,
+    tau: int,
+    slot: int,
+    chance: float,
+    reward: float,
+) -> tuple[float, float]:
+    eta = program[level + ETA]
+    gamma = program[level + GAMMA]
+    beta = program[level + BETA]
+    highest = top
+    for j in range(n):
+        p = (1.0 - gamma) * math.exp(eta * (row[at + j] - top)) / total + gamma / n
+        row[at + j] += ((reward if j == slot else 0.0) + beta) / p
+        highest = max(highest, row[at + j])
+    total = 0.0
+    for j in range(n):
+        total += math.exp(eta * (row[at + j] - highest))
+    return highest, total
+
+
+@dataclass(frozen=True, repr=False)
+class EXP3P(Routine):
+    r"""EXP3.P at one level.
+
+    .. math:: w_i \leftarrow w_i \exp(\eta \tilde r_i), \qquad
+              \tilde r_i = (r_i 1\{i = i_t\} + \beta) / p_i
+
+    Parameters
+    ----------
+    eta
+        Learning rate, positive. Default: 0.95 sqrt(ln N / (N S)).
+    gamma
+        Share of uniform play, in (0, 1]. Default: 1.05 sqrt(N ln N / S), cut off at 1.
+    beta
+        Confidence term, in (0, 1). Default: sqrt(ln(N / delta_d) / (N S)), where delta_d is the share of delta left
+        to one of the level's runs: with D = 2 this gives ln(2L/delta) above and ln(2KS/delta) at the arms, as in
+        Theorem 2; with D = 1, ln(K/delta), Lemma 4.
+
+    Examples
+    --------
+    >>> EXP3P().parameters(Place(arms=10, horizon=1000, children=10, choices=1000, delta=0.05))
+    {'eta': 0.01441..., 'gamma': 0.15932..., 'beta': 0.02301...}
+    """
+
+    eta: float | None = None
+    gamma: float | None = None
+    beta: float | None = None
+
+    name: ClassVar[str] = "exp3p"
+    kernels: ClassVar[Kernels] = Kernels(exp3p_start, exp3p_select, exp3p_update)
+
+    def __post_init__(self) -> None:
+        self.check(eta=(0.0, math.inf, "(0, inf)"), gamma=(0.0, 1.0, "(0, 1]"), beta=(0.0, 1.0, "(0, 1)"))
+
+    def cost(self, place: Place) -> float:
+        n = place.children
+        runs = place.horizon if place.level > 1 else 1
+        return n * math.log(place.levels * (place.groups or n) * runs / place.delta) if n > 1 else 0.0
+
+    def parameters(self, place: Place) -> dict[str, float]:
+        n, s = place.children, place.choices
+        union = place.levels * (place.groups or n) * place.restarts / place.delta
+        return self.chosen(
+            eta=0.95 * math.sqrt(math.log(n) / (n * s)),
+            gamma=min(1.0, 1.05 * math.sqrt(n * math.log(n) / s)),
+            beta=math.sqrt(math.log(union) / (n * s)),
+        )

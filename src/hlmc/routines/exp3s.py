@@ -1,0 +1,121 @@
+"""EXP3.S: EXP3 that gives every child a fixed share of all weight at each step, and so can follow changes.
+
+Algorithm 4 of the paper, after Auer, Cesa-Bianchi, Freund and Schapire (2002), section 8. The share is (e alpha / n) W
+for every child, as in the algorithm; the paper's prose writes alpha W.
+
+Adding to every weight would cost n operations a step. Weights are held as ``v_i + B`` instead: the share is one
+addition to B, and playing in proportion to ``v_i + B`` is playing by v, or uniformly with probability n B / W.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+from hlmc.kernels.build import kernel
+from hlmc.kernels.layout import PARAMETERS
+from hlmc.kernels.weights import SCAN, mixed_draw, tree_log_share, tree_multiply, weights_start
+from hlmc.routines.base import Array, Kernels, Place, Routine
+
+GAMMA = PARAMETERS
+RATE = PARAMETERS + 1  # gamma / N
+SHARE = PARAMETERS + 2  # e alpha
+_HIGH = 2.0**500
+_SCALE = 2.0**-500
+
+
+@kernel
+def exp3s_start(program: Array, level: int, row: Array, at: int, n: int) -> tuple[float, float]:
+    return weights_start(row, at, n), 0.0
+
+
+@kernel
+def exp3s_select(
+    program: Array, level: int, row: Array, at: int, n: int, total: float, added: float, tau: int, u: float
+) -> tuple[int, float]:
+    gamma = program[level + GAMMA]
+    mixed = gamma + (1.0 - gamma) * (n * added / (total + n * added))
+    return mixed_draw(row, at, n, total, mixed, u)
+
+
+@kernel
+def exp3s_update(
+    program: Array,
+    level: int,
+    row: Array,
+    at: int,
+    n: int,
+    total: float,
+    added: float,
+    tau: int,
+    slot: int,
+    chance: float,
+    reward: float,
+) -> tuple[float, float]:
+    everything = total + n * added
+    if reward > 0.0:
+        growth = math.expm1(program[level + RATE] * reward / chance)
+        if n <= SCAN:
+            gain = (row[at + slot] + added) * growth
+            row[at + slot] += gain
+        else:
+            log_v = tree_log_share(row, at, n, slot) + math.log(total)
+            log_gain = math.log(math.exp(log_v) + added) + math.log(growth)
+            gain = math.exp(log_gain)
+            ratio = log_gain - log_v
+            tree_multiply(row, at, n, slot, max(ratio, 0.0) + math.log1p(math.exp(-abs(ratio))))
+        total += gain
+    added += program[level + SHARE] / n * everything
+    if everything > _HIGH:
+        if n <= SCAN:
+            for j in range(at, at + n):
+                row[j] *= _SCALE
+        total *= _SCALE
+        added *= _SCALE
+    return total, added
+
+
+@dataclass(frozen=True, repr=False)
+class EXP3S(Routine):
+    r"""EXP3.S at one level.
+
+    .. math:: w_i \leftarrow w_i \exp(\gamma \hat r_i / N) + \frac{e \alpha}{n} \textstyle\sum_j w_j
+
+    Parameters
+    ----------
+    gamma
+        Share of uniform play, in (0, 1]. Default: sqrt(V N ln(N S) / S), cut off at 1 (Theorem 3; V = 1 when the
+        number of switches is unknown, Theorem 4).
+    alpha
+        The share, in (0, 1). Default: 1 / S.
+
+    Examples
+    --------
+    >>> place = Place(arms=16, horizon=10**6, children=4, choices=10417, levels=2, switches=10)
+    >>> {name: round(value, 3) for name, value in EXP3S().parameters(place).items()}
+    {'gamma': 0.202, 'alpha': 0.0}
+    """
+
+    gamma: float | None = None
+    alpha: float | None = None
+
+    name: ClassVar[str] = "exp3s"
+    kernels: ClassVar[Kernels] = Kernels(exp3s_start, exp3s_select, exp3s_update)
+
+    def __post_init__(self) -> None:
+        self.check(gamma=(0.0, 1.0, "(0, 1]"), alpha=(0.0, 1.0, "(0, 1)"))
+
+    def cost(self, place: Place) -> float:
+        n = place.children
+        return place.switches * n * math.log(place.horizon * n) if n > 1 else 0.0
+
+    def parameters(self, place: Place) -> dict[str, float]:
+        n, s = place.children, place.choices
+        return self.chosen(
+            gamma=min(1.0, math.sqrt(place.switches * n * math.log(n * s) / s)), alpha=1.0 / max(s, 2)
+        )
+
+    def packed(self, place: Place) -> tuple[float, ...]:
+        gamma, alpha = self.parameters(place).values()
+        return gamma, gamma / place.children, math.e * alpha

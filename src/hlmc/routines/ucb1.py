@@ -1,0 +1,115 @@
+"""UCB1: the highest upper confidence bound, for stochastic rewards (Auer, Cesa-Bianchi and Fischer, 2002).
+
+It has no guarantee against an adversary. Two words a child: the sum of its rewards and how often it was played.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+from hlmc.errors import BadArgument
+from hlmc.kernels.build import kernel
+from hlmc.kernels.layout import PARAMETERS
+from hlmc.routines.base import Array, Kernels, Place, Routine
+
+TIE = PARAMETERS
+TIES = ("random", "first", "last")
+RANDOM, FIRST, LAST = 0.0, 1.0, 2.0
+
+
+@kernel
+def ucb1_start(program: Array, level: int, row: Array, at: int, n: int) -> tuple[float, float]:
+    for j in range(at, at + 2 * n):
+        row[j] = 0.0
+    return 0.0, 0.0
+
+
+@kernel
+def ucb1_index(row: Array, at: int, n: int, j: int, twice_log: float) -> float:
+    played = row[at + n + j]
+    return row[at + j] / played + math.sqrt(twice_log / played)
+
+
+@kernel
+def ucb1_select(
+    program: Array, level: int, row: Array, at: int, n: int, a: float, b: float, tau: int, u: float
+) -> tuple[int, float]:
+    if tau < n:
+        return tau, 1.0
+    rule = program[level + TIE]
+    twice_log = 2.0 * math.log(tau + 1.0)
+    best = 0
+    highest = -1.0
+    ties = 0
+    for j in range(n):
+        index = ucb1_index(row, at, n, j, twice_log)
+        if index > highest:
+            best = j
+            highest = index
+            ties = 1
+        elif index == highest:
+            ties += 1
+            if rule == LAST:
+                best = j
+    if rule != RANDOM or ties == 1:
+        return best, 1.0
+    wanted = min(int(u * ties), ties - 1)
+    for j in range(best, n):
+        if ucb1_index(row, at, n, j, twice_log) == highest:
+            if wanted == 0:
+                return j, 1.0 / ties
+            wanted -= 1
+    return best, 1.0 / ties
+
+
+@kernel
+def ucb1_update(
+    program: Array,
+    level: int,
+    row: Array,
+    at: int,
+    n: int,
+    a: float,
+    b: float,
+    tau: int,
+    slot: int,
+    chance: float,
+    reward: float,
+) -> tuple[float, float]:
+    row[at + slot] += reward
+    row[at + n + slot] += 1.0
+    return a, b
+
+
+@dataclass(frozen=True, repr=False)
+class UCB1(Routine):
+    r"""UCB1 at one level: each child once, then the largest :math:`\bar r_i + \sqrt{2 \ln t / n_i}`.
+
+    Parameters
+    ----------
+    ties
+        ``"random"`` (default), ``"first"`` or ``"last"``: which of several equal children is played.
+
+    Examples
+    --------
+    >>> UCB1().words(20)
+    40
+    """
+
+    ties: str | None = None
+
+    name: ClassVar[str] = "ucb1"
+    anytime: ClassVar[bool] = True
+    kernels: ClassVar[Kernels] = Kernels(ucb1_start, ucb1_select, ucb1_update)
+
+    def __post_init__(self) -> None:
+        if self.ties is not None and self.ties not in TIES:
+            raise BadArgument(f"ties must be one of {', '.join(TIES)}, not {self.ties!r}")
+
+    def words(self, n: int) -> int:
+        return 2 * n if n > 1 else 0
+
+    def packed(self, place: Place) -> tuple[float, ...]:
+        return (float(TIES.index(self.ties or "random")),)

@@ -1,0 +1,56 @@
+"""Uniform play: no memory, no learning; the yardstick that everything must beat."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from hlmc.kernels.build import kernel
+from hlmc.routines.base import Array, Kernels, Routine
+
+
+@kernel
+def uniform_start(program: Array, level: int, row: Array, at: int, n: int) -> tuple[float, float]:
+    return 0.0, 0.0
+
+
+@kernel
+def uniform_select(
+    program: Array, level: int, row: Array, at: int, n: int, a: float, b: float, tau: int, u: float
+) -> tuple[int, float]:
+    return min(int(u * n), n - 1), 1.0 / n
+
+
+@kernel
+def uniform_update(
+    program: Array,
+    level: int,
+    row: Array,
+    at: int,
+    n: int,
+    a: float,
+    b: float,
+    tau: int,
+    slot: int,
+    chance: float,
+    reward: float,
+) -> tuple[float, float]:
+    return a, b
+
+
+@dataclass(frozen=True, repr=False)
+class Uniform(Routine):
+    """Every child with the same probability, always.
+
+    Examples
+    --------
+    >>> Uniform().words(100)
+    0
+    """
+
+    name: ClassVar[str] = "uniform"
+    anytime: ClassVar[bool] = True
+    kernels: ClassVar[Kernels] = Kernels(uniform_start, uniform_select, uniform_update)
+
+    def words(self, n: int) -> int:
+        return 0
