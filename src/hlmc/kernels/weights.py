@@ -96,8 +96,8 @@ def _scan_draw(row: Array, at: int, n: int, x: float) -> int:
         block = w05 + (w6 + _positive(row[k + 7]))
         if x < block:
             # Counting the partial sums that x has passed takes no branch that could be mispredicted.
-            slot = j + (x >= w0) + (x >= w01) + (x >= w01 + w2) + (x >= w03)
-            slot += (x >= w03 + w4) + (x >= w05) + (x >= w05 + w6)
+            slot = j + (x >= w0) + (x >= w01) + (x >= w01 + w2) + (x >= w03) + (x >= w03 + w4)
+            slot = slot + (x >= w05) + (x >= w05 + w6)
             break
         x -= block
         j += 8
