@@ -308,6 +308,36 @@ def test_best_split_fits_and_beats_the_other_plans(arms: int, memory: int, horiz
             assert (len(groups), cost(groups)) <= (len(other), cost(other) * (1 + 1e-11))
 
 
+@pytest.mark.parametrize("memory", [13, 14, 20, 50, 80, 99, 100])
+def test_chosen_split_of_a_hundred_arms(memory: int) -> None:
+    assert planning.choose_split(100, memory, 10**7) == planning.best_split(100, memory, 10**7)
+    assert planning.choose_split(100, memory) == planning.best_split(100, memory)
+    # Ten steps teach nothing about a hundred arms: no more levels than the memory asks for.
+    assert planning.choose_split(100, memory, 10) == planning.best_split(100, memory)
+
+
+def test_chosen_split_of_a_short_horizon_is_no_deeper_than_need_be() -> None:
+    assert len(planning.best_split(10**6, 2048, 10**4)) == 5
+    assert len(planning.choose_split(10**6, 2048, 10**4)) == 2
+    assert planning.choose_split(1, 1, 10) == (1,)
+    with pytest.raises(ValueError, match=r"^memory must be at least 13 words for 100 arms, not 12$"):
+        planning.choose_split(100, 12, 10**7)
+    with pytest.raises(ValueError, match=r"^horizon must be a whole number of at least 1, not 0$"):
+        planning.choose_split(100, 20, 0)
+
+
+@settings(max_examples=50)
+@given(MANY, st.integers(1, 10**6), st.integers(1, 10**15))
+def test_chosen_split_has_the_least_bound_that_says_something(arms: int, memory: int, horizon: int) -> None:
+    memory = max(memory, planning.least_memory(arms))
+    least = bounds.hierarchy(horizon, planning.best_split(arms, memory, horizon))
+    chosen = planning.choose_split(arms, memory, horizon)
+    if least < horizon:
+        assert bounds.hierarchy(horizon, chosen) == pytest.approx(least, rel=1e-11)
+    else:
+        assert chosen == planning.best_split(arms, memory)
+
+
 # --- Epochs -------------------------------------------------------------------------------------------------
 
 

@@ -22,6 +22,7 @@ __all__ = [
     "OperatingPoint",
     "best_split",
     "ceil_root",
+    "choose_split",
     "deepest",
     "epochs",
     "even_groups",
@@ -236,7 +237,7 @@ def best_split(arms: int, memory: int, horizon: int | None = None) -> Groups:
     Exact: a branch-and-bound search over the integers, from whose ties the fewest levels come out. Without a
     horizon the order in T decides: the fewest levels, then the least bound. A short horizon, up to a few
     times the arms that it must tell apart, can favour a hierarchy deeper than the memory asks for; all bounds
-    then exceed the horizon, and none says anything about the regret.
+    then exceed the horizon, and none says anything about the regret; `choose_split` minds that.
 
     >>> [best_split(100, memory, 10**7) for memory in (14, 20, 50, 80, 100)]
     [(5, 5, 4), (10, 10), (34, 3), (50, 2), (100,)]
@@ -244,16 +245,44 @@ def best_split(arms: int, memory: int, horizon: int | None = None) -> Groups:
     (520, 517, 503, 493, 15)
     """
     K, M = _enough(arms, memory)
-    depths = [D for D in range(1, deepest(K) + 1) if _least_words(K, D) <= M]
-    if horizon is None:
-        return _least_product(K, M, depths[0])[1]
-    log_T = math.log(whole("horizon", horizon, 1))
+    if horizon is not None:
+        return _least_bound(K, M, whole("horizon", horizon, 1))
+    return _least_product(K, M, _depths(K, M)[0])[1]
+
+
+def choose_split(arms: int, memory: int, horizon: int | None = None) -> Groups:
+    """The hierarchy for M words: the least bound where it says something, otherwise the fewest levels.
+
+    A bound of T or more says nothing about T steps, and the least of several such bounds is no reason to
+    choose: it would often be a hierarchy deeper than the memory asks for. So this is `best_split` while its
+    bound is below the horizon, and `best_split` without a horizon when it is not.
+
+    >>> [choose_split(100, memory, 10**7) for memory in (14, 20, 50, 80)]
+    [(5, 5, 4), (10, 10), (34, 3), (50, 2)]
+    >>> best_split(10**6, 2048, 10**4), choose_split(10**6, 2048, 10**4)
+    ((1954, 64, 2, 2, 2), (1227, 815))
+    """
+    K, M = _enough(arms, memory)
+    if horizon is not None and (groups := _least_bound(K, M, T := whole("horizon", horizon, 1), below=T)):
+        return groups
+    return best_split(K, M)
+
+
+def _depths(arms: int, memory: int) -> list[int]:
+    """The depths at which some hierarchy fits."""
+    return [D for D in range(1, deepest(arms) + 1) if _least_words(arms, D) <= memory]
+
+
+def _least_bound(arms: int, memory: int, horizon: int, below: float = math.inf) -> Groups:
+    """The groups with the least bound, or none where no bound is below the given number."""
+    log_T = math.log(horizon)
     best: Groups = ()
-    least = math.inf
-    for D in depths:
+    # The bound is 2 sqrt(2) T exp(least).
+    least = math.log(below) - log_T - math.log(2 * math.sqrt(2))
+    for D in _depths(arms, memory):
         # The bound goes as D (prod x / T)^(1/2D): only a product below the ceiling improves on it.
         ceiling = log_T + 2 * D * (least - math.log(D))
-        found, groups = _least_product(K, M, D, ceiling - 2 * D * _ROUNDING)
+        found, groups = _least_product(arms, memory, D, ceiling - 2 * D * _ROUNDING)
         if groups:
             best, least = groups, math.log(D) + (found - log_T) / (2 * D)
     return best
@@ -346,7 +375,7 @@ class OperatingPoint:
 def operating_points(arms: int, horizon: int, memory: int | None = None) -> list[OperatingPoint]:
     """The hierarchies to choose from: of every depth the one with the fewest words, in order of depth.
 
-    With a memory also the least bound in M words, in half of them and in twice as many.
+    With a memory also `choose_split` for M words, for half of them and for twice as many.
 
     >>> for point in operating_points(100, 10**7, memory=20)[:4]:
     ...     print(point.groups, point.words, round(point.bound))
@@ -359,7 +388,7 @@ def operating_points(arms: int, horizon: int, memory: int | None = None) -> list
     splits = {tight_groups(K, D) for D in range(1, deepest(K) + 1)}
     if memory is not None:
         _, M = _enough(K, memory)
-        splits |= {best_split(K, words, T) for words in (M // 2, M, 2 * M) if words >= least_memory(K)}
+        splits |= {choose_split(K, words, T) for words in (M // 2, M, 2 * M) if words >= least_memory(K)}
     points = (OperatingPoint(len(N), N, epochs(N, T), sum(N), bounds.hierarchy(T, N)) for N in splits)
     return sorted(points, key=lambda point: (point.levels, point.words, point.groups))
 

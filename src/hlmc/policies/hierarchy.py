@@ -28,7 +28,8 @@ class HLMC(TreePolicy):
     arms
         K.
     memory
-        M: the planner picks the split with the least bound in at most M words of statistics.
+        M: the planner picks the split with the least bound in at most M words of statistics, or, where no bound is below the
+        horizon, the one with the fewest levels.
     groups
         (N_1, ..., N_D), top first.
     levels
@@ -112,7 +113,7 @@ class HLMC(TreePolicy):
     @cached_property
     def groups_used(self) -> tuple[int, ...]:
         if self.memory is not None:
-            given = planning.best_split(self.arms, whole("memory", self.memory, 1), self.horizon)
+            given = planning.choose_split(self.arms, whole("memory", self.memory, 1), self.horizon)
         elif self.levels is not None:
             given = planning.even_groups(self.arms, self.levels)
         else:
