@@ -10,6 +10,28 @@ Pick among K arms, a hundred or a billion, keeping M words. See https://arxiv.or
 
 from __future__ import annotations
 
+from hlmc import adversaries
+from hlmc.learner import Learner
 from hlmc.policies import EXP3, EXP3M, EXP3P, EXP3S, HLMC, UCB1, UCBM, Policy, Uniform, Words
+from hlmc.simulation import Result, load_result, simulate, trace
+from hlmc.streams import derive_seed
 
-__all__ = ["EXP3", "EXP3M", "EXP3P", "EXP3S", "HLMC", "UCB1", "UCBM", "Policy", "Uniform", "Words"]
+__all__ = [
+    "EXP3",
+    "EXP3M",
+    "EXP3P",
+    "EXP3S",
+    "HLMC",
+    "UCB1",
+    "UCBM",
+    "Learner",
+    "Policy",
+    "Result",
+    "Uniform",
+    "Words",
+    "adversaries",
+    "derive_seed",
+    "load_result",
+    "simulate",
+    "trace",
+]

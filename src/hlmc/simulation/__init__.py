@@ -1,0 +1,9 @@
+"""Simulation: policies against adversaries, many runs, results that last."""
+
+from __future__ import annotations
+
+from hlmc.simulation.result import Result, load_result
+from hlmc.simulation.runner import simulate
+from hlmc.simulation.trace import trace
+
+__all__ = ["Result", "load_result", "simulate", "trace"]
