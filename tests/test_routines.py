@@ -1,0 +1,105 @@
+"""EXP3, EXP3.P, EXP3.S and UCB1 over all arms, against plain readings of Algorithms 2-4."""
+
+import math
+from collections.abc import Callable
+
+import pytest
+from driving import follow, rewards
+from reference import EXP3, EXP3P, EXP3S, UCB1, Doubling, Hierarchy, Uniform, exp3, exp3p, exp3s, flat
+
+import hlmc
+
+pytestmark = pytest.mark.interpreted
+
+# Over 512 arms weights lie in a tree, up to that in a plain run of words; 8 is where a block of the scan ends.
+ARMS = [1, 2, 3, 7, 8, 9, 100, 512, 513, 700]
+
+
+def steps(arms: int) -> int:
+    return 50 if arms > 100 else 200
+
+
+@pytest.mark.parametrize("arms", ARMS)
+@pytest.mark.parametrize("kind", ["mixed", "bits", "ones"])
+def test_exp3_is_algorithm_2(arms: int, kind: str) -> None:
+    T = steps(arms)
+    for horizon, gamma in ((T, None), (100 * T, None), (T, 0.4), (T, 1.0), (T, 1e-6)):
+        maker = exp3(arms, horizon) if gamma is None else lambda n, g=gamma: EXP3(n, g)
+        follow(hlmc.EXP3(arms, horizon, gamma), flat(arms, horizon, maker), T, rewards(arms, kind), seed=arms)
+
+
+@pytest.mark.parametrize("arms", [1, 2, 3, 9, 100, 600])
+@pytest.mark.parametrize("kind", ["mixed", "bits", "ones"])
+def test_exp3p_is_algorithm_3(arms: int, kind: str) -> None:
+    T = steps(arms)
+    for horizon, delta in ((T, 0.05), (100 * T, 1e-6)):
+        maker = exp3p(arms, horizon, math.log(arms / delta))
+        follow(
+            hlmc.EXP3P(arms, horizon, delta), flat(arms, horizon, maker), T, rewards(arms, kind), seed=arms
+        )
+    policy = hlmc.EXP3P(arms, T, eta=0.02, gamma=0.3, beta=0.1)
+    follow(policy, flat(arms, T, lambda n: EXP3P(n, 0.02, 0.3, 0.1)), T, rewards(arms, kind), seed=arms)
+
+
+@pytest.mark.parametrize("arms", ARMS)
+@pytest.mark.parametrize("kind", ["mixed", "bits", "ones"])
+def test_exp3s_is_algorithm_4(arms: int, kind: str) -> None:
+    T = steps(arms)
+    for horizon, switches in ((T, 1), (100 * T, 7)):
+        maker = exp3s(arms, horizon, switches)
+        follow(
+            hlmc.EXP3S(arms, horizon, switches), flat(arms, horizon, maker), T, rewards(arms, kind), seed=arms
+        )
+    for gamma, alpha in ((0.3, 0.01), (1.0, 0.9), (0.01, 1e-9), (1e-6, 1e-3)):
+        policy = hlmc.EXP3S(arms, T, gamma=gamma, alpha=alpha)
+        reference = flat(arms, T, lambda n, g=gamma, a=alpha: EXP3S(n, g, a))
+        follow(policy, reference, T, rewards(arms, kind), seed=arms)
+
+
+@pytest.mark.parametrize("arms", [1, 2, 3, 20, 600])
+@pytest.mark.parametrize("ties", ["random", "first", "last"])
+@pytest.mark.parametrize("kind", ["mixed", "bits", "ones"])
+def test_ucb1(arms: int, ties: str, kind: str) -> None:
+    T = arms + 200
+    follow(hlmc.UCB1(arms, ties), flat(arms, T, lambda n: UCB1(n, ties)), T, rewards(arms, kind), seed=arms)
+
+
+@pytest.mark.parametrize("arms", [1, 2, 17])
+def test_uniform(arms: int) -> None:
+    follow(hlmc.Uniform(arms), flat(arms, 100, Uniform), 100, rewards(arms))
+
+
+@pytest.mark.parametrize(
+    ("policy", "maker"),
+    [
+        (hlmc.EXP3(5, None), lambda T: exp3(5, T)),
+        (hlmc.EXP3P(5, None, delta=0.1), lambda T: exp3p(5, T, math.log(5 / 0.1))),
+        (hlmc.EXP3S(5, None, 3), lambda T: exp3s(5, T, 3)),
+        (hlmc.EXP3S(5, None), lambda T: exp3s(5, T, 1)),
+    ],
+    ids=repr,
+)
+def test_an_unknown_horizon_is_met_in_stages_that_double(
+    policy: hlmc.Policy, maker: Callable[[int], Callable[[int], EXP3]]
+) -> None:
+    def stage(T: int) -> Hierarchy:
+        return flat(5, T, maker(T))
+
+    follow(policy, Doubling(stage), 600, rewards(1))
+
+
+def test_the_share_of_exp3s_goes_to_every_arm() -> None:
+    """Algorithm 4 by hand: two arms, one step."""
+    gamma, alpha = 0.2, 0.25
+    policy = hlmc.EXP3S(arms=2, horizon=10, gamma=gamma, alpha=alpha)
+    learner = policy.start(seed=3)
+    first = learner.select()
+    assert learner.probability == 0.5
+    learner.update(1.0)
+    share = math.e * alpha / 2 * 2
+    played, other = math.exp(gamma / 0.5 / 2) + share, 1.0 + share
+    expected = {first: played, 1 - first: other}
+    arm = learner.select()
+    assert learner.probability == pytest.approx(
+        (1 - gamma) * expected[arm] / (played + other) + gamma / 2, rel=1e-12
+    )
