@@ -28,6 +28,7 @@ from hlmc.kernels.layout import (
     LEVELS,
     PROBABILITY,
     RECORD,
+    ROUNDS,
     SCALARS,
     STRUCTURE,
     SUM,
@@ -35,6 +36,7 @@ from hlmc.kernels.layout import (
     TREE,
     UNTIL,
 )
+from hlmc.kernels.champion import champion_arm, champion_begin, champion_end
 from hlmc.kernels.native import bits, call_reward, words
 from hlmc.kernels.rounds import rounds_arm, rounds_begin, rounds_end
 from hlmc.kernels.stream import increment, number, uniform, unit
@@ -57,7 +59,9 @@ def begin(program: Array, row: Array, t: int) -> float:
     """Restart the last level's routine; the probability of the choices made for that, above it."""
     if program[STRUCTURE] == TREE:
         return tree_begin(program, row, t)
-    return rounds_begin(program, row, t)
+    if program[STRUCTURE] == ROUNDS:
+        return rounds_begin(program, row, t)
+    return champion_begin(program, row, t)
 
 
 @kernel
@@ -65,8 +69,10 @@ def end(program: Array, row: Array, t: int) -> None:
     """Learn, above the last level, from what it earned until t."""
     if program[STRUCTURE] == TREE:
         tree_end(program, row, t)
-    else:
+    elif program[STRUCTURE] == ROUNDS:
         rounds_end(program, row, t)
+    else:
+        champion_end(program, row, t)
 
 
 @kernel
@@ -74,7 +80,9 @@ def arm_of(program: Array, row: Array, slot: int) -> int:
     """The arm that a slot of the last level stands for."""
     if program[STRUCTURE] == TREE:
         return int(row[BASE]) + slot
-    return rounds_arm(program, row, slot)
+    if program[STRUCTURE] == ROUNDS:
+        return rounds_arm(program, row, slot)
+    return champion_arm(program, row, slot)
 
 
 @kernel
@@ -196,7 +204,7 @@ def _run(
                 if n > 1:
                     u = unit(number(key, advance, t, purpose))
                     slot, chance = leaf_select(program, level, row, at, n, a, b, t - began, u)
-                arm = base + slot if in_tree else rounds_arm(program, row, slot)
+                arm = base + slot if in_tree else arm_of(program, row, slot)
                 reward = call_reward(reward_at, spec, t, arm)
                 if not (0.0 <= reward <= 1.0):
                     return -(t + 1)

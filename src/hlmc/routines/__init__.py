@@ -13,17 +13,48 @@ from hlmc.errors import BadArgument, BadType
 from hlmc.kernels.build import kernel, specialised
 from hlmc.kernels.layout import KIND
 from hlmc.routines.base import Array, Kernels, Place, Routine
+from hlmc.routines.contest import Contest
 from hlmc.routines.custom import Custom
 from hlmc.routines.exp3 import EXP3
+from hlmc.routines.exp3_loss import EXP3IX, EXP3Loss
 from hlmc.routines.exp3m import CountedEXP3
 from hlmc.routines.exp3p import EXP3P
 from hlmc.routines.exp3s import EXP3S
+from hlmc.routines.tsallis import TsallisINF
 from hlmc.routines.ucb1 import UCB1
 from hlmc.routines.uniform import Uniform
 
-__all__ = ["CATALOGUE", "EXP3", "EXP3P", "EXP3S", "UCB1", "CountedEXP3", "Custom", "Place", "Routine", "Uniform", "routine"]
+__all__ = [
+    "CATALOGUE",
+    "EXP3",
+    "EXP3IX",
+    "EXP3P",
+    "EXP3S",
+    "UCB1",
+    "Contest",
+    "CountedEXP3",
+    "Custom",
+    "EXP3Loss",
+    "Place",
+    "Routine",
+    "TsallisINF",
+    "Uniform",
+    "routine",
+]
 
-CATALOGUE: tuple[type[Routine], ...] = (Uniform, EXP3, EXP3P, EXP3S, UCB1, CountedEXP3, Custom)
+CATALOGUE: tuple[type[Routine], ...] = (
+    Uniform,
+    EXP3,
+    EXP3P,
+    EXP3S,
+    UCB1,
+    CountedEXP3,
+    EXP3Loss,
+    EXP3IX,
+    TsallisINF,
+    Contest,
+    Custom,
+)
 """A routine's place in this tuple is its number in a program."""
 
 
@@ -39,7 +70,7 @@ def routine(given: str | Routine) -> Routine:
     EXP3S()
     >>> routine("exp4")
     Traceback (most recent call last):
-    hlmc.errors.BadArgument: there is no routine 'exp4'; there are exp3, exp3p, exp3s, ucb1, uniform
+    hlmc.errors.BadArgument: there is no routine 'exp4'; there are exp3, exp3-counted, ...
     """
     if isinstance(given, Routine):
         return given

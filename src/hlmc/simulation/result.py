@@ -189,7 +189,7 @@ def load_result(path: str | Path) -> Result:
     """
     import pyarrow.parquet as pq
 
-    from hlmc.adversaries import from_repr
+    from hlmc.adversaries.reading import from_repr
 
     if not Path(path).exists():
         raise FileNotFoundError(path)

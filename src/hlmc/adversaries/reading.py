@@ -1,0 +1,29 @@
+"""Read an adversary back from how it prints, without executing anything."""
+
+from __future__ import annotations
+
+import ast
+
+from hlmc.adversaries.base import Adversary
+
+
+def from_repr(text: str) -> Adversary | None:
+    """The adversary of the catalogue that prints like this, or None when it cannot be made again from text alone.
+
+    >>> from_repr("BlockTrap(arms=100, memory=20)")
+    BlockTrap()
+    >>> from_repr("Function(arms=2, reward=<function f at 0x7f>)") is None
+    True
+    """
+    from hlmc.adversaries import CATALOGUE
+
+    try:
+        call = ast.parse(text, mode="eval").body
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
+            return None
+        classes = {cls.__name__: cls for cls in CATALOGUE}
+        positional = [ast.literal_eval(value) for value in call.args]
+        named = {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords}
+        return classes[call.func.id](*positional, **named)
+    except (SyntaxError, ValueError, TypeError, KeyError, OSError):
+        return None

@@ -1,0 +1,81 @@
+"""The contest that a champion holds within an epoch: Tsallis-INF from a prior, with a baseline that follows the losses.
+
+Used by :class:`hlmc.Champion` at the arms; see :mod:`hlmc.kernels.champion` for how the prior is laid.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+from hlmc.kernels.build import kernel
+from hlmc.kernels.ftrl import ftrl_draw, ftrl_learn, normaliser
+from hlmc.kernels.layout import PARAMETERS
+from hlmc.routines.base import Array, Kernels, Place, Routine
+
+SPAN_STEPS = PARAMETERS  # Delta: the learning rate is 4 / sqrt(Delta + tau)
+FADING = 0.02  # the baseline is a mean over about the last 50 losses
+
+
+@kernel
+def contest_rate(program: Array, level: int, tau: int) -> float:
+    """The learning rate before choice ``tau`` (from 0)."""
+    return 4.0 / math.sqrt(program[level + SPAN_STEPS] + tau + 1.0)
+
+
+@kernel
+def contest_start(program: Array, level: int, row: Array, at: int, n: int) -> tuple[float, float]:
+    for j in range(at, at + n - 1):
+        row[j] = 0.0
+    return -2.0 * math.sqrt(float(n)) / contest_rate(program, level, 0), 0.5
+
+
+@kernel
+def contest_select(
+    program: Array, level: int, row: Array, at: int, n: int, x: float, baseline: float, tau: int, u: float
+) -> tuple[int, float]:
+    return ftrl_draw(row, at, n, contest_rate(program, level, tau), x, u)
+
+
+@kernel
+def contest_update(
+    program: Array,
+    level: int,
+    row: Array,
+    at: int,
+    n: int,
+    x: float,
+    baseline: float,
+    tau: int,
+    slot: int,
+    chance: float,
+    reward: float,
+) -> tuple[float, float]:
+    loss = 1.0 - reward
+    ftrl_learn(row, at, n, contest_rate(program, level, tau), x, slot, chance, loss, baseline)
+    baseline += max(1.0 / (tau + 2.0), FADING) * (loss - baseline)
+    return normaliser(row, at, n, contest_rate(program, level, tau + 1), x), baseline
+
+
+@dataclass(frozen=True, repr=False)
+class Contest(Routine):
+    """Tsallis-INF with a learning rate for one epoch and a moving baseline.
+
+    Examples
+    --------
+    >>> Contest().words(10)
+    9
+    """
+
+    name: ClassVar[str] = "contest"
+    kernels: ClassVar[Kernels] = Kernels(contest_start, contest_select, contest_update)
+
+    def words(self, n: int) -> int:
+        return n - 1
+
+    def cost(self, place: Place) -> float:
+        return float(place.children) if place.children > 1 else 0.0
+
+    def packed(self, place: Place) -> tuple[float, ...]:
+        return (float(place.choices),)

@@ -1,0 +1,123 @@
+"""EXP3 in its loss form, and EXP3-IX: exponential weights on estimated losses, with no uniform play mixed in.
+
+Loss estimates are large for arms that are played rarely, which is where gain estimates are small: rarely played arms
+are forgotten sooner, and the regret's constant is half of the gain form's.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+from hlmc import bounds
+from hlmc.kernels.build import kernel
+from hlmc.kernels.layout import PARAMETERS
+from hlmc.kernels.weights import mixed_draw, weights_multiply, weights_start
+from hlmc.routines.base import Array, Kernels, Place, Routine
+
+ETA = PARAMETERS
+IMPLICIT = PARAMETERS + 1  # what is added to the probability when a loss is divided by it
+
+
+@kernel
+def exp3_loss_start(program: Array, level: int, row: Array, at: int, n: int) -> tuple[float, float]:
+    return weights_start(row, at, n), 0.0
+
+
+@kernel
+def exp3_loss_select(
+    program: Array, level: int, row: Array, at: int, n: int, total: float, _: float, tau: int, u: float
+) -> tuple[int, float]:
+    return mixed_draw(row, at, n, total, 0.0, u)
+
+
+@kernel
+def exp3_loss_update(
+    program: Array,
+    level: int,
+    row: Array,
+    at: int,
+    n: int,
+    total: float,
+    _: float,
+    tau: int,
+    slot: int,
+    chance: float,
+    reward: float,
+) -> tuple[float, float]:
+    if reward < 1.0:
+        x = -program[level + ETA] * (1.0 - reward) / (chance + program[level + IMPLICIT])
+        total = weights_multiply(row, at, n, total, slot, x)
+    return total, 0.0
+
+
+@dataclass(frozen=True, repr=False)
+class EXP3Loss(Routine):
+    r"""EXP3 on losses at one level: :math:`p_i \propto \exp(-\eta \hat L_i)`, :math:`\hat L_i \mathrel{+}= (1-r)/p_i`.
+
+    Parameters
+    ----------
+    eta
+        Learning rate, positive. Default: sqrt(2 ln N / (N S)).
+
+    Examples
+    --------
+    >>> EXP3Loss().parameters(Place(arms=10, horizon=1000, children=10, choices=1000))
+    {'eta': 0.02145...}
+
+    References
+    ----------
+    Bubeck and Cesa-Bianchi, "Regret analysis of stochastic and nonstochastic multi-armed bandit problems", 2012.
+    """
+
+    eta: float | None = None
+
+    name: ClassVar[str] = "exp3-loss"
+    kernels: ClassVar[Kernels] = Kernels(exp3_loss_start, exp3_loss_select, exp3_loss_update)
+
+    def __post_init__(self) -> None:
+        self.check(eta=(0.0, math.inf, "(0, inf)"))
+
+    def regret(self, place: Place) -> float | None:
+        return bounds.exp3_loss(place.choices, place.children) if self.eta is None else None
+
+    def parameters(self, place: Place) -> dict[str, float]:
+        n, s = place.children, place.choices
+        return self.chosen(eta=math.sqrt(2.0 * math.log(n) / (n * s)))
+
+    def packed(self, place: Place) -> tuple[float, ...]:
+        return self.parameters(place)["eta"], 0.0
+
+
+@dataclass(frozen=True, repr=False)
+class EXP3IX(EXP3Loss):
+    r"""EXP3-IX at one level: losses divided by :math:`p_i + \eta/2`, which keeps the regret small with high probability.
+
+    Parameters
+    ----------
+    eta
+        Learning rate, positive. Default: sqrt(2 ln(N + 1) / (N S)).
+
+    Examples
+    --------
+    >>> EXP3IX().parameters(Place(arms=10, horizon=1000, children=10, choices=1000))
+    {'eta': 0.02189...}
+
+    References
+    ----------
+    Neu, "Explore no more: improved high-probability regret bounds for non-stochastic bandits", NIPS 2015.
+    """
+
+    name: ClassVar[str] = "exp3-ix"
+
+    def regret(self, place: Place) -> float | None:
+        return bounds.exp3_ix(place.choices, place.children) if self.eta is None else None
+
+    def parameters(self, place: Place) -> dict[str, float]:
+        n, s = place.children, place.choices
+        return self.chosen(eta=math.sqrt(2.0 * math.log(n + 1.0) / (n * s)))
+
+    def packed(self, place: Place) -> tuple[float, ...]:
+        eta = self.parameters(place)["eta"]
+        return eta, eta / 2.0

@@ -1,0 +1,103 @@
+"""Tsallis-INF: optimal up to constants against an adversary and, untold, on stochastic rewards too; needs no horizon.
+
+J. Zimmert and Y. Seldin, "Tsallis-INF: An optimal algorithm for stochastic and adversarial bandits", JMLR 22 (2021).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+from hlmc import bounds
+from hlmc.errors import BadArgument
+from hlmc.kernels.build import kernel
+from hlmc.kernels.ftrl import ftrl_draw, ftrl_learn, normaliser
+from hlmc.kernels.layout import PARAMETERS
+from hlmc.routines.base import Array, Kernels, Place, Routine
+
+RATE = PARAMETERS  # eta_t = RATE / sqrt(t)
+BASELINE = PARAMETERS + 1  # 1/2 for the reduced-variance estimator, 0 for plain importance weighting
+
+ESTIMATORS = ("reduced-variance", "importance-weighted")
+
+
+@kernel
+def tsallis_start(program: Array, level: int, row: Array, at: int, n: int) -> tuple[float, float]:
+    for j in range(at, at + n - 1):
+        row[j] = 0.0
+    eta = program[level + RATE]
+    return -2.0 * math.sqrt(float(n)) / eta, eta
+
+
+@kernel
+def tsallis_select(
+    program: Array, level: int, row: Array, at: int, n: int, x: float, eta: float, tau: int, u: float
+) -> tuple[int, float]:
+    """``x`` is the normaliser for the losses and the learning rate ``eta`` as they stand."""
+    return ftrl_draw(row, at, n, eta, x, u)
+
+
+@kernel
+def tsallis_update(
+    program: Array,
+    level: int,
+    row: Array,
+    at: int,
+    n: int,
+    x: float,
+    eta: float,
+    tau: int,
+    slot: int,
+    chance: float,
+    reward: float,
+) -> tuple[float, float]:
+    ftrl_learn(row, at, n, eta, x, slot, chance, 1.0 - reward, program[level + BASELINE])
+    eta = program[level + RATE] / math.sqrt(tau + 2.0)
+    return normaliser(row, at, n, eta, x), eta
+
+
+@dataclass(frozen=True, repr=False)
+class TsallisINF(Routine):
+    r"""Tsallis-INF at one level: :math:`p_i = 4 (\eta_t (\hat L_i - x))^{-2}`.
+
+    Losses are kept as differences: n - 1 words for n children.
+
+    Parameters
+    ----------
+    estimator
+        ``"reduced-variance"`` (default; eta_t = 4 / sqrt(t)) or ``"importance-weighted"`` (eta_t = 2 / sqrt(t)).
+
+    Examples
+    --------
+    >>> TsallisINF().words(10)
+    9
+    """
+
+    estimator: str | None = None
+
+    name: ClassVar[str] = "tsallis-inf"
+    anytime: ClassVar[bool] = True
+    kernels: ClassVar[Kernels] = Kernels(tsallis_start, tsallis_select, tsallis_update)
+
+    def __post_init__(self) -> None:
+        if self.estimator is not None and self.estimator not in ESTIMATORS:
+            raise BadArgument(f"estimator must be one of {', '.join(ESTIMATORS)}, not {self.estimator!r}")
+
+    @property
+    def reduced(self) -> bool:
+        """Whether the variance of the estimates is reduced by a baseline."""
+        return self.estimator != "importance-weighted"
+
+    def words(self, n: int) -> int:
+        return n - 1
+
+    def cost(self, place: Place) -> float:
+        return float(place.children) if place.children > 1 else 0.0
+
+    def regret(self, place: Place) -> float | None:
+        bound = bounds.tsallis_rv if self.reduced else bounds.tsallis_iw
+        return bound(place.choices, place.children)
+
+    def packed(self, place: Place) -> tuple[float, ...]:
+        return (4.0, 0.5) if self.reduced else (2.0, 0.0)
