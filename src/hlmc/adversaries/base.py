@@ -34,10 +34,10 @@ def _fill(reward_at: Any, spec_at: Any, out_at: Any, first: int, steps: int, low
 class Adversary:
     """Rewards as a function of time and arm, compiled.
 
-    A subclass is a dataclass (``frozen=True, repr=False``) with a field ``arms``. It gives :attr:`rule`, a kernel
-    ``rule(spec, t, arm)`` that reads its parameters from a run of words, and :attr:`spec`, that run (see
-    :func:`packed`). Steps and arms count from 0. Everything random in it is a function of (seed, t, arm): any step can
-    be asked for, in any order, and no table of rewards is kept.
+    A subclass is a dataclass (``frozen=True, repr=False``) with a field ``arms``. It gives :attr:`rule`, a
+    kernel ``rule(spec, t, arm)`` that reads its parameters from a run of words, and :attr:`spec`, that run
+    (see :func:`packed`). Steps and arms count from 0. Everything random in it is a function of (seed, t,
+    arm): any step can be asked for, in any order, and no table of rewards is kept.
 
     Examples
     --------
@@ -72,7 +72,7 @@ class Adversary:
         return None
 
     def changes(self, horizon: int) -> Iterator[int] | None:
-        """The steps in (0, horizon) at which some reward changes, in order; None when that can be at any step.
+        """The steps in (0, horizon) at which some reward changes, in order; None when that can be any step.
 
         An adversary whose rewards stand still for long lets every benchmark be computed phase by phase.
         """
@@ -83,13 +83,20 @@ class Adversary:
         """The rule as a C function."""
         try:
             return callback(self.rule, REWARD)
-        except RuntimeError:  # a rule typed in at a prompt has no file beside which machine code could be kept
+        except (
+            RuntimeError
+        ):  # a rule typed in at a prompt has no file beside which machine code could be kept
             return callback(self.rule, REWARD, False)
 
     @property
     def address(self) -> int:
         """The C function's address, as :func:`hlmc.kernels.native.call_reward` takes it."""
         return int(self.code.address)
+
+    @property
+    def failure(self) -> BaseException | None:
+        """What a rule that runs in Python raised, where machine code could only see that no number came."""
+        return None
 
     def reward(self, t: int, arm: int) -> float:
         """The reward of an arm at a step.
@@ -134,7 +141,7 @@ class Adversary:
 
 
 def packed(*values: float | np.uint64) -> Array:
-    """A run of words from numbers; a ``np.uint64`` (a key) goes in as its 64 bits, to be read by ``native.bits``.
+    """A run of words from numbers; a ``np.uint64`` (a key) goes in as its 64 bits, for ``native.bits``.
 
     >>> packed(2, 0.5).tolist()
     [2.0, 0.5]

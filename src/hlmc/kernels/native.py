@@ -6,6 +6,7 @@ compiler. Under the interpreter an "address" is the array or the place of the fu
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -130,6 +131,31 @@ def _native_log2() -> Any:
     return floor_log2
 
 
+def _native_load(kind: str) -> Callable[[], Any]:
+    """An intrinsic that reads a number of another kind than a word, at any address, as a float64."""
+
+    def build() -> Any:
+        from llvmlite import ir
+        from numba import types
+        from numba.extending import intrinsic
+
+        stored = {"float64": ir.DoubleType(), "float32": ir.FloatType(), "uint8": ir.IntType(8)}[kind]
+
+        @intrinsic
+        def load(typingctx: Any, address: Any) -> Any:
+            def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+                value = builder.load(builder.inttoptr(args[0], stored.as_pointer()), align=1)
+                if kind == "uint8":
+                    return builder.uitofp(value, ir.DoubleType())
+                return value if kind == "float64" else builder.fpext(value, ir.DoubleType())
+
+            return types.float64(types.int64), generate
+
+        return load
+
+    return build
+
+
 def _native_call(names: tuple[str, ...]) -> Callable[[], Any]:
     """An intrinsic that calls the C function of this signature at an address."""
 
@@ -183,6 +209,22 @@ def offset(run: Array, at: int) -> Array:
 def bits(run: Array, at: int) -> np.uint64:
     """The raw bits of a word."""
     return run[at : at + 1].view(np.uint64)[0]  # type: ignore[no-any-return]
+
+
+@native(_native_load("float64"))
+def load_float64(address: int) -> float:
+    """The number at an address in memory, under the interpreter too."""
+    return ctypes.c_double.from_address(int(address)).value
+
+
+@native(_native_load("float32"))
+def load_float32(address: int) -> float:
+    return ctypes.c_float.from_address(int(address)).value
+
+
+@native(_native_load("uint8"))
+def load_uint8(address: int) -> float:
+    return float(ctypes.c_uint8.from_address(int(address)).value)
 
 
 @native(_native_log2)

@@ -1,0 +1,121 @@
+"""The catalogue of adversaries: one file each, rewards as a function of time and arm."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+from typing import Any
+
+from hlmc.adversaries.alternating import Alternating
+from hlmc.adversaries.base import Adversary, packed
+from hlmc.adversaries.bernoulli import Bernoulli
+from hlmc.adversaries.beta import Beta
+from hlmc.adversaries.block_trap import BlockTrap
+from hlmc.adversaries.decoy import Decoy
+from hlmc.adversaries.function import Function, NotCompiled
+from hlmc.adversaries.late_bloomer import LateBloomer
+from hlmc.adversaries.needle import Needle
+from hlmc.adversaries.one_good_arm import OneGoodArm
+from hlmc.adversaries.piecewise_stationary import PiecewiseStationary
+from hlmc.adversaries.random_walk import RandomWalk
+from hlmc.adversaries.sawtooth import Sawtooth
+from hlmc.adversaries.shifting import Shifting
+from hlmc.adversaries.trace import Trace
+from hlmc.adversaries.uniform_means import UniformMeans
+from hlmc.errors import BadArgument
+
+__all__ = [
+    "CATALOGUE",
+    "EXAMPLES",
+    "Adversary",
+    "Alternating",
+    "Bernoulli",
+    "Beta",
+    "BlockTrap",
+    "Decoy",
+    "Function",
+    "LateBloomer",
+    "Needle",
+    "NotCompiled",
+    "OneGoodArm",
+    "PiecewiseStationary",
+    "RandomWalk",
+    "Sawtooth",
+    "Shifting",
+    "Trace",
+    "UniformMeans",
+    "named",
+    "packed",
+]
+
+CATALOGUE: tuple[type[Adversary], ...] = (
+    BlockTrap,
+    Alternating,
+    Shifting,
+    Bernoulli,
+    OneGoodArm,
+    UniformMeans,
+    Beta,
+    RandomWalk,
+    PiecewiseStationary,
+    Sawtooth,
+    LateBloomer,
+    Needle,
+    Decoy,
+    Trace,
+    Function,
+)
+
+
+def staircase(t: int, arm: int) -> float:
+    """An example of what :class:`Function` takes."""
+    return ((t // 100 + arm) % 4) / 4
+
+
+EXAMPLES: tuple[Adversary, ...] = (
+    BlockTrap(),
+    BlockTrap(arms=7, memory=3, subphases=5),
+    Alternating(),
+    Shifting(),
+    Shifting(arms=10, horizon=1003, phases=7, groupsize=3),
+    Bernoulli((0.2, 0.5, 0.8), seed=1),
+    OneGoodArm(arms=100, arm=42, seed=1),
+    UniformMeans(arms=100, seed=1),
+    Beta((0.2, 0.5, 0.8), seed=1),
+    RandomWalk(arms=10, seed=1),
+    PiecewiseStationary(arms=10, segment=1000, seed=1),
+    Sawtooth(arms=10, seed=1),
+    LateBloomer(arms=10, bloom=1000, seed=1),
+    Needle(arms=100, seed=1),
+    Decoy(arms=100, seed=1),
+    Trace([[0.0, 1.0, 0.5], [0.25, 0.5, 0.75], [1.0, 0.0, 0.5], [0.5, 0.5, 0.5]]),
+    Function(arms=4, reward=staircase),
+)
+"""One construction of each at least: what the generic tests run over."""
+
+
+def named(name: str, /, **arguments: Any) -> Adversary:
+    """The adversary of a name, with these arguments: how a file of an experiment asks for one.
+
+    >>> named("BlockTrap", arms=100, memory=20)
+    BlockTrap(arms=100, memory=20)
+    >>> named("Blocktrap")
+    Traceback (most recent call last):
+    hlmc.errors.BadArgument: there is no adversary 'Blocktrap'; did you mean 'BlockTrap'?
+    >>> named("BlockTrap", arm=100)
+    Traceback (most recent call last):
+    hlmc.errors.BadArgument: BlockTrap has no argument 'arm'; it takes arms, memory, subphases
+    """
+    classes = {cls.__name__: cls for cls in CATALOGUE}
+    if name not in classes:
+        near = difflib.get_close_matches(str(name), classes, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(classes)}"
+        raise BadArgument(f"there is no adversary {name!r}; {hint}")
+    parameters = inspect.signature(classes[name]).parameters
+    for argument in arguments:
+        if argument not in parameters:
+            raise BadArgument(f"{name} has no argument {argument!r}; it takes {', '.join(parameters)}")
+    for parameter in parameters.values():
+        if parameter.default is parameter.empty and parameter.name not in arguments:
+            raise BadArgument(f"{name} needs the argument {parameter.name!r}")
+    return classes[name](**arguments)

@@ -1,0 +1,76 @@
+"""Experiment 2: one arm pays in every other sub-phase, and is always forgotten before it pays again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from hlmc.adversaries.base import Array, packed, share
+from hlmc.adversaries.phases import OWN, Phased, subphase
+from hlmc.errors import whole
+from hlmc.kernels.build import kernel
+
+EPSILON = OWN
+
+
+@kernel
+def alternating(spec: Array, t: int, arm: int) -> float:
+    """u mod 2 to arm 0, epsilon to the others."""
+    if arm != 0:
+        return spec[EPSILON]  # type: ignore[no-any-return]
+    return float(subphase(spec, t) & 1)
+
+
+@dataclass(frozen=True, repr=False)
+class Alternating(Phased):
+    r"""Experiment 2 of the paper: a learner of blocks keeps the good arm just when it pays nothing.
+
+    Phases and sub-phases are those of :class:`BlockTrap`. In sub-phase u the arm that the paper calls 1,
+    which is arm 0 here, pays u mod 2, and all others pay epsilon. UCB-M carries it over after a sub-phase
+    in which it paid, sees it pay 0, and drops it, shuffled or not.
+
+    Parameters
+    ----------
+    arms
+        K.
+    memory
+        M, the arms that UCB-M holds at a time; at least 2.
+    subphases
+        h0. Default: ceil((K - 1) / (M - 1)).
+    epsilon
+        What the other arms pay, in [0, 1].
+
+    Examples
+    --------
+    >>> Alternating(arms=100, memory=20).rewards(439, 441, 0, 3).tolist()
+    [[0.0, 0.0001, 0.0001], [1.0, 0.0001, 0.0001]]
+
+    References
+    ----------
+    The paper's Section on numerical examples, weak regret, second experiment (Fig. 3).
+    """
+
+    epsilon: float = 1e-4
+
+    rule = staticmethod(alternating)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._keep(epsilon=share("epsilon", self.epsilon))
+
+    @cached_property
+    def spec(self) -> Array:
+        return packed(*self._clock(), self.epsilon)
+
+    def changes(self, horizon: int) -> Iterator[int]:
+        return self._changes(whole("horizon", horizon, 0))
+
+    def _changes(self, horizon: int) -> Iterator[int]:
+        if self.h0 == 1:
+            return
+        before = 0
+        for t, u in self._starts(horizon):
+            if u % 2 != before:
+                yield t
+            before = u % 2

@@ -1,0 +1,87 @@
+"""Experiment 1: the arm that pays always lies in the block that a round-robin learner will hold next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from hlmc.adversaries.arithmetic import divides, divisor
+from hlmc.adversaries.base import Array, packed
+from hlmc.adversaries.phases import OWN, Phased, subphase
+from hlmc.errors import whole
+from hlmc.kernels.build import kernel
+from hlmc.kernels.native import bits
+
+MEMORY, ARMS, INVERSE, TWOS, MOST = range(OWN, OWN + 5)
+
+
+@kernel
+def block_trap(spec: Array, t: int, arm: int) -> float:
+    """1 to arm M (u + 1) mod K, 0 to the others."""
+    distance = int(spec[MEMORY]) * (subphase(spec, t) + 1) + (int(spec[ARMS]) - arm)
+    return (
+        1.0 if divides(np.uint64(distance), bits(spec, INVERSE), bits(spec, TWOS), bits(spec, MOST)) else 0.0
+    )
+
+
+@dataclass(frozen=True, repr=False)
+class BlockTrap(Phased):
+    r"""Experiment 1 of the paper: no arm that UCB-M (unshuffled) holds pays while it is held.
+
+    Phase i = 0, 1, 2, ... has h0 sub-phases of b0 2^i steps, b0 = M (M + 2), in step with UCB-M. In
+    sub-phase u one arm pays 1, the first of the block after the one that UCB-M holds, and the others pay 0:
+
+    .. math:: r_t(a) = 1 \text{ if } a = M (u + 1) \bmod K, \text{ else } 0.
+
+    Arms count from 0 in this formula, as everywhere here; counted from 1, "mod K" could name no arm, and
+    UCB-M would hold the arm that pays. The text takes the best arm to earn T/5, which is so for h0 = 5 at
+    the end of a phase; its formula gives 6 for K = 100 and M = 20.
+
+    Parameters
+    ----------
+    arms
+        K.
+    memory
+        M, the arms that UCB-M holds at a time; at least 2.
+    subphases
+        h0. Default: ceil((K - 1) / (M - 1)).
+
+    Examples
+    --------
+    >>> trap = BlockTrap(arms=100, memory=20)
+    >>> trap.h0, trap.b0
+    (6, 440)
+    >>> trap.rewards(0, 1).nonzero()[1], trap.rewards(440, 441).nonzero()[1]
+    (array([20]), array([40]))
+    >>> list(trap.changes(4000))  # from phase 0 to phase 1, at 2640, arm 20 goes on paying
+    [440, 880, 1320, 1760, 2200, 3520]
+
+    References
+    ----------
+    The paper's Section on numerical examples, weak regret, first experiment (Fig. 2).
+    """
+
+    rule = staticmethod(block_trap)
+
+    def paying(self, u: int) -> int:
+        """The arm that pays in sub-phase u."""
+        return self.memory * (u + 1) % self.arms
+
+    @cached_property
+    def spec(self) -> Array:
+        return packed(*self._clock(), self.memory, self.arms, *divisor(self.arms))
+
+    def changes(self, horizon: int) -> Iterator[int]:
+        return self._changes(whole("horizon", horizon, 0))
+
+    def _changes(self, horizon: int) -> Iterator[int]:
+        if self.memory % self.arms == 0 or self.h0 == 1:
+            return
+        before = self.paying(0)
+        for t, u in self._starts(horizon):
+            if self.paying(u) != before:
+                yield t
+            before = self.paying(u)

@@ -1,0 +1,105 @@
+"""The best group by its mean does not hold the best arm."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from hlmc.adversaries.base import Adversary, Array, group_at, group_size, packed, share
+from hlmc.adversaries.chance import chosen, coin, key, seed_of
+from hlmc.errors import BadArgument, whole
+from hlmc.kernels.build import kernel
+from hlmc.kernels.native import bits
+
+KEY, BEST, FIRST, LAST, DECOY_FIRST, DECOY_LAST, GOOD, POOR, DECOY, FAIR = range(10)
+
+
+@kernel
+def decoy_reward(spec: Array, t: int, arm: int) -> float:
+    mean = spec[FAIR]
+    if arm == int(spec[BEST]):
+        mean = spec[GOOD]
+    elif int(spec[FIRST]) <= arm <= int(spec[LAST]):
+        mean = spec[POOR]
+    elif int(spec[DECOY_FIRST]) <= arm <= int(spec[DECOY_LAST]):
+        mean = spec[DECOY]
+    return coin(bits(spec, KEY), t, arm, mean)
+
+
+@dataclass(frozen=True, repr=False)
+class Decoy(Adversary):
+    """All arms of one group pay well, and the best arm is elsewhere, among neighbours that pay badly.
+
+    Groups are runs of ``groupsize`` arms, from arm 0 on, as HLMC forms them. At the default probabilities
+    the decoy group has the highest mean of all, unless the best arm is alone in its group; so a learner
+    that compares groups by their means settles there, and the best arm shows only to one that plays its
+    group long enough to learn within it.
+
+    Parameters
+    ----------
+    arms
+        K, at least 2.
+    groupsize
+        Arms in a group; there must be two groups. Default: ceil(sqrt(K)).
+    good, poor, decoy, fair
+        The probabilities with which the best arm, its neighbours, the decoy group's arms and all the rest
+        pay 1, in [0, 1]; ``good`` is above ``decoy``, and ``decoy`` above ``fair`` and ``poor``.
+    seed
+        Where the two groups lie, and which of all such sequences it is.
+
+    Examples
+    --------
+    >>> adversary = Decoy(arms=100, seed=1)
+    >>> adversary.best_arm in adversary.group, adversary.group == adversary.decoy_group
+    (True, False)
+
+    References
+    ----------
+    Made for this library.
+    """
+
+    arms: int
+    groupsize: int | None = None
+    good: float = 0.9
+    poor: float = 0.1
+    decoy: float = 0.6
+    fair: float = 0.3
+    seed: int = 0
+
+    rule = staticmethod(decoy_reward)
+
+    def __post_init__(self) -> None:
+        self._keep(arms=whole("arms", self.arms, 2), seed=seed_of(self.seed))
+        if self.groupsize is not None:
+            self._keep(groupsize=group_size(self.arms - 1, self.groupsize))
+        self._keep(**{name: share(name, getattr(self, name)) for name in ("good", "poor", "decoy", "fair")})
+        if not max(self.poor, self.fair) < self.decoy < self.good:
+            raise BadArgument(
+                "good must be above decoy, and decoy above fair and poor, "
+                f"not {self.good!r}, {self.decoy!r}, {self.fair!r}, {self.poor!r}"
+            )
+
+    @property
+    def best_arm(self) -> int:
+        """The best arm."""
+        return chosen(self.arms, self.seed, "Decoy", "arm")
+
+    @property
+    def group(self) -> range:
+        """The arms of the best arm's group."""
+        size = group_size(self.arms, self.groupsize)
+        return group_at(self.arms, size, self.best_arm // size)
+
+    @property
+    def decoy_group(self) -> range:
+        """The arms of the group with the highest mean."""
+        size = group_size(self.arms, self.groupsize)
+        groups = -(-self.arms // size)
+        ahead = 1 + chosen(groups - 1, self.seed, "Decoy", "decoy")
+        return group_at(self.arms, size, (self.best_arm // size + ahead) % groups)
+
+    @cached_property
+    def spec(self) -> Array:
+        hidden, open_ = self.group, self.decoy_group
+        places = (self.best_arm, hidden[0], hidden[-1], open_[0], open_[-1])
+        return packed(key(self.seed, "Decoy", "coin"), *places, self.good, self.poor, self.decoy, self.fair)

@@ -1,0 +1,167 @@
+"""Rewards from a function of the user's own."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import types
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+from hlmc.adversaries.base import Adversary, Array, packed
+from hlmc.errors import BadReward, BadType, whole
+from hlmc.kernels.build import JIT, compiled, kernel, linked, specialised
+from hlmc.kernels.native import REWARD, callback
+
+
+def users_own(t: int, arm: int) -> float:
+    """Stands for the user's function in the two kernels below."""
+    raise NotImplementedError
+
+
+class NotCompiled(UserWarning):
+    """Warns of a function that Numba cannot compile, and that is therefore slow."""
+
+
+@kernel
+def _reward(spec: Array, t: int, arm: int) -> float:
+    return users_own(t, arm) * 1.0
+
+
+@kernel
+def _guarded_reward(spec: Array, t: int, arm: int) -> float:
+    """Compiled code has nobody to raise an error to: what is no number will be noticed."""
+    try:
+        return users_own(t, arm) * 1.0
+    except Exception:
+        return math.nan
+
+
+@dataclass(frozen=True, repr=False, init=False)
+class Function(Adversary):
+    """Rewards that a function ``reward(t, arm)`` gives: plain Python, or compiled by Numba already.
+
+    It is compiled if it can be, with the values that its global names have at that time. If it cannot be, a
+    warning (:class:`NotCompiled`) says why, and it is called as it is, which takes about a microsecond a
+    step. It must be a function in the strict sense: the same number in [0, 1] whenever it is asked for the
+    same step and arm.
+
+    Parameters
+    ----------
+    arms
+        K.
+    reward
+        ``reward(t, arm)``, both counted from 0. To travel to other processes it must be one that pickle can
+        name: defined in a module, not within another function.
+
+    Examples
+    --------
+    >>> def staircase(t, arm):
+    ...     return ((t // 100 + arm) % 4) / 4
+    >>> adversary = Function(arms=4, reward=staircase)
+    >>> adversary.rewards(99, 101).tolist()
+    [[0.0, 0.25, 0.5, 0.75], [0.25, 0.5, 0.75, 0.0]]
+    >>> adversary
+    Function(arms=4, reward=staircase)
+
+    References
+    ----------
+    Made for this library.
+    """
+
+    arms: int
+    function: Callable[[int, int], float]
+
+    def __init__(self, arms: int, reward: Callable[[int, int], float]) -> None:
+        if not callable(reward):
+            raise BadType(f"reward must be a function of (t, arm), not {reward!r}")
+        self._keep(arms=whole("arms", arms, 1), function=reward)
+
+    @property
+    def rule(self) -> Callable[..., float]:  # type: ignore[override]
+        """The function as a kernel."""
+        return specialised(_reward, "function", users_own=kernel(_plain(self.function)))
+
+    @cached_property
+    def spec(self) -> Array:
+        return packed(0.0)
+
+    @cached_property
+    def code(self) -> Any:
+        return _code(self.function)
+
+    @property
+    def failure(self) -> BaseException | None:
+        return getattr(self.code, "failure", None)
+
+    def rewards(self, first: int, last: int, low: int = 0, high: int | None = None) -> Array:
+        out = super().rewards(first, last, low, high)
+        if self.failure is not None:
+            failure, self.code.failure = self.failure, None
+            raise BadReward(
+                f"{_name(self.function)} failed: {type(failure).__name__}: {failure}"
+            ) from failure
+        return out
+
+    def __repr__(self) -> str:
+        return f"Function(arms={self.arms}, reward={_name(self.function)})"
+
+
+class _Called:
+    """A C function that calls into Python, with its address as machine code calls it."""
+
+    def __init__(self, function: Callable[[int, int], float]) -> None:
+        self.failure: BaseException | None = None
+
+        def call(spec: int, t: int, arm: int) -> float:
+            try:
+                return float(function(t, arm))
+            except BaseException as error:  # nothing can be raised through machine code; it is kept for later
+                self.failure = error
+                return math.nan
+
+        kind = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+        self._held = kind(call)
+        self.address = ctypes.cast(self._held, ctypes.c_void_p).value
+
+
+@lru_cache(maxsize=64)
+def _code(function: Callable[[int, int], float]) -> Any:
+    """The function as a C function: compiled if it can be."""
+    plain = _plain(function)
+    if not JIT:
+        return callback(specialised(_reward, "function", users_own=plain), REWARD)
+    import numba
+
+    try:
+        if not isinstance(plain, types.FunctionType):
+            raise TypeError(f"it is a {type(plain).__name__}, not a function written with def or lambda")
+        if plain is function:
+            # Not stored: Numba would not notice a change in what the function's global names mean.
+            function = linked(plain, compiled)
+            del function.__hlmc_kernel__  # type: ignore[attr-defined]
+            function = numba.njit(nogil=True, error_model="numpy")(function)
+        return callback(specialised(_guarded_reward, "function", users_own=function), REWARD, False)
+    except Exception as error:  # Numba has many ways to say that it cannot
+        warnings.warn(
+            f"{_name(plain)} is not compiled, and slow: {_reason(error)}", NotCompiled, stacklevel=2
+        )
+        return _Called(plain)
+
+
+def _plain(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The Python function within one that is compiled already."""
+    return getattr(function, "py_func", function)
+
+
+def _name(function: Callable[..., Any]) -> str:
+    return getattr(function, "__name__", None) or repr(function)
+
+
+def _reason(error: Exception) -> str:
+    """The line of an error message that says what was wrong."""
+    lines = [line.strip() for line in str(error).splitlines()]
+    return next((line for line in lines if line and not line.startswith("Failed in ")), type(error).__name__)

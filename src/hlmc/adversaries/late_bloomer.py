@@ -1,0 +1,87 @@
+"""One arm pays nothing until late, and then pays best."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from hlmc.adversaries.base import Adversary, Array, packed, share
+from hlmc.adversaries.chance import chosen, seed_of
+from hlmc.errors import whole
+from hlmc.kernels.build import kernel
+
+ARM, BLOOM, BEFORE, AFTER, OTHERS = range(5)
+
+
+@kernel
+def late_bloomer(spec: Array, t: int, arm: int) -> float:
+    if arm != int(spec[ARM]):
+        return spec[OTHERS]  # type: ignore[no-any-return]
+    return spec[BEFORE] if t < int(spec[BLOOM]) else spec[AFTER]  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True, repr=False)
+class LateBloomer(Adversary):
+    """One arm pays ``before`` until step ``bloom`` and ``after`` from then on; the others never change.
+
+    Whoever has ruled the arm out by then misses it. With the default levels it is the best fixed arm of any
+    horizon longer than twice ``bloom``. Rewards are not random: the seed says which arm it is.
+
+    Parameters
+    ----------
+    arms
+        K.
+    bloom
+        The first step at which the arm pays ``after``.
+    arm
+        The late bloomer. Default: one drawn by the seed.
+    before, after, others
+        What it pays before and after, and what the others pay, in [0, 1].
+    seed
+        Which arm it is when ``arm`` is not given.
+
+    Examples
+    --------
+    >>> adversary = LateBloomer(arms=10**9, bloom=1000, seed=1)
+    >>> arm = adversary.best_arm
+    >>> adversary.reward(999, arm), adversary.reward(1000, arm), adversary.reward(1000, arm - 1)
+    (0.0, 1.0, 0.5)
+    >>> list(adversary.changes(10**6))
+    [1000]
+
+    References
+    ----------
+    Made for this library.
+    """
+
+    arms: int
+    bloom: int = 10**5
+    arm: int | None = None
+    before: float = 0.0
+    after: float = 1.0
+    others: float = 0.5
+    seed: int = 0
+
+    rule = staticmethod(late_bloomer)
+
+    def __post_init__(self) -> None:
+        self._keep(
+            arms=whole("arms", self.arms, 2), bloom=whole("bloom", self.bloom, 1), seed=seed_of(self.seed)
+        )
+        if self.arm is not None:
+            self._keep(arm=whole("arm", self.arm, 0, self.arms - 1))
+        self._keep(**{name: share(name, getattr(self, name)) for name in ("before", "after", "others")})
+
+    @property
+    def best_arm(self) -> int:
+        """The late bloomer."""
+        return chosen(self.arms, self.seed, "LateBloomer", "arm") if self.arm is None else self.arm
+
+    @cached_property
+    def spec(self) -> Array:
+        return packed(self.best_arm, self.bloom, self.before, self.after, self.others)
+
+    def changes(self, horizon: int) -> Iterator[int]:
+        horizon = whole("horizon", horizon, 0)
+        return iter([self.bloom] if self.before != self.after and self.bloom < horizon else [])

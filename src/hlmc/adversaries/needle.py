@@ -1,0 +1,92 @@
+"""The best arm lies in the worst group."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from hlmc.adversaries.base import Adversary, Array, group_at, group_size, packed, share
+from hlmc.adversaries.chance import chosen, coin, key, seed_of
+from hlmc.errors import BadArgument, whole
+from hlmc.kernels.build import kernel
+from hlmc.kernels.native import bits
+
+KEY, NEEDLE, FIRST, LAST, GOOD, POOR, FAIR = range(7)
+
+
+@kernel
+def needle(spec: Array, t: int, arm: int) -> float:
+    mean = spec[FAIR]
+    if arm == int(spec[NEEDLE]):
+        mean = spec[GOOD]
+    elif int(spec[FIRST]) <= arm <= int(spec[LAST]):
+        mean = spec[POOR]
+    return coin(bits(spec, KEY), t, arm, mean)
+
+
+@dataclass(frozen=True, repr=False)
+class Needle(Adversary):
+    """One arm pays 1 most often, and its neighbours in its group pay 1 more seldom than anybody else.
+
+    Groups are runs of ``groupsize`` arms, from arm 0 on, as HLMC forms them. A learner that judges a group
+    by a few plays in it leaves the best arm's group first; one that stays for an epoch and learns within it
+    can find the arm.
+
+    Parameters
+    ----------
+    arms
+        K, at least 2.
+    groupsize
+        Arms in a group. Default: ceil(sqrt(K)).
+    good, poor, fair
+        The probabilities with which the needle, the others of its group and all the rest pay 1, in [0, 1];
+        ``good`` is the largest and ``poor`` the least.
+    seed
+        Where the needle lies, and which of all such sequences it is.
+
+    Examples
+    --------
+    >>> adversary = Needle(arms=100, seed=1)
+    >>> adversary.best_arm in adversary.group, len(adversary.group)
+    (True, 10)
+
+    References
+    ----------
+    Made for this library.
+    """
+
+    arms: int
+    groupsize: int | None = None
+    good: float = 0.9
+    poor: float = 0.1
+    fair: float = 0.4
+    seed: int = 0
+
+    rule = staticmethod(needle)
+
+    def __post_init__(self) -> None:
+        self._keep(arms=whole("arms", self.arms, 2), seed=seed_of(self.seed))
+        if self.groupsize is not None:
+            self._keep(groupsize=group_size(self.arms, self.groupsize))
+        self._keep(**{name: share(name, getattr(self, name)) for name in ("good", "poor", "fair")})
+        if not self.poor <= self.fair < self.good:
+            raise BadArgument(
+                "good must be above fair, and fair at least poor, "
+                f"not {self.good!r}, {self.fair!r}, {self.poor!r}"
+            )
+
+    @property
+    def best_arm(self) -> int:
+        """The needle."""
+        return chosen(self.arms, self.seed, "Needle", "arm")
+
+    @property
+    def group(self) -> range:
+        """The arms of its group."""
+        size = group_size(self.arms, self.groupsize)
+        return group_at(self.arms, size, self.best_arm // size)
+
+    @cached_property
+    def spec(self) -> Array:
+        places = (self.best_arm, self.group[0], self.group[-1])
+        return packed(key(self.seed, "Needle", "coin"), *places, self.good, self.poor, self.fair)

@@ -1,0 +1,80 @@
+"""The clock of experiments 1 and 2: phase i has h0 sub-phases of b0 2^i steps.
+
+Reading it must cost next to nothing, since it is read at every step; see :mod:`hlmc.adversaries.arithmetic`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from hlmc.adversaries.arithmetic import quotient
+from hlmc.adversaries.base import STEPS, Adversary, Array
+from hlmc.errors import BadArgument, whole
+from hlmc.kernels.build import kernel
+from hlmc.kernels.native import floor_log2
+
+# The first words of a spec.
+SUBPHASE = 0  # b0
+SUBPHASE_INVERSE = 1
+SUBPHASES = 2  # h0
+SUBPHASES_LOG = 3  # floor(log2(h0))
+OWN = 4  # the adversary's own words from here on
+
+
+@kernel
+def subphase(spec: Array, t: int) -> int:
+    """The sub-phase u that step t falls in, within its phase.
+
+    Phase i begins at h0 b0 (2^i - 1). So s = floor(t / b0) + h0 lies in [h0 2^i, h0 2^(i + 1)), and u =
+    floor(s / 2^i) - h0.
+    """
+    h0 = int(spec[SUBPHASES])
+    s = quotient(t, int(spec[SUBPHASE]), spec[SUBPHASE_INVERSE]) + h0
+    i = floor_log2(s) - int(spec[SUBPHASES_LOG])
+    if h0 << i > s:
+        i -= 1
+    return (s >> i) - h0
+
+
+@dataclass(frozen=True, repr=False)
+class Phased(Adversary):
+    """An adversary whose rewards depend on the sub-phase."""
+
+    arms: int = 100
+    memory: int = 20
+    subphases: int | None = None
+
+    def __post_init__(self) -> None:
+        self._keep(arms=whole("arms", self.arms, 1), memory=whole("memory", self.memory, 2))
+        if self.subphases is not None:
+            self._keep(subphases=whole("subphases", self.subphases, 1))
+        if self.memory * self.h0 > STEPS:
+            raise BadArgument(f"memory times subphases must be at most 2^53, not {self.memory} * {self.h0}")
+
+    @property
+    def h0(self) -> int:
+        """Sub-phases in a phase: as asked for, or ceil((K - 1) / (M - 1))."""
+        return self.subphases or max(1, -((1 - self.arms) // (self.memory - 1)))
+
+    @property
+    def b0(self) -> int:
+        """Steps in a sub-phase of phase 0: M (M + 2)."""
+        return self.memory * (self.memory + 2)
+
+    def _clock(self) -> tuple[float, ...]:
+        """The words that :func:`subphase` reads; a b0 beyond all steps is cut to one that is exact."""
+        b0 = min(self.b0, STEPS)
+        return b0, 1.0 / b0, self.h0, self.h0.bit_length() - 1
+
+    def _starts(self, horizon: int) -> Iterator[tuple[int, int]]:
+        """(step, u) for every sub-phase that begins before the horizon."""
+        t = 0
+        length = self.b0
+        while True:
+            for u in range(self.h0):
+                if t >= horizon:
+                    return
+                yield t, u
+                t += length
+            length *= 2

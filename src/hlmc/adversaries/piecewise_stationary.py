@@ -1,0 +1,97 @@
+"""Rewards of 0 or 1 whose means are all drawn anew at random times."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from hlmc.adversaries.arithmetic import quotient
+from hlmc.adversaries.base import Adversary, Array, packed, share
+from hlmc.adversaries.chance import coin, fork, key, seed_of
+from hlmc.errors import BadArgument, whole
+from hlmc.kernels.build import kernel
+from hlmc.kernels.native import bits
+from hlmc.kernels.stream import unit
+
+COIN, MEAN, CHANGE, SEGMENT, INVERSE, LOW, SPAN = range(7)
+
+
+@kernel
+def segment_of(spec: Array, t: int) -> int:
+    """Changes until step t, that one included: one falls into every stretch of ``segment`` steps."""
+    length = int(spec[SEGMENT])
+    stretch = quotient(t, length, spec[INVERSE])
+    change = int(unit(fork(bits(spec, CHANGE), stretch)) * length)
+    return stretch + (1 if t - stretch * length >= change else 0)
+
+
+@kernel
+def piecewise_stationary(spec: Array, t: int, arm: int) -> float:
+    drawn = unit(fork(fork(bits(spec, MEAN), segment_of(spec, t)), arm))
+    return coin(bits(spec, COIN), t, arm, spec[LOW] + spec[SPAN] * drawn)
+
+
+@dataclass(frozen=True, repr=False)
+class PiecewiseStationary(Adversary):
+    """Every arm pays 1 with a probability that stays until a change; at a change all are drawn anew.
+
+    Every stretch of ``segment`` steps holds one change, at a place drawn evenly within it. So segments last
+    ``segment`` steps on average and less than twice that always, and no change comes from the one before by
+    counting.
+
+    Parameters
+    ----------
+    arms
+        K.
+    segment
+        Steps between changes, on average.
+    low, high
+        The range of the probabilities, within [0, 1]; they are drawn evenly in it.
+    seed
+        Which of all such sequences it is.
+
+    Examples
+    --------
+    >>> adversary = PiecewiseStationary(arms=10**9, segment=1000, seed=1)
+    >>> points = list(adversary.change_points(5000))
+    >>> len(points), all(c // 1000 == stretch for stretch, c in enumerate(points))
+    (5, True)
+
+    References
+    ----------
+    A. Garivier and E. Moulines, "On upper-confidence bound policies for switching bandit problems", ALT 2011.
+    """
+
+    arms: int
+    segment: int = 10**4
+    low: float = 0.0
+    high: float = 1.0
+    seed: int = 0
+
+    rule = staticmethod(piecewise_stationary)
+
+    def __post_init__(self) -> None:
+        self._keep(arms=whole("arms", self.arms, 1), segment=whole("segment", self.segment, 1))
+        self._keep(low=share("low", self.low), high=share("high", self.high), seed=seed_of(self.seed))
+        if self.low > self.high:
+            raise BadArgument(f"low must be at most high, not {self.low!r} with high {self.high!r}")
+
+    def change_points(self, horizon: int) -> Iterator[int]:
+        """The steps in (0, horizon) at which the probabilities are drawn anew, in order."""
+        return self._change_points(whole("horizon", horizon, 0))
+
+    def _change_points(self, horizon: int) -> Iterator[int]:
+        for stretch in range(-(-horizon // self.segment)):
+            with np.errstate(over="ignore"):
+                drawn = unit(fork(key(self.seed, "PiecewiseStationary", "change"), stretch))
+            t = stretch * self.segment + int(drawn * self.segment)
+            if 0 < t < horizon:
+                yield t
+
+    @cached_property
+    def spec(self) -> Array:
+        keys = (key(self.seed, "PiecewiseStationary", purpose) for purpose in ("coin", "mean", "change"))
+        return packed(*keys, self.segment, 1.0 / self.segment, self.low, self.high - self.low)

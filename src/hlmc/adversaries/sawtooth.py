@@ -1,0 +1,74 @@
+"""Rewards that climb and fall back in a fixed period, the arms out of step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from hlmc.adversaries.arithmetic import quotient
+from hlmc.adversaries.base import Adversary, Array, packed, share
+from hlmc.adversaries.chance import fork, key, seed_of
+from hlmc.errors import whole
+from hlmc.kernels.build import kernel
+from hlmc.kernels.native import bits
+from hlmc.kernels.stream import unit
+
+LEAD, PEAK, PERIOD, INVERSE, LOWEST = range(5)
+
+
+@kernel
+def sawtooth(spec: Array, t: int, arm: int) -> float:
+    period = int(spec[PERIOD])
+    x = t - quotient(t, period, spec[INVERSE]) * period
+    x += int(unit(fork(bits(spec, LEAD), arm)) * period)
+    if x >= period:
+        x -= period
+    peak = spec[LOWEST] + (1.0 - spec[LOWEST]) * unit(fork(bits(spec, PEAK), arm))
+    return peak * float(x + 1) / float(period)  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True, repr=False)
+class Sawtooth(Adversary):
+    """Each arm's reward climbs in even steps to a peak of its own, falls back at once and climbs again.
+
+    Where in the period an arm stands at first is drawn for each, and so is its peak. At any moment the arm
+    that pays best is one about to fall, while the best fixed arm is the one with the highest peak: a
+    learner whose epochs keep time with the period sees each group always at the same moment.
+
+    Parameters
+    ----------
+    arms
+        K.
+    period
+        Steps from one fall to the next; at least 2.
+    lowest
+        The least peak, in [0, 1]: peaks are drawn evenly between it and 1. With 1 all arms are equally good
+        in the long run.
+    seed
+        Which of all such sequences it is.
+
+    Examples
+    --------
+    >>> Sawtooth(arms=2, period=4, lowest=1.0).rewards(0, 5).tolist()
+    [[0.75, 1.0], [1.0, 0.25], [0.25, 0.5], [0.5, 0.75], [0.75, 1.0]]
+
+    References
+    ----------
+    Made for this library.
+    """
+
+    arms: int
+    period: int = 1000
+    lowest: float = 0.5
+    seed: int = 0
+
+    rule = staticmethod(sawtooth)
+
+    def __post_init__(self) -> None:
+        self._keep(arms=whole("arms", self.arms, 1), period=whole("period", self.period, 2))
+        self._keep(lowest=share("lowest", self.lowest), seed=seed_of(self.seed))
+
+    @cached_property
+    def spec(self) -> Array:
+        keys = (key(self.seed, "Sawtooth", purpose) for purpose in ("lead", "peak"))
+        return packed(*keys, self.period, 1.0 / self.period, self.lowest)

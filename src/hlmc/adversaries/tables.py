@@ -1,0 +1,238 @@
+"""Files of rewards: checked and, where they cannot be mapped, turned into ``.npy`` once, piece by piece."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import os
+import tempfile
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from hlmc.errors import BadArgument, BadFile, BadReward
+from hlmc.kernels.build import _user_cache
+
+Array = np.ndarray
+
+_PIECE = 1 << 20  # numbers looked at or converted at a time
+_MAPPABLE = ("float64", "float32", "uint8", "bool")
+
+
+def stamp(path: Path) -> tuple[int, int]:
+    """When a file was last written, and its size."""
+    try:
+        found = path.stat()
+    except OSError as error:
+        raise BadFile(f"{path}: {error.strerror}") from None
+    return found.st_mtime_ns, found.st_size
+
+
+def prepared(path: Path, name: str) -> Path:
+    """An ``.npy`` file with the rewards of a file, checked: the file itself, or what it was turned into."""
+    kept = _folder() / hashlib.blake2b(f"{path} {stamp(path)}".encode(), digest_size=16).hexdigest()
+    kind = path.name.lower()
+    if kind.endswith(".npy"):
+        rows = _opened(path, name)
+        if rows.dtype.name in _MAPPABLE and rows.dtype.isnative:
+            mark = kept.with_suffix(".checked")
+            if not mark.exists():
+                checked(rows, name)
+                mark.touch()
+            return path
+        pieces = (rows[start : start + step] for start, step in _steps(rows))
+        return _converted(kept.with_suffix(".npy"), pieces, np.dtype(np.float64), name)
+    if kind.endswith((".csv", ".csv.gz")):
+        return _converted(kept.with_suffix(".npy"), _csv_pieces(path, name), np.dtype(np.float64), name)
+    if kind.endswith(".parquet"):
+        return _converted(
+            kept.with_suffix(".npy"), _parquet_pieces(path, name), _parquet_type(path, name), name
+        )
+    raise BadArgument(f"table must be a file of the kind .npy, .csv, .csv.gz or .parquet, not {name!r}")
+
+
+def mapped(path: Path, name: str) -> Array:
+    """The rows of an ``.npy`` file, mapped; bools as the bytes they are."""
+    rows = _opened(path, name)
+    return rows.view(np.uint8) if rows.dtype == np.bool_ else rows
+
+
+def checked(rows: Array, name: str) -> None:
+    """Refuse a table that holds anything but numbers in [0, 1]."""
+    for start, step in _steps(rows):
+        _check_piece(rows[start : start + step], start, name)
+
+
+def _check_piece(piece: Array, start: int, name: str) -> None:
+    if piece.min() >= 0 and piece.max() <= 1:
+        return
+    step, arm = np.argwhere(~((piece >= 0) & (piece <= 1)))[0]
+    raise BadReward(
+        f"{name}: step {start + step}, arm {arm} holds {piece[step, arm]}; rewards must be numbers in [0, 1]"
+    )
+
+
+def digest(rows: Array) -> str:
+    """A short digest of the numbers of a table."""
+    found = hashlib.blake2b(digest_size=8)
+    for start, step in _steps(rows):
+        found.update(np.ascontiguousarray(rows[start : start + step]).data)
+    return found.hexdigest()
+
+
+def _steps(rows: Array) -> Iterator[tuple[int, int]]:
+    step = max(1, _PIECE // rows.shape[1])
+    return ((start, step) for start in range(0, rows.shape[0], step))
+
+
+def _opened(path: Path, name: str) -> Array:
+    try:
+        rows = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (ValueError, OSError, EOFError) as error:
+        raise BadFile(f"{name} is not a sound .npy file: {_line(error)}") from None
+    if not isinstance(rows, np.ndarray) or rows.ndim != 2 or 0 in rows.shape or rows.dtype.kind not in "fiub":
+        found = f"{rows.dtype} {list(rows.shape)}" if isinstance(rows, np.ndarray) else "an archive"
+        raise BadFile(f"{name} must hold an array of numbers [steps, arms], not {found}")
+    return rows
+
+
+def _converted(target: Path, pieces: Iterator[Array], kind: np.dtype[Any], name: str) -> Path:
+    """Write pieces of rows into an ``.npy`` file, which appears whole or not at all."""
+    if target.exists():
+        return target
+    with tempfile.NamedTemporaryFile(dir=target.parent, suffix=".part", delete=False) as out:
+        try:
+            steps = 0
+            arms = 0
+            for piece in pieces:
+                if steps == 0:
+                    arms = piece.shape[1]
+                    header = _header(out, kind, 0, arms)
+                _check_piece(piece, steps, name)
+                out.write(np.ascontiguousarray(piece, dtype=kind).data)
+                steps += piece.shape[0]
+            if steps == 0:
+                raise BadFile(f"{name} holds no rewards")
+            out.seek(0)
+            # The format leaves room in the header for the number of rows to grow.
+            if _header(out, kind, steps, arms) != header:
+                raise BadFile(f"{name} could not be written as .npy: its header has outgrown its place")
+        except BaseException:
+            out.close()
+            os.unlink(out.name)  # noqa: PTH108
+            raise
+    os.replace(out.name, target)  # noqa: PTH105
+    return target
+
+
+def _header(out: Any, kind: np.dtype[Any], steps: int, arms: int) -> int:
+    """Write the header of an array [steps, arms] and give its length."""
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(
+        header, {"descr": np.lib.format.dtype_to_descr(kind), "fortran_order": False, "shape": (steps, arms)}
+    )
+    return out.write(header.getvalue())  # type: ignore[no-any-return]
+
+
+def _csv_pieces(path: Path, name: str) -> Iterator[Array]:
+    import pyarrow as pa
+    from pyarrow import csv as arrow_csv
+
+    try:
+        with pa.input_stream(str(path), compression="detect") as stream:
+            first = next(csv.reader(io.TextIOWrapper(_readable(stream), encoding="utf-8")), [])
+        if not first:
+            raise BadFile(f"{name} holds no rewards")
+        named = not any(map(_is_number, first))
+        columns = [str(arm) for arm in range(len(first))]
+        with arrow_csv.open_csv(
+            str(path),
+            read_options=arrow_csv.ReadOptions(
+                column_names=columns, skip_rows=int(named), block_size=max(_PIECE, 64 * len(first))
+            ),
+            convert_options=arrow_csv.ConvertOptions(column_types=dict.fromkeys(columns, pa.float64())),
+        ) as reader:
+            yield from _arrays(reader, np.dtype(np.float64), name)
+    except (pa.ArrowException, OSError, UnicodeDecodeError, csv.Error) as error:
+        raise BadFile(f"{name} is not a sound CSV file of numbers: {_line(error)}") from None
+
+
+def _readable(stream: Any) -> BinaryIO:
+    return stream  # type: ignore[no-any-return]
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _parquet_type(path: Path, name: str) -> np.dtype[Any]:
+    """The narrowest of the mappable kinds that holds all columns as they are."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    try:
+        types = parquet.read_schema(str(path)).types
+    except (pa.ArrowException, OSError) as error:
+        raise BadFile(f"{name} is not a sound Parquet file: {_line(error)}") from None
+    for column, kind in enumerate(types):
+        if not (pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind)):
+            raise BadFile(f"{name} must hold numbers in every column, not {kind} in column {column}")
+    if not types:
+        raise BadFile(f"{name} holds no rewards")
+    if all(kind in (pa.bool_(), pa.uint8()) for kind in types):
+        return np.dtype(np.uint8)
+    return np.dtype(np.float32 if all(kind == pa.float32() for kind in types) else np.float64)
+
+
+def _parquet_pieces(path: Path, name: str) -> Iterator[Array]:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    kind = _parquet_type(path, name)
+    try:
+        with parquet.ParquetFile(str(path)) as file:
+            rows = max(1, _PIECE // file.metadata.num_columns)
+            yield from _arrays(file.iter_batches(batch_size=rows), kind, name)
+    except (pa.ArrowException, OSError) as error:
+        raise BadFile(f"{name} is not a sound Parquet file: {_line(error)}") from None
+
+
+def _arrays(batches: Any, kind: np.dtype[Any], name: str) -> Iterator[Array]:
+    """Arrow's batches of columns as arrays of rows."""
+    start = 0
+    for batch in batches:
+        piece = np.empty((batch.num_rows, batch.num_columns), dtype=kind)
+        for arm, column in enumerate(batch.columns):
+            if column.null_count:
+                step = start + column.is_null().to_numpy(zero_copy_only=False).argmax()
+                raise BadReward(
+                    f"{name}: step {step}, arm {arm} holds nothing; rewards must be numbers in [0, 1]"
+                )
+            piece[:, arm] = column.to_numpy(zero_copy_only=False)
+        if batch.num_rows:
+            yield piece
+        start += batch.num_rows
+
+
+@cache
+def _folder() -> Path:
+    """Where turned files are kept between runs; a fresh folder where that cannot be written to."""
+    folder = _user_cache() / "traces"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return Path(tempfile.mkdtemp(prefix="hlmc-traces-"))
+    return folder if os.access(folder, os.W_OK) else Path(tempfile.mkdtemp(prefix="hlmc-traces-"))
+
+
+def _line(error: BaseException) -> str:
+    """An error's first line."""
+    return str(error).strip().split("\n")[0] or type(error).__name__

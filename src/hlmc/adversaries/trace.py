@@ -1,0 +1,143 @@
+"""Rewards from a table: an array, or a file that is mapped into memory and never read as a whole."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hlmc.adversaries.base import Adversary, Array, packed
+from hlmc.adversaries.tables import checked, digest, mapped, prepared, stamp
+from hlmc.errors import BadArgument, BadFile, BadType
+from hlmc.kernels.build import kernel
+from hlmc.kernels.native import load_float32, load_float64, load_uint8
+
+ADDRESS, KIND, ROW, COLUMN = range(4)
+FLOAT64, FLOAT32, UINT8 = range(3)
+_KINDS = {np.dtype("float64"): FLOAT64, np.dtype("float32"): FLOAT32, np.dtype("uint8"): UINT8}
+_SPELLED_OUT = 64
+
+
+@kernel
+def trace(spec: Array, t: int, arm: int) -> float:
+    at = int(spec[ADDRESS]) + t * int(spec[ROW]) + arm * int(spec[COLUMN])
+    kind = int(spec[KIND])
+    if kind == FLOAT64:
+        return load_float64(at)
+    if kind == FLOAT32:
+        return load_float32(at)
+    return load_uint8(at)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Trace(Adversary):
+    """Rewards recorded beforehand: row t of a table holds the rewards of all arms at step t.
+
+    A file is mapped into memory, so that only what is asked for is read. CSV and Parquet files are first
+    turned into ``.npy``, once and piece by piece, in the user's cache folder. All values are checked when
+    the adversary is made; of an ``.npy`` file that has not changed since, only the first time.
+
+    Parameters
+    ----------
+    table
+        An array [steps, arms], or the path of an ``.npy``, ``.csv``, ``.csv.gz`` or ``.parquet`` file of
+        that shape. In a CSV file every line is a step and a first line that holds no numbers is taken for
+        names. Numbers stay as they are stored when that is float64, float32, or uint8 or bool for 0 and 1,
+        and become float64 otherwise. An array that can be written to is copied.
+
+    Examples
+    --------
+    >>> trace = Trace([[0.0, 1.0], [0.25, 0.5], [1.0, 0.0]])
+    >>> trace.arms, trace.length, trace.reward(1, 0)
+    (2, 3, 0.25)
+    >>> Trace([[0.0, 1.5]])
+    Traceback (most recent call last):
+    hlmc.errors.BadReward: table: step 0, arm 1 holds 1.5; rewards must be numbers in [0, 1]
+
+    References
+    ----------
+    Made for this library.
+    """
+
+    table: Any
+    arms: int = field(init=False)
+    _path: Path | None = field(init=False)
+    _stamp: tuple[int, int] | None = field(init=False)
+
+    rule = staticmethod(trace)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.table, (str, os.PathLike)):
+            path = Path(self.table)
+            # Another process, in another folder, must find the same file, as it is now.
+            self._keep(table=str(self.table), _path=path.absolute(), _stamp=stamp(path))
+        else:
+            self._keep(table=_owned(self.table), _path=None, _stamp=None)
+            checked(self.table, "table")
+        self._keep(arms=self._rows.shape[1])
+
+    @cached_property
+    def _rows(self) -> Array:
+        if self._path is None:
+            return self.table  # type: ignore[no-any-return]
+        if stamp(self._path) != self._stamp:
+            raise BadFile(f"{self.table} has changed since this adversary was made; make it again")
+        return mapped(prepared(self._path, self.table), self.table)
+
+    @property
+    def length(self) -> int:
+        return self._rows.shape[0]  # type: ignore[no-any-return]
+
+    @cached_property
+    def spec(self) -> Array:
+        rows = self._rows
+        return packed(rows.ctypes.data, _KINDS[rows.dtype], *rows.strides)
+
+    @cached_property
+    def _identity(self) -> tuple[Any, ...]:
+        """What makes two traces equal: the same file, or the same numbers stored alike."""
+        if self._path is not None:
+            return (self._path, self._stamp)
+        return (self.table.dtype.name, self.table.shape, digest(self.table))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Trace):
+            return NotImplemented
+        return self._identity == other._identity
+
+    def __hash__(self) -> int:
+        return hash(self._identity)
+
+    def __repr__(self) -> str:
+        if self._path is not None:
+            return f"Trace(table={self.table!r})"
+        if self.table.dtype == np.float64 and self.table.size <= _SPELLED_OUT:
+            return f"Trace(table={self.table.tolist()!r})"
+        name, shape, contents = self._identity
+        return f"Trace(table=<{name} {list(shape)} {contents}>)"
+
+
+def _owned(table: Any) -> Array:
+    """The table as an array that nobody writes to, in one of the kinds that the rule reads."""
+    try:
+        array = np.asarray(table)
+    except ValueError as error:
+        raise BadArgument(f"table must be an array [steps, arms]: {error}") from None
+    if array.dtype == np.bool_:
+        array = array.view(np.uint8)
+    if array.dtype.kind not in "fiu":
+        raise BadType(
+            f"table must be an array of numbers or a path, not {type(table).__name__} of {array.dtype}"
+        )
+    if array.ndim != 2 or 0 in array.shape:
+        raise BadArgument(f"table must be an array [steps, arms], not one of shape {list(array.shape)}")
+    if array.dtype not in _KINDS:
+        array = array.astype(np.float64)
+    elif array.flags.writeable or not (array.base is None or isinstance(array.base, np.memmap)):
+        array = array.copy()
+    array.flags.writeable = False
+    return array

@@ -1,0 +1,78 @@
+"""Rewards of 0 or 1 from means that are themselves drawn at random, for any number of arms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from hlmc.adversaries.base import Adversary, Array, packed, share
+from hlmc.adversaries.chance import coin, fork, key, seed_of
+from hlmc.errors import BadArgument, whole
+from hlmc.kernels.build import kernel
+from hlmc.kernels.native import bits
+from hlmc.kernels.stream import unit
+
+COIN, MEAN, LOW, SPAN = range(4)
+
+
+@kernel
+def uniform_means(spec: Array, t: int, arm: int) -> float:
+    mean = spec[LOW] + spec[SPAN] * unit(fork(bits(spec, MEAN), arm))
+    return coin(bits(spec, COIN), t, arm, mean)
+
+
+@dataclass(frozen=True, repr=False)
+class UniformMeans(Adversary):
+    """Each arm pays 1 with a probability of its own, drawn once for all between ``low`` and ``high``.
+
+    An arm's mean is a hash of its number, so that a billion arms need no list. The best of K arms comes
+    within about (high - low) / K of ``high``, and good arms are many: finding one of the best hundredth
+    takes about a hundred tries.
+
+    Parameters
+    ----------
+    arms
+        K.
+    low, high
+        The range of the means, within [0, 1].
+    seed
+        Which of all such bandits it is.
+
+    Examples
+    --------
+    >>> adversary = UniformMeans(arms=10**9, seed=1)
+    >>> round(adversary.mean(0), 4), round(adversary.mean(10**9 - 1), 4)
+    (0.4713, 0.2712)
+
+    References
+    ----------
+    D. A. Berry, R. W. Chen, A. Zame, D. C. Heath and L. A. Shepp, "Bandit problems with infinitely many
+    arms", Annals of Statistics 25 (1997).
+    """
+
+    arms: int
+    low: float = 0.0
+    high: float = 1.0
+    seed: int = 0
+
+    rule = staticmethod(uniform_means)
+
+    def __post_init__(self) -> None:
+        self._keep(arms=whole("arms", self.arms, 1), seed=seed_of(self.seed))
+        self._keep(low=share("low", self.low), high=share("high", self.high))
+        if self.low > self.high:
+            raise BadArgument(f"low must be at most high, not {self.low!r} with high {self.high!r}")
+
+    def mean(self, arm: int) -> float:
+        """The probability with which an arm pays."""
+        arm = whole("arm", arm, 0, self.arms - 1)
+        with np.errstate(over="ignore"):
+            drawn = unit(fork(key(self.seed, "UniformMeans", "mean"), arm))
+        return self.low + (self.high - self.low) * drawn
+
+    @cached_property
+    def spec(self) -> Array:
+        keys = (key(self.seed, "UniformMeans", purpose) for purpose in ("coin", "mean"))
+        return packed(*keys, self.low, self.high - self.low)
