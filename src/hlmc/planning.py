@@ -28,6 +28,7 @@ __all__ = [
     "even_groups",
     "least_memory",
     "lengths",
+    "neighbours",
     "operating_points",
     "partition",
     "printed_depth",
@@ -372,10 +373,25 @@ class OperatingPoint:
     bound: float
 
 
-def operating_points(arms: int, horizon: int, memory: int | None = None) -> list[OperatingPoint]:
+def neighbours(arms: int, horizon: int | None = None, memory: int | None = None) -> list[Groups]:
     """The hierarchies to choose from: of every depth the one with the fewest words, in order of depth.
 
     With a memory also `choose_split` for M words, for half of them and for twice as many.
+
+    >>> neighbours(100, 10**7, memory=20)[:4]
+    [(100,), (10, 10), (34, 3), (5, 5, 4)]
+    """
+    K = whole("arms", arms, 1)
+    splits = {tight_groups(K, D) for D in range(1, deepest(K) + 1)}
+    if memory is not None:
+        _, M = _enough(K, memory)
+        least = least_memory(K)
+        splits |= {choose_split(K, words, horizon) for words in (M // 2, M, 2 * M) if words >= least}
+    return sorted(splits, key=lambda groups: (len(groups), sum(groups), groups))
+
+
+def operating_points(arms: int, horizon: int, memory: int | None = None) -> list[OperatingPoint]:
+    """The `neighbours` with their epochs, words and bounds.
 
     >>> for point in operating_points(100, 10**7, memory=20)[:4]:
     ...     print(point.groups, point.words, round(point.bound))
@@ -384,13 +400,9 @@ def operating_points(arms: int, horizon: int, memory: int | None = None) -> list
     (34, 3) 37 4485056
     (5, 5, 4) 14 15412280
     """
-    K, T = whole("arms", arms, 1), whole("horizon", horizon, 1)
-    splits = {tight_groups(K, D) for D in range(1, deepest(K) + 1)}
-    if memory is not None:
-        _, M = _enough(K, memory)
-        splits |= {choose_split(K, words, T) for words in (M // 2, M, 2 * M) if words >= least_memory(K)}
-    points = (OperatingPoint(len(N), N, epochs(N, T), sum(N), bounds.hierarchy(T, N)) for N in splits)
-    return sorted(points, key=lambda point: (point.levels, point.words, point.groups))
+    T = whole("horizon", horizon, 1)
+    splits = neighbours(arms, T, memory)
+    return [OperatingPoint(len(N), N, epochs(N, T), sum(N), bounds.hierarchy(T, N)) for N in splits]
 
 
 # The search. For a given depth the bound grows with prod N_d ln N_d, so with the sum of u + ln u over u =

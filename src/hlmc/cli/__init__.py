@@ -1,0 +1,120 @@
+"""The command line: ``hlmc COMMAND``.
+
+A command is one module of this folder and one line of `COMMANDS`. The module has two functions:
+``configure(parser)``, which adds the command's options, and ``run(options)``, which does the work, prints
+through `hlmc.cli.output` and gives the exit status (None is 0). It is imported only when its command is asked
+for, so a slow import slows nobody else down.
+
+Status 0 means done, 1 that something outside failed, 2 that the user got something wrong (either way one line
+on stderr says what), 130 that Ctrl-C was pressed. Plain `argparse` does the parsing: it is imported in a fifth
+of the time that Typer takes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import io
+import os
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from hlmc.errors import BadType, HLMCError, MissingExtra
+
+__all__ = ["COMMANDS", "main"]
+
+COMMANDS = {
+    "plan": "choose the levels of a hierarchy for a number of arms, words and steps",
+}
+"""Every command with what it does, in the order of `hlmc --help`."""
+
+# What the user can mend: another path, another permission. A full disk is not among them.
+_WRONG_PATH = (FileExistsError, FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)
+
+
+class UsageError(Exception):
+    """What the user typed cannot be understood."""
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose complaint is one line, and which does not guess at shortened options."""
+
+    def __init__(self, **settings: object) -> None:
+        raw = argparse.RawDescriptionHelpFormatter
+        super().__init__(**{"formatter_class": raw, "allow_abbrev": False, **settings})  # type: ignore[arg-type]
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{self.prog}: {message} (see {self.prog} --help)")
+
+
+class _Version(argparse.Action):
+    """Look the version up only when it is asked for."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
+        from importlib.metadata import version
+
+        sys.stdout.write(f"hlmc {version('hlmc')}\n")
+        parser.exit()
+
+
+def _parser(command: str | None) -> Parser:
+    """The parser of everything, with the options of the one command that is wanted."""
+    parser = Parser(prog="hlmc", description="Bandit learning in bounded memory.")
+    parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command", parser_class=Parser)
+    for name, summary in COMMANDS.items():
+        description = f"{summary[0].upper()}{summary[1:]}."
+        sub = commands.add_parser(name, help=summary, description=description)
+        if name == command:
+            module = importlib.import_module(f"{__name__}.{name}")
+            module.configure(sub)
+            sub.set_defaults(run=module.run)
+    return parser
+
+
+def _run(arguments: Sequence[str]) -> int:
+    command = next((a for a in arguments if not a.startswith("-")), None)
+    if command is not None and command not in COMMANDS:
+        import difflib
+
+        near = difflib.get_close_matches(command, COMMANDS, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"there is {', '.join(COMMANDS)}"
+        raise UsageError(f"hlmc: there is no command {command!r}; {hint} (see hlmc --help)")
+    parser = _parser(command)
+    options = parser.parse_args(arguments)
+    if command is None:
+        parser.print_help()
+        return 0
+    try:
+        return int(options.run(options) or 0)
+    except (HLMCError, BadType, MissingExtra) as error:
+        raise UsageError(f"hlmc {command}: {error}") from error
+    except _WRONG_PATH as error:
+        raise UsageError(f"hlmc {command}: {error.strerror or error}: {error.filename}") from error
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and give the exit status."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(
+            errors="replace"
+        )  # a terminal without a multiplication sign shows a question mark
+    try:
+        status = _run(sys.argv[1:] if arguments is None else arguments)
+        sys.stdout.flush()
+        return status
+    except SystemExit as end:  # argparse ends --help and --version so
+        return int(end.code or 0)
+    except UsageError as error:
+        sys.stderr.write(" ".join(str(error).split()) + "\n")
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # Whoever read the output has read enough. Python would complain once more when it closes stdout.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except OSError as error:
+        sys.stderr.write(f"hlmc: {error}\n")
+        return 1

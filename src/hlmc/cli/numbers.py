@@ -1,0 +1,81 @@
+"""Numbers as people type them: 1000000, 1_000_000, 1e6 and 10**6 are the same whole number."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import re
+from decimal import Decimal, InvalidOperation
+
+from hlmc.errors import BadArgument
+
+__all__ = ["BadNumber", "number", "whole_number", "whole_numbers"]
+
+LIMIT = 2**53
+"""No count in the library goes beyond what a 64-bit float holds exactly."""
+
+_POWER = re.compile(r"(\d[\d_]*)(?:\*\*|\^)(\d[\d_]*)")
+
+
+class BadNumber(BadArgument, argparse.ArgumentTypeError):
+    """A text that is not the number that was asked for; argparse shows its message as it is."""
+
+
+def whole_number(text: str) -> int:
+    """A whole number, exactly: through integers and decimals, never through a float.
+
+    >>> [whole_number(text) for text in ("1000000", "1_000_000", "1e6", "1.5e3", "10**6", "2^20")]
+    [1000000, 1000000, 1000000, 1500, 1000000, 1048576]
+    >>> whole_number("ten")
+    Traceback (most recent call last):
+    hlmc.cli.numbers.BadNumber: 'ten' is not a whole number; write it as 1000000, 1_000_000, 1e6 or 10**6
+    """
+    value = _exact(text.strip())
+    if value is None:
+        raise BadNumber(f"{text!r} is not a whole number; write it as 1000000, 1_000_000, 1e6 or 10**6")
+    if abs(value) > LIMIT:
+        raise BadNumber(f"{text!r} is beyond 2**53, the largest number that is counted exactly")
+    return value
+
+
+def _exact(text: str) -> int | None:
+    """The number, or None where it is not whole; of a number beyond the limit only that it is beyond."""
+    if power := _POWER.fullmatch(text):
+        base, exponent = int(power[1]), int(power[2])
+        # A small number before it is raised: 9**999999999 would keep the machine busy for ever.
+        if base > 1 and exponent * math.log2(base) > 60:
+            return LIMIT + 1
+        return int(base**exponent)
+    try:
+        value = Decimal(text)
+    except InvalidOperation:
+        return None
+    if not value.is_finite():
+        return None
+    if abs(value) > LIMIT:
+        return LIMIT + 1
+    return int(value) if value == int(value) else None
+
+
+def whole_numbers(text: str) -> tuple[int, ...]:
+    """Whole numbers between commas.
+
+    >>> whole_numbers("10,10"), whole_numbers("1e3, 500")
+    ((10, 10), (1000, 500))
+    """
+    return tuple(whole_number(part) for part in text.split(","))
+
+
+def number(text: str) -> float:
+    """A number that need not be whole.
+
+    >>> number("0.05"), number("1e-3")
+    (0.05, 0.001)
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise BadNumber(f"{text!r} is not a number")
+    return value

@@ -1,0 +1,137 @@
+"""What a command prints: lines and tables, drawn with rich on a terminal and as plain columns anywhere else.
+
+On a terminal a table fits the window; in a file or a pipe nothing is cut, folded or coloured, and rich is not
+imported.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Literal
+
+from hlmc.plotting import short
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = ["Table", "heading", "line", "product", "show", "show_json"]
+
+
+@dataclass
+class Table:
+    """A table: its headings, its rows, and which columns stand on the left (numbers stand on the right).
+
+    A column in ``fold`` may run over several lines where the window is narrow.
+    """
+
+    headings: Sequence[str]
+    left: frozenset[int] = frozenset()
+    fold: frozenset[int] = frozenset()
+    rows: list[tuple[str, ...]] = field(default_factory=list)
+    styles: list[str] = field(default_factory=list)
+
+    def add(self, *cells: str, style: str = "") -> None:
+        """Add a row; ``style`` is one of rich's and shows only on a terminal."""
+        self.rows.append(cells)
+        self.styles.append(style)
+
+    def narrowed(self) -> Table:
+        """The same with a heading's words one below the other and with numbers rounded."""
+        rows = [
+            tuple(cell if i in self.left else _rounded(cell) for i, cell in enumerate(row))
+            for row in self.rows
+        ]
+        headings = [heading.replace(" ", "\n") for heading in self.headings]
+        return replace(self, headings=headings, rows=rows)
+
+    def __str__(self) -> str:
+        lines = [tuple(self.headings), *self.rows]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        return "\n".join(
+            "  ".join(
+                cell.ljust(width) if i in self.left else cell.rjust(width)
+                for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+            ).rstrip()
+            for row in lines
+        )
+
+
+def _rounded(cell: str) -> str:
+    try:
+        value = float(cell.replace(",", ""))
+    except ValueError:
+        return cell
+    return short(value) if len(cell) > 6 or "." in cell else cell
+
+
+def _terminal() -> Console | None:
+    if not sys.stdout.isatty():
+        return None
+    from rich.console import Console
+
+    return Console(highlight=False, markup=False)
+
+
+def line(text: str = "", style: str = "") -> None:
+    """Print a line; on a terminal it is wrapped between words."""
+    if console := _terminal():
+        console.print(text, style=style or None)
+    else:
+        sys.stdout.write(f"{text}\n")
+
+
+def heading(text: str) -> None:
+    """Print a line that opens a section."""
+    line()
+    line(text, style="bold")
+
+
+def show(table: Table) -> None:
+    """Print a table."""
+    console = _terminal()
+    if console is None:
+        sys.stdout.write(f"{table}\n")
+        return
+    from rich import box
+    from rich.table import Table as Drawn
+    from rich.text import Text
+
+    if narrow := max(map(len, str(table).splitlines())) > console.width:
+        table = table.narrowed()
+    drawn = Drawn(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False)
+    for i, name in enumerate(table.headings):
+        justify: Literal["left", "right"] = "left" if i in table.left else "right"
+        drawn.add_column(
+            name,
+            justify=justify,
+            vertical="bottom",
+            overflow="fold" if i in table.fold else "ellipsis",
+            no_wrap=i not in table.fold,
+        )
+    for cells, style in zip(table.rows, table.styles, strict=True):
+        drawn.add_row(*(Text(cell) for cell in cells), style=style)
+    console.print(drawn)
+    if narrow:
+        line("(numbers are rounded to fit the window)", style="dim")
+
+
+def show_json(value: Any) -> None:
+    """Print a value as JSON, which has no infinities and no NaN."""
+    sys.stdout.write(json.dumps(value, indent=2, allow_nan=False) + "\n")
+
+
+def product(groups: Sequence[int]) -> str:
+    """The groups of a hierarchy as a product; four and more equal levels in a row as a power.
+
+    >>> product((10, 10)), product((1250, 9, 9, 9, 2, 2, 2, 2, 2))
+    ('10×10', '1,250×9×9×9×2^5')
+    """
+    parts: list[str] = []
+    for children, run in groupby(groups):
+        levels = len(list(run))
+        parts += [f"{children:,}^{levels}"] if levels > 3 else [f"{children:,}"] * levels
+    return "×".join(parts)

@@ -1,0 +1,304 @@
+"""``hlmc plan``: from arms, words and steps to a hierarchy and its bound, and what other memories give."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from hlmc import bounds, planning
+from hlmc.cli.numbers import BadNumber, number, whole_number, whole_numbers
+from hlmc.cli.output import Table, heading, line, product, show, show_json
+from hlmc.errors import BadArgument
+from hlmc.policies.hierarchy import HLMC, UNKNOWN
+from hlmc.policies.tree import SHOWN_STAGE
+
+EXAMPLES = """\
+examples:
+  hlmc plan --arms 1e6 --memory 2048 --horizon 1e8
+  hlmc plan --arms 100 --groups 5,5,4 --horizon 1e7 --plot curve.png
+  hlmc plan --arms 16 --levels 2 --horizon 1e6 --switches 10 --json
+
+Whole numbers may be written 1000000, 1_000_000, 1e6 or 10**6.
+"""
+
+SHOWN = 4
+"""How many operating points are shown on either side of the chosen one."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    parser.epilog = EXAMPLES
+    parser.add_argument(
+        "--arms", type=whole_number, required=True, metavar="K", help="how many arms there are"
+    )
+    tree = parser.add_mutually_exclusive_group(required=True)
+    tree.add_argument("--memory", type=whole_number, metavar="M", help="words of statistics to spend at most")
+    tree.add_argument("--levels", type=whole_number, metavar="D", help="this many even levels")
+    tree.add_argument(
+        "--groups", type=whole_numbers, metavar="N,N,...", help="children of each level, top first"
+    )
+    parser.add_argument(
+        "--horizon", type=whole_number, metavar="T", help="how many steps; leave it out when it is not known"
+    )
+    routines = parser.add_mutually_exclusive_group()
+    routines.add_argument(
+        "--delta",
+        type=number,
+        metavar="P",
+        help="EXP3.P at every level: regret bounded with probability 1 - P",
+    )
+    routines.add_argument(
+        "--switches",
+        type=_switches,
+        metavar="V",
+        help='EXP3.S at the top, for V best arms in turn, or "unknown"',
+    )
+    routines.add_argument(
+        "--routines",
+        type=_names,
+        metavar="A,B,...",
+        help="the routine of each level, top first, or one for all",
+    )
+    parser.add_argument("--all", action="store_true", help="show every operating point, not only the nearest")
+    parser.add_argument("--json", action="store_true", help="print JSON, for programs")
+    parser.add_argument(
+        "--plot", type=Path, metavar="FILE", help="draw bound against memory into a .png, .svg or .pdf file"
+    )
+
+
+def _switches(text: str) -> int | str:
+    if text == UNKNOWN:
+        return UNKNOWN
+    try:
+        return whole_number(text)
+    except BadNumber as error:
+        raise BadNumber(f'{error}, or as "unknown"') from error
+
+
+def _names(text: str) -> tuple[str, ...] | str:
+    names = tuple(name.strip() for name in text.split(","))
+    return names if len(names) > 1 else names[0]
+
+
+@dataclass(frozen=True)
+class Point:
+    """One way to spend memory. ``bound`` is None where none is proved."""
+
+    levels: int
+    groups: tuple[int, ...]
+    words: int
+    bytes: int
+    bound: float | None
+    chosen: bool
+
+
+def points(policy: HLMC, memory: int) -> list[Point]:
+    """The policy and the same policy with other groups, in order of depth and words."""
+    splits = {policy.groups_used, *planning.neighbours(policy.arms, policy.horizon, memory)}
+    variants = {v.groups_used: v for v in (_regrouped(policy, groups) for groups in splits)}
+    found = [
+        Point(
+            levels=len(groups),
+            groups=groups,
+            words=variant.words.statistics,
+            bytes=8 * variant.words.total,
+            bound=_bound(variant),
+            chosen=groups == policy.groups_used,
+        )
+        for groups, variant in variants.items()
+    ]
+    return sorted(found, key=lambda point: (point.levels, point.words, point.groups))
+
+
+def _regrouped(policy: HLMC, groups: tuple[int, ...]) -> HLMC:
+    """The same policy with other groups; more levels repeat the last routine, fewer leave it out."""
+    routines = policy.routines
+    if isinstance(routines, tuple):
+        routines = (routines + routines[-1:] * len(groups))[: len(groups)]
+    return replace(policy, memory=None, levels=None, groups=groups, routines=routines)
+
+
+def _plain(policy: HLMC) -> bool:
+    """EXP3 at every level, for which one formula bounds every depth."""
+    return policy.delta is None and policy.switches is None and policy.routines is None
+
+
+def _steps(policy: HLMC) -> int:
+    """The horizon that bounds are given for: the policy's own, or the one that its plan is shown for."""
+    return policy.horizon or 2**SHOWN_STAGE
+
+
+def _bound(policy: HLMC) -> float | None:
+    if policy.horizon is not None and _plain(policy):
+        return bounds.hierarchy(policy.horizon, policy.groups_used)
+    return policy.bound(_steps(policy))
+
+
+def says_nothing(bound: float | None, horizon: int) -> bool:
+    """Whether a bound is met whatever happens: rewards lie in [0, 1], so regret is at most T."""
+    return bound is not None and bound >= horizon
+
+
+def formulas(arms: int, memory: int) -> dict[str, tuple[int, ...] | str]:
+    """The groups that each rule finds for M words, or why it finds none."""
+    rules: dict[str, Callable[[int, int], tuple[int, ...]]] = {
+        "printed": lambda K, M: planning.even_groups(K, planning.printed_depth(K, M)),
+        "tight": lambda K, M: planning.tight_depth(K, M)[1],
+        "two_level": planning.two_level_split,
+    }
+    found: dict[str, tuple[int, ...] | str] = {}
+    for name, rule in rules.items():
+        try:
+            found[name] = tuple(n for n in rule(arms, memory) if n > 1) or (1,)
+        except BadArgument as error:
+            found[name] = str(error)
+    return found
+
+
+def run(options: argparse.Namespace) -> None:
+    """Plan, and say or draw it."""
+    if options.plot is not None:
+        _check_plot(options)
+    policy = HLMC(
+        arms=options.arms,
+        memory=options.memory,
+        groups=options.groups,
+        levels=options.levels,
+        horizon=options.horizon,
+        delta=options.delta,
+        switches=options.switches,
+        routines=options.routines,
+    )
+    memory = options.memory or sum(policy.groups_used)
+    near = points(policy, memory)
+    rules = formulas(policy.arms, memory)
+    if options.plot is not None:
+        from hlmc.cli.curve import draw
+        from hlmc.plotting import save
+
+        save(draw(policy, near, options.memory), options.plot)
+    if options.json:
+        show_json(_as_dict(policy, memory, near, rules))
+        return
+    _show_plan(policy)
+    _show_rules(memory, rules)
+    _show_points(policy, near, options.all)
+    if options.plot is not None:
+        line()
+        line(f"Drawn: {options.plot}")
+
+
+def _check_plot(options: argparse.Namespace) -> None:
+    from hlmc.plotting import check_path
+
+    check_path(options.plot)
+    if options.horizon is None:
+        raise BadArgument("--plot draws bounds at a horizon; give one, such as --horizon 1e8")
+
+
+def _as_dict(
+    policy: HLMC, memory: int, near: Sequence[Point], rules: dict[str, tuple[int, ...] | str]
+) -> dict[str, Any]:
+    return {
+        "plan": policy.plan.as_dict() | {"bytes": 8 * policy.words.total},
+        "memory": memory,
+        "bounds_at": _steps(policy),
+        "rules": {
+            name: None
+            if isinstance(groups, str)
+            else {"levels": len(groups), "groups": groups, "words": sum(groups)}
+            for name, groups in rules.items()
+        },
+        "points": [
+            asdict(point) | {"says_nothing": says_nothing(point.bound, _steps(policy))} for point in near
+        ],
+    }
+
+
+def _show_plan(policy: HLMC) -> None:
+    plan = policy.plan
+    names = list(dict.fromkeys(name for level in plan.levels for name in level.parameters))
+    head = ("level", "routine", "children", "arms each", "choices", "steps each", "words", *names)
+    table = Table(head, left=frozenset({1}))
+    for level in plan.levels:
+        counts = (level.children, level.size, level.choices, level.length, level.words)
+        values = (f"{level.parameters[name]:.4g}" if name in level.parameters else "" for name in names)
+        table.add(str(level.level), level.routine, *(f"{count:,}" for count in counts), *values)
+    line(plan.policy, style="bold")
+    line()
+    show(table)
+    line()
+    if plan.note:
+        line(plan.note)
+    total = plan.statistics + plan.control
+    line(f"words: {plan.statistics:,} statistics + {plan.control} control = {total:,}, {8 * total:,} bytes")
+    T = _steps(policy)
+    empty = f"; it says nothing about {T:,} steps" if says_nothing(plan.bound, T) else ""
+    line(f"bound on the regret: {_shown(plan.bound)}{empty}")
+    if policy.memory is not None and plan.statistics > policy.memory:
+        line(f"These routines keep more than a word a child: {plan.statistics} words, not {policy.memory}.")
+
+
+RULES = {
+    "printed": "even levels, printed D*(M)",
+    "tight": "fewest levels that fit",
+    "two_level": "two levels, adaptive split",
+}
+
+
+def _show_rules(memory: int, rules: dict[str, tuple[int, ...] | str]) -> None:
+    heading(f"What the rules make of M = {memory:,} words")
+    table = Table(("rule", "levels", "words", "groups"), left=frozenset({0, 3}), fold=frozenset({3}))
+    for name, groups in rules.items():
+        if isinstance(groups, str):
+            table.add(RULES[name], "none", "", "")
+        else:
+            table.add(RULES[name], str(len(groups)), f"{sum(groups):,}", product(groups))
+    show(table)
+    for why in rules.values():
+        if isinstance(why, str):
+            line(f"none: {why}")
+
+
+def _show_points(policy: HLMC, near: list[Point], everything: bool) -> None:
+    T = _steps(policy)
+    orders = policy.horizon is None and _plain(policy)
+    heading("Operating points" if orders else f"Operating points, bounds at T = {T:,}")
+    at = next(i for i, point in enumerate(near) if point.chosen)
+    shown = near if everything else near[max(0, at - SHOWN) : at + SHOWN + 1]
+    last = "order of the regret" if orders else "bound"
+    table = Table(
+        ("levels", "words", "bytes", last, "", "groups"), left=frozenset({4, 5}), fold=frozenset({5})
+    )
+    for point in shown:
+        empty = not orders and says_nothing(point.bound, T)
+        table.add(
+            str(point.levels),
+            f"{point.words:,}",
+            f"{point.bytes:,}",
+            _order(point.levels) if orders else _shown(point.bound),
+            ", ".join(["chosen"] * point.chosen + ["says nothing"] * empty),
+            product(point.groups),
+            style="bold" if point.chosen else "dim" if empty else "",
+        )
+    show(table)
+    line()
+    if not orders and any(says_nothing(point.bound, T) for point in shown):
+        line("says nothing: the bound is no less than the horizon.")
+    if not orders and _plain(policy) and policy.bound() != _bound(policy):
+        line("Bounds here are one formula for all depths; the theorem's above rounds it up.")
+    if len(shown) < len(near):
+        least = min(point.words for point in near)
+        line(f"{len(near) - len(shown)} more, down to {least:,} words, are shown by --all.")
+
+
+def _order(levels: int) -> str:
+    """T^(1 - 1/2D) as a fraction."""
+    return f"T^({2 * levels - 1}/{2 * levels})"
+
+
+def _shown(bound: float | None) -> str:
+    return "none proved" if bound is None else f"{bound:,.0f}"
