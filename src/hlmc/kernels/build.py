@@ -61,7 +61,11 @@ def specialised(template: Callable[..., Any], name: str, **meanings: Any) -> Cal
     2.0
     """
     copy = types.FunctionType(
-        template.__code__, {**template.__globals__, **meanings}, name, template.__defaults__, template.__closure__
+        template.__code__,
+        {**template.__globals__, **meanings},
+        name,
+        template.__defaults__,
+        template.__closure__,
     )
     copy.__qualname__ = name
     copy.__module__ = template.__module__

@@ -48,7 +48,9 @@ Array = np.ndarray
 
 # The arms' record: Delta at PARAMETERS, then
 LEAST_DOUBT = PARAMETERS + 1  # the least share of an epoch's prior that is left to others than the champion
-CHALLENGES = PARAMETERS + 2  # a champion of tenure s is challenged with probability this / sqrt(s), at most 1/2
+CHALLENGES = (
+    PARAMETERS + 2
+)  # a champion of tenure s is challenged with probability this / sqrt(s), at most 1/2
 FADE = PARAMETERS + 3
 WIN = PARAMETERS + 4
 # A group level's record:
@@ -190,7 +192,9 @@ def champion_end(program: Array, row: Array, t: int) -> None:
             loss = 1.0 - min(1.0, row[control + SUM] / (before % stands + 1))
             x = row[control + SCALARS]
             baseline = row[control + SCALARS + 1]
-            ftrl_learn(row, at, n, group_rate(program, level, tau), x, child, row[control + CHANCE], loss, baseline)
+            ftrl_learn(
+                row, at, n, group_rate(program, level, tau), x, child, row[control + CHANCE], loss, baseline
+            )
             row[control + SCALARS] = normaliser(row, at, n, group_rate(program, level, tau + 1), x)
             row[control + SCALARS + 1] = baseline + max(1.0 / (tau + 2.0), FADING) * (loss - baseline)
         count = min(size, count - child * size)

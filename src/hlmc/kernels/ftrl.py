@@ -9,8 +9,6 @@ has probability 1, which is then taken instead.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from hlmc.kernels.build import kernel

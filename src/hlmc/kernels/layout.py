@@ -21,21 +21,26 @@ SUBPHASES = 8  # rounds: h0
 SUBLENGTH = 9  # rounds: b0
 WRAP = 10  # rounds: 1 when the last sub-phase of a phase is filled up from the start of the order
 TIES = 11  # rounds: how ties for the most played arm are broken
+BEGIN_AT = 12  # the address of the function that restarts the routine over the arms,
+END_AT = 13  # and of the one that learns above it when it has run
 
 TREE = 0
 ROUNDS = 1
 CHAMPION = 2
 
 # A program's row for a level.
-KIND = 0  # which routine
+KIND = 0  # which routine: its place in the catalogue
 CHILDREN = 1  # N_d, the most children that a group has at this level
 SIZE = 2  # arms in a child (the last may have fewer)
 LENGTH = 3  # steps that one choice stands
 SPAN = 4  # steps between two restarts: LENGTH of the level above, or the stage
 CONTROL = 5  # where the level's control words begin
 AT = 6  # where its statistics begin
-PARAMETERS = 7  # the routine's own numbers from here on
-FIELDS = 16
+START_AT = 7  # the addresses of the routine's functions
+SELECT_AT = 8
+UPDATE_AT = 9
+PARAMETERS = 10  # the routine's own numbers from here on
+FIELDS = 20
 
 # A row's first words.
 KEY = 0  # the random stream, 64 raw bits

@@ -21,10 +21,11 @@ _functions: list[Callable[..., Any]] = []
 
 # C signatures, result first; a "words" is the address of a run of words.
 REWARD = ("float64", "words", "int64", "int64")
-START = ("void", "words", "int64", "words")
-SELECT = ("int64", "words", "int64", "words", "int64", "float64")
-CHANCE_OF = ("float64", "words", "int64", "words", "int64", "int64")
-UPDATE = ("void", "words", "int64", "words", "int64", "int64", "float64", "float64")
+BEGIN = ("float64", "words", "words", "int64")
+END = ("void", "words", "words", "int64")
+START = ("void", "words", "int64", "words", "int64", "int64", "int64")
+SELECT = ("void", "words", "int64", "words", "int64", "int64", "int64", "int64", "float64")
+UPDATE = ("void", "words", "int64", "words", "int64", "int64", "int64", "int64", "float64")
 
 
 @cache
@@ -37,9 +38,9 @@ def callback(function: Callable[..., Any], signature: tuple[str, ...], store: bo
     import numba
 
     with cache_folder():
-        return numba.cfunc(
-            _signature(signature), cache=store, nogil=True, error_model="numpy"
-        )(linked(function, compiled))
+        return numba.cfunc(_signature(signature), cache=store, nogil=True, error_model="numpy")(
+            linked(function, compiled)
+        )
 
 
 class _Listed:
@@ -173,7 +174,7 @@ def _native_call(names: tuple[str, ...]) -> Callable[[], Any]:
         }
         function_type = ir.FunctionType(llvm[target.return_type], [llvm[a] for a in target.args])
 
-        def typed(typingctx: Any, address: Any, *_: Any) -> Any:
+        def typed(typingctx: Any, address: Any) -> Any:
             def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
                 function = builder.inttoptr(args[0], function_type.as_pointer())
                 result = builder.call(function, args[1:])
@@ -184,9 +185,9 @@ def _native_call(names: tuple[str, ...]) -> Callable[[], Any]:
         # Numba reads the number of arguments from the signature of the function, so it is spelt out.
         count = len(target.args)
         spelled: dict[int, Callable[..., Any]] = {
-            3: lambda typingctx, address, a, b, c: typed(typingctx, address, a, b, c),
-            5: lambda typingctx, address, a, b, c, d, e: typed(typingctx, address, a, b, c, d, e),
-            7: lambda typingctx, address, a, b, c, d, e, f, g: typed(typingctx, address, a, b, c, d, e, f, g),
+            3: lambda typingctx, address, a, b, c: typed(typingctx, address),
+            6: lambda typingctx, address, a, b, c, d, e, f: typed(typingctx, address),
+            8: lambda typingctx, address, a, b, c, d, e, f, g, h: typed(typingctx, address),
         }
         return intrinsic(spelled[count])
 
@@ -238,23 +239,38 @@ def call_reward(address: int, spec: Array, t: int, arm: int) -> float:
     return _functions[int(address)](spec, t, arm)  # type: ignore[no-any-return]
 
 
+@native(_native_call(BEGIN))
+def call_begin(address: int, program: Array, row: Array, t: int) -> float:
+    return _functions[int(address)](program, row, t)  # type: ignore[no-any-return]
+
+
+@native(_native_call(END))
+def call_end(address: int, program: Array, row: Array, t: int) -> None:
+    _functions[int(address)](program, row, t)
+
+
 @native(_native_call(START))
-def call_start(address: int, run: Array, n: int, parameters: Array) -> None:
-    _functions[int(address)](run, n, parameters)
+def call_start(address: int, program: Array, level: int, row: Array, at: int, n: int, control: int) -> None:
+    _functions[int(address)](program, level, row, at, n, control)
 
 
 @native(_native_call(SELECT))
-def call_select(address: int, run: Array, n: int, parameters: Array, tau: int, u: float) -> int:
-    return _functions[int(address)](run, n, parameters, tau, u)  # type: ignore[no-any-return]
-
-
-@native(_native_call(CHANCE_OF))
-def call_chance(address: int, run: Array, n: int, parameters: Array, tau: int, slot: int) -> float:
-    return _functions[int(address)](run, n, parameters, tau, slot)  # type: ignore[no-any-return]
+def call_select(
+    address: int, program: Array, level: int, row: Array, at: int, n: int, control: int, tau: int, u: float
+) -> None:
+    _functions[int(address)](program, level, row, at, n, control, tau, u)
 
 
 @native(_native_call(UPDATE))
 def call_update(
-    address: int, run: Array, n: int, parameters: Array, tau: int, slot: int, chance: float, reward: float
+    address: int,
+    program: Array,
+    level: int,
+    row: Array,
+    at: int,
+    n: int,
+    control: int,
+    tau: int,
+    reward: float,
 ) -> None:
-    _functions[int(address)](run, n, parameters, tau, slot, chance, reward)
+    _functions[int(address)](program, level, row, at, n, control, tau, reward)

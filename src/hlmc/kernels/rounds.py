@@ -22,8 +22,8 @@ from hlmc.kernels.layout import (
     KEY,
     MEMORY,
     RECORD,
-    SCALARS,
     SHUFFLE,
+    START_AT,
     SUBLENGTH,
     SUBPHASES,
     SUM,
@@ -31,16 +31,13 @@ from hlmc.kernels.layout import (
     UNTIL,
     WRAP,
 )
-from hlmc.kernels.native import bits, floor_log2
+from hlmc.kernels.native import bits, call_start, floor_log2
 from hlmc.kernels.permutation import permuted
 from hlmc.kernels.stream import uniform
-from hlmc.routines import ANY
 from hlmc.routines.ucb1 import LAST, RANDOM
 
 Array = np.ndarray
 CARRY = 1  # the purpose of the random number that breaks ties for the most played arm
-
-any_start = ANY.start
 
 
 @kernel
@@ -83,9 +80,7 @@ def rounds_begin(program: Array, row: Array, t: int) -> float:
     base = int(row[BASE])
     carried = int(row[CARRIED])
     memory = int(program[MEMORY])
-    if carried < 0:
-        n = min(memory, arms)
-    elif program[WRAP] == 1.0:
+    if carried < 0 or program[WRAP] == 1.0:
         n = min(memory, arms)
     else:
         left = arms - base - (1 if carried >= base else 0)
@@ -93,9 +88,8 @@ def rounds_begin(program: Array, row: Array, t: int) -> float:
     record = FIELDS * (1 + phase)
     control = int(program[record + CONTROL])
     if n > 1:
-        a, b = any_start(program, record, row, int(program[record + AT]), n)
-        row[control + SCALARS] = a
-        row[control + SCALARS + 1] = b
+        at = int(program[record + AT])
+        call_start(int(program[record + START_AT]), program, record, row, at, n, control)
     row[control + SUM] = 0.0
     row[RECORD] = record
     row[COUNT] = n

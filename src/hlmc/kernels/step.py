@@ -14,15 +14,19 @@ from typing import Any
 import numpy as np
 
 from hlmc.kernels.build import kernel, specialised
+from hlmc.kernels.champion import champion_arm, champion_begin, champion_end
 from hlmc.kernels.layout import (
     ARM,
     AT,
     BASE,
     BEGAN,
+    BEGIN_AT,
+    CHAMPION,
     CHANCE,
     CHILD,
     CONTROL,
     COUNT,
+    END_AT,
     HORIZON,
     KEY,
     LEVELS,
@@ -30,18 +34,31 @@ from hlmc.kernels.layout import (
     RECORD,
     ROUNDS,
     SCALARS,
+    SELECT_AT,
     STRUCTURE,
     SUM,
     TIME,
     TREE,
     UNTIL,
+    UPDATE_AT,
 )
-from hlmc.kernels.champion import champion_arm, champion_begin, champion_end
-from hlmc.kernels.native import bits, call_reward, words
+from hlmc.kernels.native import (
+    BEGIN,
+    END,
+    bits,
+    call_begin,
+    call_end,
+    call_reward,
+    call_select,
+    call_update,
+    callback,
+    words,
+)
 from hlmc.kernels.rounds import rounds_arm, rounds_begin, rounds_end
 from hlmc.kernels.stream import increment, number, uniform, unit
 from hlmc.kernels.tree import tree_begin, tree_end
-from hlmc.routines import ANY, CATALOGUE
+from hlmc.routines import CATALOGUE, Custom
+from hlmc.routines.base import Routine
 
 Array = np.ndarray
 
@@ -49,30 +66,6 @@ Array = np.ndarray
 PAST_HORIZON = -1
 NOT_SELECTED = -2
 BAD_REWARD = -3
-
-any_select = ANY.select
-any_update = ANY.update
-
-
-@kernel
-def begin(program: Array, row: Array, t: int) -> float:
-    """Restart the last level's routine; the probability of the choices made for that, above it."""
-    if program[STRUCTURE] == TREE:
-        return tree_begin(program, row, t)
-    if program[STRUCTURE] == ROUNDS:
-        return rounds_begin(program, row, t)
-    return champion_begin(program, row, t)
-
-
-@kernel
-def end(program: Array, row: Array, t: int) -> None:
-    """Learn, above the last level, from what it earned until t."""
-    if program[STRUCTURE] == TREE:
-        tree_end(program, row, t)
-    elif program[STRUCTURE] == ROUNDS:
-        rounds_end(program, row, t)
-    else:
-        champion_end(program, row, t)
 
 
 @kernel
@@ -95,19 +88,19 @@ def select(program_at: Any, row_at: Any) -> int:
     t = int(row[TIME])
     if t >= int(program[HORIZON]):
         return PAST_HORIZON
-    above = begin(program, row, t) if t == int(row[UNTIL]) else 1.0
+    above = call_begin(int(program[BEGIN_AT]), program, row, t) if t == int(row[UNTIL]) else 1.0
     level = int(row[RECORD])
     n = int(row[COUNT])
     slot = 0
     chance = 1.0
     if n > 1:
         control = int(program[level + CONTROL])
-        a = row[control + SCALARS]
-        b = row[control + SCALARS + 1]
         u = uniform(bits(row, KEY), t, int(program[LEVELS]) - 1)
-        slot, chance = any_select(program, level, row, int(program[level + AT]), n, a, b, t - int(row[BEGAN]), u)
-        row[control + CHILD] = slot
-        row[control + CHANCE] = chance
+        at = int(program[level + AT])
+        tau = t - int(row[BEGAN])
+        call_select(int(program[level + SELECT_AT]), program, level, row, at, n, control, tau, u)
+        slot = int(row[control + CHILD])
+        chance = row[control + CHANCE]
     arm = arm_of(program, row, slot)
     row[ARM] = arm
     row[PROBABILITY] = above * chance
@@ -128,26 +121,14 @@ def update(program_at: Any, row_at: Any, reward: float) -> int:
     n = int(row[COUNT])
     control = int(program[level + CONTROL])
     if n > 1:
-        a, b = any_update(
-            program,
-            level,
-            row,
-            int(program[level + AT]),
-            n,
-            row[control + SCALARS],
-            row[control + SCALARS + 1],
-            t - int(row[BEGAN]),
-            int(row[control + CHILD]),
-            row[control + CHANCE],
-            reward,
-        )
-        row[control + SCALARS] = a
-        row[control + SCALARS + 1] = b
+        at = int(program[level + AT])
+        tau = t - int(row[BEGAN])
+        call_update(int(program[level + UPDATE_AT]), program, level, row, at, n, control, tau, reward)
     row[control + SUM] += reward
     row[ARM] = -1.0
     row[TIME] = t + 1
     if t + 1 == int(row[UNTIL]):
-        end(program, row, t + 1)
+        call_end(int(program[END_AT]), program, row, t + 1)
     return 0
 
 
@@ -185,7 +166,7 @@ def _run(
     for point in range(first, first + count):
         stop = int(stops[point])
         while t < stop:
-            above = begin(program, row, t) if t == int(row[UNTIL]) else 1.0
+            above = call_begin(int(program[BEGIN_AT]), program, row, t) if t == int(row[UNTIL]) else 1.0
             began = int(row[BEGAN])
             pause = min(stop, int(row[UNTIL]))
             level = int(row[RECORD])
@@ -221,13 +202,61 @@ def _run(
             row[PROBABILITY] = above * chance
             row[TIME] = t
             if t == int(row[UNTIL]):
-                end(program, row, t)
+                call_end(int(program[END_AT]), program, row, t)
         sums[point] = earned
     return 0
 
 
-RUN = tuple(
-    specialised(_run, f"run_{cls.name}", leaf_select=cls.kernels.select, leaf_update=cls.kernels.update)
-    for cls in CATALOGUE
-)
+@kernel
+def _addressed_select(
+    program: Array, level: int, row: Array, at: int, n: int, a: float, b: float, tau: int, u: float
+) -> tuple[int, float]:
+    """A routine at the last level that is not compiled into the loop: a user's own."""
+    control = int(program[level + CONTROL])
+    call_select(int(program[level + SELECT_AT]), program, level, row, at, n, control, tau, u)
+    return int(row[control + CHILD]), row[control + CHANCE]
+
+
+@kernel
+def _addressed_update(
+    program: Array,
+    level: int,
+    row: Array,
+    at: int,
+    n: int,
+    a: float,
+    b: float,
+    tau: int,
+    slot: int,
+    chance: float,
+    reward: float,
+) -> tuple[float, float]:
+    control = int(program[level + CONTROL])
+    call_update(int(program[level + UPDATE_AT]), program, level, row, at, n, control, tau, reward)
+    return row[control + SCALARS], row[control + SCALARS + 1]
+
+
+def _looped(cls: type[Routine]) -> Callable[..., int]:
+    if cls is Custom:
+        return specialised(
+            _run, "run_addressed", leaf_select=_addressed_select, leaf_update=_addressed_update
+        )
+    return specialised(
+        _run, f"run_{cls.name}", leaf_select=cls.kernels.select, leaf_update=cls.kernels.update
+    )
+
+
+RUN = tuple(_looped(cls) for cls in CATALOGUE)
 """The loop over the steps, once for every routine that can stand at the last level."""
+
+_STRUCTURES = {
+    TREE: (tree_begin, tree_end),
+    ROUNDS: (rounds_begin, rounds_end),
+    CHAMPION: (champion_begin, champion_end),
+}
+
+
+def structure_callbacks(structure: int) -> tuple[Any, Any]:
+    """C functions that begin and end a run of the last level's routine, for the addresses in a program's header."""
+    begin, end = _STRUCTURES[structure]
+    return callback(begin, BEGIN), callback(end, END)

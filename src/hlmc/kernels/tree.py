@@ -26,21 +26,18 @@ from hlmc.kernels.layout import (
     LENGTH,
     LEVELS,
     RECORD,
-    SCALARS,
+    SELECT_AT,
     SIZE,
     SPAN,
+    START_AT,
     SUM,
     UNTIL,
+    UPDATE_AT,
 )
-from hlmc.kernels.native import bits, floor_log2
+from hlmc.kernels.native import bits, call_select, call_start, call_update, floor_log2
 from hlmc.kernels.stream import uniform
-from hlmc.routines import ANY
 
 Array = np.ndarray
-
-any_start = ANY.start
-any_select = ANY.select
-any_update = ANY.update
 
 
 @kernel
@@ -73,39 +70,25 @@ def tree_begin(program: Array, row: Array, t: int) -> float:
         stands = int(program[level + LENGTH])
         n = (count + size - 1) // size
         if afresh and n > 1:
-            a, b = any_start(program, level, row, at, n)
-            row[control + SCALARS] = a
-            row[control + SCALARS + 1] = b
+            call_start(int(program[level + START_AT]), program, level, row, at, n, control)
         afresh = local % stands == 0
         if afresh:
-            child = 0
-            chance = 1.0
+            row[control + CHILD] = 0.0
+            row[control + CHANCE] = 1.0
+            row[control + SUM] = 0.0
             if n > 1:
                 tau = (local % int(program[level + SPAN])) // stands
-                child, chance = any_select(
-                    program,
-                    level,
-                    row,
-                    at,
-                    n,
-                    row[control + SCALARS],
-                    row[control + SCALARS + 1],
-                    tau,
-                    uniform(key, t, d),
-                )
-            row[control + CHILD] = child
-            row[control + CHANCE] = chance
-            row[control + SUM] = 0.0
-            probability *= chance
+                u = uniform(key, t, d)
+                call_select(int(program[level + SELECT_AT]), program, level, row, at, n, control, tau, u)
+                probability *= row[control + CHANCE]
         base += int(row[control + CHILD]) * size
         count = min(size, count - int(row[control + CHILD]) * size)
         until = min(until, (local // stands + 1) * stands)
         level += FIELDS
     control = int(program[level + CONTROL])
     if count > 1:
-        a, b = any_start(program, level, row, int(program[level + AT]), count)
-        row[control + SCALARS] = a
-        row[control + SCALARS + 1] = b
+        at = int(program[level + AT])
+        call_start(int(program[level + START_AT]), program, level, row, at, count, control)
     row[control + SUM] = 0.0
     row[RECORD] = level
     row[BASE] = base
@@ -133,20 +116,9 @@ def tree_end(program: Array, row: Array, t: int) -> None:
         row[control + SUM] += earned
         if (local % stands == 0 or local == length) and n > 1:
             before = local - 1
-            a, b = any_update(
-                program,
-                level,
-                row,
-                int(program[level + AT]),
-                n,
-                row[control + SCALARS],
-                row[control + SCALARS + 1],
-                (before % int(program[level + SPAN])) // stands,
-                child,
-                row[control + CHANCE],
-                min(1.0, row[control + SUM] / (before % stands + 1)),
-            )
-            row[control + SCALARS] = a
-            row[control + SCALARS + 1] = b
+            tau = (before % int(program[level + SPAN])) // stands
+            mean = min(1.0, row[control + SUM] / (before % stands + 1))
+            at = int(program[level + AT])
+            call_update(int(program[level + UPDATE_AT]), program, level, row, at, n, control, tau, mean)
         count = min(size, count - child * size)
         level += FIELDS

@@ -13,4 +13,17 @@ CATALOGUE: dict[str, type[Policy]] = {
 }
 """Every policy by its name."""
 
-__all__ = ["CATALOGUE", "EXP3", "EXP3M", "EXP3P", "EXP3S", "HLMC", "UCB1", "UCBM", "Champion", "Policy", "Uniform", "Words"]
+__all__ = [
+    "CATALOGUE",
+    "EXP3",
+    "EXP3M",
+    "EXP3P",
+    "EXP3S",
+    "HLMC",
+    "UCB1",
+    "UCBM",
+    "Champion",
+    "Policy",
+    "Uniform",
+    "Words",
+]

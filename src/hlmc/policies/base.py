@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hlmc.kernels.layout import BEGIN_AT, END_AT, SELECT_AT, START_AT, STRUCTURE, UPDATE_AT
 from hlmc.plan import Plan
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from hlmc.fleet import Fleet
     from hlmc.learner import Learner
+    from hlmc.routines.base import Routine
 
 Array = np.ndarray
 
@@ -63,6 +66,18 @@ class Policy:
     def last_kind(self) -> int:
         """The number of the routine that chooses among the arms, which decides which compiled loop runs it."""
         raise NotImplementedError
+
+    def _wired(self, table: Array, structure: int, routines: Sequence[Routine]) -> Array:
+        """Put the addresses of compiled functions into a program, ``routines[i % len]`` into its row 1 + i; flat, read-only."""
+        from hlmc.kernels.step import structure_callbacks
+
+        table[0, [BEGIN_AT, END_AT]] = [c.address for c in structure_callbacks(structure)]
+        table[0, STRUCTURE] = structure
+        addresses = [[c.address for c in routine.callbacks()] for routine in routines]
+        for i in range(1, len(table)):
+            table[i, [START_AT, SELECT_AT, UPDATE_AT]] = addresses[(i - 1) % len(routines)]
+        table.flags.writeable = False
+        return table.reshape(-1)
 
     @property
     def plan(self) -> Plan:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
-
-import numpy as np
+from typing import ClassVar
 
 from hlmc import planning
-from hlmc.errors import BadArgument, whole
+from hlmc.errors import whole
 from hlmc.kernels.champion import CHALLENGES, CHOICES, FADE, LEAST_DOUBT, WIN
-from hlmc.kernels.layout import CHAMPION, CHAMPION_HEADER, CONTROL, LEVEL_CONTROL, STRUCTURE
+from hlmc.kernels.layout import CHAMPION, CHAMPION_HEADER, CONTROL, LEVEL_CONTROL
 from hlmc.policies.base import Array, Words
 from hlmc.policies.tree import TreePolicy
 from hlmc.routines import Contest, TsallisINF
@@ -21,6 +19,8 @@ from hlmc.routines.base import Routine
 @dataclass(frozen=True, repr=False)
 class Champion(TreePolicy):
     """HLMC with a champion."""
+
+    structure: ClassVar[int] = CHAMPION
 
     arms: int
     memory: int | None = None
@@ -56,13 +56,10 @@ class Champion(TreePolicy):
     @property
     def words(self) -> Words:
         groups = self.groups_used
-        return Words(sum(n - 1 for n in groups[:-1]) + groups[-1] + 1, CHAMPION_HEADER - 1 + LEVEL_CONTROL * len(groups))
-
-    @cached_property
-    def program(self) -> Array:
-        flat = super().program.copy()
-        flat[STRUCTURE] = CHAMPION
-        return flat
+        return Words(
+            sum(n - 1 for n in groups[:-1]) + groups[-1] + 1,
+            CHAMPION_HEADER - 1 + LEVEL_CONTROL * len(groups),
+        )
 
     def _write(self, records: Array, horizon: int) -> None:
         super()._write(records, horizon)

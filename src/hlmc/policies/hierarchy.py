@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -108,7 +107,9 @@ class HLMC(TreePolicy):
         else:
             self._set(epochs=whole("epochs", self.epochs, 1))
             if depth != 2:
-                raise BadArgument(f"epochs must be {depth} numbers, one a level, not {self.epochs!r}: one number is for D = 2")
+                raise BadArgument(
+                    f"epochs must be {depth} numbers, one a level, not {self.epochs!r}: one number is for D = 2"
+                )
 
     @cached_property
     def groups_used(self) -> tuple[int, ...]:

@@ -29,7 +29,6 @@ from hlmc.kernels.layout import (
     SHUFFLE,
     SIZE,
     SPAN,
-    STRUCTURE,
     SUBLENGTH,
     SUBPHASES,
     TIES,
@@ -38,7 +37,7 @@ from hlmc.kernels.layout import (
 )
 from hlmc.plan import Plan, PlanLevel
 from hlmc.policies.base import Array, Policy, Words
-from hlmc.routines import CountedEXP3, UCB1, kind
+from hlmc.routines import UCB1, CountedEXP3, kind
 from hlmc.routines.base import Place, Routine
 from hlmc.routines.ucb1 import TIES as TIE_RULES
 
@@ -100,7 +99,6 @@ class RoundsPolicy(Policy):
         count = next(i for i in range(64) if h0 * b0 * (2 ** (i + 1) - 1) >= FOREVER) + 1
         table = np.zeros((1 + count, FIELDS))
         header = table[0]
-        header[STRUCTURE] = ROUNDS
         header[ARMS] = self.arms
         header[HORIZON] = FOREVER
         header[LEVELS] = 1
@@ -123,8 +121,7 @@ class RoundsPolicy(Policy):
             record[AT] = ROUNDS_HEADER + LEVEL_CONTROL
             values = self.routine.packed(place)
             record[PARAMETERS : PARAMETERS + len(values)] = values
-        table.flags.writeable = False
-        return table.reshape(-1)
+        return self._wired(table, ROUNDS, [self.routine])
 
     def _place(self, phase: int) -> Place:
         h0, b0 = self.phases
@@ -135,7 +132,9 @@ class RoundsPolicy(Policy):
         h0, b0 = self.phases
         level = PlanLevel(1, self.routine.name, self.held, 1, b0, 1, {}, self.words.statistics)
         note = f"phase i = 0, 1, ... has {h0} sub-phases of {b0} x 2^i steps; shown for i = 0"
-        return Plan(repr(self), self.arms, None, (level,), self.words.statistics, self.words.control, None, note)
+        return Plan(
+            repr(self), self.arms, None, (level,), self.words.statistics, self.words.control, None, note
+        )
 
 
 @dataclass(frozen=True, repr=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
@@ -25,7 +26,6 @@ from hlmc.kernels.layout import (
     PARAMETERS,
     SIZE,
     SPAN,
-    STRUCTURE,
     TREE,
     TREE_HEADER,
     WORDS,
@@ -51,6 +51,8 @@ class Level:
 
 class TreePolicy(Policy):
     """A policy with one routine a level over a tree of groups."""
+
+    structure: ClassVar[int] = TREE
 
     @property
     def groups_used(self) -> tuple[int, ...]:
@@ -136,7 +138,6 @@ class TreePolicy(Policy):
         stages = [2**r for r in range(self.first_stage, 53)] if doubles else [self.horizon or FOREVER]
         table = np.zeros((1 + depth * len(stages), FIELDS))
         header = table[0]
-        header[STRUCTURE] = TREE
         header[ARMS] = self.arms
         header[HORIZON] = self.horizon or FOREVER - doubles * 2**self.first_stage
         header[LEVELS] = depth
@@ -144,8 +145,7 @@ class TreePolicy(Policy):
         header[WORDS] = self.words.total
         for stage, length in enumerate(stages):
             self._write(table[1 + stage * depth :], length)
-        table.flags.writeable = False
-        return table.reshape(-1)
+        return self._wired(table, self.structure, self.routines_used)
 
     def _write(self, records: Array, horizon: int) -> None:
         at = self.words.control
@@ -182,10 +182,19 @@ class TreePolicy(Policy):
             for d, level in enumerate(self.levels_at(shown))
         )
         staged = self.horizon is None and not self.anytime
-        note = f"horizon unknown: stages of 2^r steps, shown for the stage of 2^{SHOWN_STAGE}" if staged else ""
+        note = (
+            f"horizon unknown: stages of 2^r steps, shown for the stage of 2^{SHOWN_STAGE}" if staged else ""
+        )
         words = self.words
         return Plan(
-            repr(self), self.arms, self.horizon, levels, words.statistics, words.control, self.bound(shown), note
+            repr(self),
+            self.arms,
+            self.horizon,
+            levels,
+            words.statistics,
+            words.control,
+            self.bound(shown),
+            note,
         )
 
     def bound(self, horizon: int | None = None, switches: int | None = None) -> float | None:
@@ -197,7 +206,7 @@ class TreePolicy(Policy):
         # Stages of 2^r steps until T is reached; a stage cut short loses no more than a whole one.
         total = 0.0
         r = self.first_stage
-        while T > 2**r - 2**self.first_stage:
+        while 2**r - 2**self.first_stage < T:
             stage = self._stage_bound(2**r, switches)
             if stage is None:
                 return None

@@ -1,18 +1,12 @@
 """The catalogue of routines: one file an algorithm, found here by name.
 
-A level's routine is a number in its policy's program, and each of ``start``, ``select`` and ``update`` below is a
-chain of the catalogue's functions, asked in turn whether the number is theirs.
+Adding an algorithm is adding a file, and a line here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 from hlmc.errors import BadArgument, BadType
-from hlmc.kernels.build import kernel, specialised
-from hlmc.kernels.layout import KIND
-from hlmc.routines.base import Array, Kernels, Place, Routine
+from hlmc.routines.base import Place, Routine
 from hlmc.routines.contest import Contest
 from hlmc.routines.custom import Custom
 from hlmc.routines.exp3 import EXP3
@@ -55,11 +49,11 @@ CATALOGUE: tuple[type[Routine], ...] = (
     Contest,
     Custom,
 )
-"""A routine's place in this tuple is its number in a program."""
+"""Every routine; its place in this tuple is its number in a program."""
 
 
 def kind(routine: Routine) -> int:
-    """The number by which compiled code knows a routine."""
+    """The number of a routine in a program."""
     return CATALOGUE.index(type(routine))
 
 
@@ -80,55 +74,3 @@ def routine(given: str | Routine) -> Routine:
     if given not in named:
         raise BadArgument(f"there is no routine {given!r}; there are {', '.join(sorted(named))}")
     return named[given]()
-
-
-here: Callable[..., Any]
-otherwise: Callable[..., Any]
-number: int
-
-
-@kernel
-def _start(program: Array, level: int, row: Array, at: int, n: int) -> Any:
-    if int(program[level + KIND]) == number:
-        return here(program, level, row, at, n)
-    return otherwise(program, level, row, at, n)
-
-
-@kernel
-def _select(
-    program: Array, level: int, row: Array, at: int, n: int, a: float, b: float, tau: int, u: float
-) -> Any:
-    if int(program[level + KIND]) == number:
-        return here(program, level, row, at, n, a, b, tau, u)
-    return otherwise(program, level, row, at, n, a, b, tau, u)
-
-
-@kernel
-def _update(
-    program: Array,
-    level: int,
-    row: Array,
-    at: int,
-    n: int,
-    a: float,
-    b: float,
-    tau: int,
-    slot: int,
-    chance: float,
-    reward: float,
-) -> Any:
-    if int(program[level + KIND]) == number:
-        return here(program, level, row, at, n, a, b, tau, slot, chance, reward)
-    return otherwise(program, level, row, at, n, a, b, tau, slot, chance, reward)
-
-
-def _chain(link: Callable[..., Any], role: str) -> Callable[..., Any]:
-    chain = getattr(CATALOGUE[0].kernels, role)
-    for place, cls in list(enumerate(CATALOGUE))[1:]:
-        name = f"{role}_{cls.name}_or_other"
-        chain = specialised(link, name, number=place, here=getattr(cls.kernels, role), otherwise=chain)
-    return chain  # type: ignore[no-any-return]
-
-
-ANY = Kernels(_chain(_start, "start"), _chain(_select, "select"), _chain(_update, "update"))
-"""The routine that a program's level names, whichever it is."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -56,6 +56,8 @@ class Routine:
 
     name: ClassVar[str]
     kernels: ClassVar[Kernels]
+    stored: ClassVar[bool] = True
+    """Whether its machine code is kept on disk: not that of functions that may change from one process to the next."""
     anytime: ClassVar[bool] = False
     """Whether it needs no horizon: flat, it then runs on for ever instead of starting afresh in stages."""
 
@@ -79,6 +81,12 @@ class Routine:
     def packed(self, place: Place) -> tuple[float, ...]:
         """What the kernels read, in the order in which they read it."""
         return tuple(self.parameters(place).values())
+
+    def callbacks(self) -> tuple[Any, Any, Any]:
+        """The kernels as C functions, whose addresses a program holds."""
+        from hlmc.kernels.calls import routine_callbacks
+
+        return routine_callbacks(self.name, self.kernels, self.stored)
 
     def chosen(self, **defaults: float) -> dict[str, float]:
         """The defaults, with this routine's own fields in place of those that were given."""

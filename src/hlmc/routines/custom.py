@@ -8,45 +8,37 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from hlmc.errors import BadArgument, BadType
-from hlmc.kernels.build import kernel
+from hlmc.kernels.build import kernel, specialised
 from hlmc.kernels.layout import FIELDS, PARAMETERS
-from hlmc.kernels.native import (
-    CHANCE_OF,
-    SELECT,
-    START,
-    UPDATE,
-    call_chance,
-    call_select,
-    call_start,
-    call_update,
-    callback,
-    offset,
-)
+from hlmc.kernels.native import offset
 from hlmc.routines.base import Array, Kernels, Place, Routine
 
-START_AT, SELECT_AT, CHANCE_AT, UPDATE_AT = range(PARAMETERS, PARAMETERS + 4)
-OWN = PARAMETERS + 4
-MOST = FIELDS - OWN
+MOST = FIELDS - PARAMETERS
+
+user_start: Callable[..., Any]
+user_select: Callable[..., Any]
+user_chance: Callable[..., Any]
+user_update: Callable[..., Any]
 
 
 @kernel
-def custom_start(program: Array, level: int, row: Array, at: int, n: int) -> tuple[float, float]:
-    call_start(int(program[level + START_AT]), offset(row, at), n, offset(program, level + OWN))
+def _start(program: Array, level: int, row: Array, at: int, n: int) -> tuple[float, float]:
+    user_start(offset(row, at), n, offset(program, level + PARAMETERS))
     return 0.0, 0.0
 
 
 @kernel
-def custom_select(
+def _select(
     program: Array, level: int, row: Array, at: int, n: int, a: float, b: float, tau: int, u: float
 ) -> tuple[int, float]:
     run = offset(row, at)
-    own = offset(program, level + OWN)
-    slot = call_select(int(program[level + SELECT_AT]), run, n, own, tau, u)
-    return slot, call_chance(int(program[level + CHANCE_AT]), run, n, own, tau, slot)
+    own = offset(program, level + PARAMETERS)
+    slot = user_select(run, n, own, tau, u)
+    return slot, user_chance(run, n, own, tau, slot)
 
 
 @kernel
-def custom_update(
+def _update(
     program: Array,
     level: int,
     row: Array,
@@ -59,9 +51,7 @@ def custom_update(
     chance: float,
     reward: float,
 ) -> tuple[float, float]:
-    run = offset(row, at)
-    own = offset(program, level + OWN)
-    call_update(int(program[level + UPDATE_AT]), run, n, own, tau, slot, chance, reward)
+    user_update(offset(row, at), n, offset(program, level + PARAMETERS), tau, slot, chance, reward)
     return a, b
 
 
@@ -122,10 +112,12 @@ class Custom(Routine):
     update: Callable[..., None]
     words_per_child: int = 1
     words_extra: int = 0
-    values: Mapping[str, float] | Callable[[Place], Mapping[str, float]] = field(default_factory=dict, hash=False)
+    values: Mapping[str, float] | Callable[[Place], Mapping[str, float]] = field(
+        default_factory=dict, hash=False
+    )
 
     name: ClassVar[str] = "custom"
-    kernels: ClassVar[Kernels] = Kernels(custom_start, custom_select, custom_update)
+    stored: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.label, str) or not self.label.isidentifier():
@@ -147,16 +139,17 @@ class Custom(Routine):
         return {name: float(value) for name, value in values.items()}
 
     @cached_property
-    def _callbacks(self) -> tuple[Any, ...]:
-        roles = ((self.start, START), (self.select, SELECT), (self.chance, CHANCE_OF), (self.update, UPDATE))
-        return tuple(callback(kernel(plain(function)), signature, False) for function, signature in roles)
-
-    def packed(self, place: Place) -> tuple[float, ...]:
-        addresses = tuple(float(c.address) for c in self._callbacks)
-        return addresses + tuple(self.parameters(place).values())
+    def kernels(self) -> Kernels:  # type: ignore[override]
+        """The user's functions, as every other routine's are called."""
+        users = {role: kernel(plain(getattr(self, role))) for role in ("start", "select", "chance", "update")}
+        return Kernels(
+            specialised(_start, "custom_start", user_start=users["start"]),
+            specialised(_select, "custom_select", user_select=users["select"], user_chance=users["chance"]),
+            specialised(_update, "custom_update", user_update=users["update"]),
+        )
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if not name.startswith("_")}
+        return {name: value for name, value in self.__dict__.items() if name != "kernels"}
 
 
 def plain(function: Callable[..., Any]) -> Callable[..., Any]:

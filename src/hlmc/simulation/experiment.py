@@ -101,12 +101,18 @@ def _horizon(policies: dict[str, Policy], adversary: Adversary, given: Any) -> i
     if given is None:
         candidates = known or ({adversary.length} if adversary.length else set())
         if len(candidates) != 1:
-            raise BadArgument(f"horizon must be given: the policies have {sorted(known) or 'none'} of their own")
+            raise BadArgument(
+                f"horizon must be given: the policies have {sorted(known) or 'none'} of their own"
+            )
         (given,) = candidates
     horizon = whole("horizon", given, 1)
     for name, policy in policies.items():
         if policy.horizon is not None and policy.horizon < horizon:
-            raise BadArgument(f"{name} was made for {policy.horizon} steps, fewer than the horizon of {horizon}")
+            raise BadArgument(
+                f"{name} was made for {policy.horizon} steps, fewer than the horizon of {horizon}"
+            )
     if adversary.length is not None and adversary.length < horizon:
-        raise BadArgument(f"{adversary!r} has rewards for {adversary.length} steps, fewer than the horizon of {horizon}")
+        raise BadArgument(
+            f"{adversary!r} has rewards for {adversary.length} steps, fewer than the horizon of {horizon}"
+        )
     return horizon

@@ -42,7 +42,9 @@ def time_points(points: Any, horizon: int) -> Array:
 
 def _listed(points: Any, horizon: int) -> Array:
     if len(points) and not all(isinstance(t, (int, np.integer, float)) for t in points):
-        raise BadArgument(f'points must be a number, "log", ("log", number) or a list of steps, not {points!r}')
+        raise BadArgument(
+            f'points must be a number, "log", ("log", number) or a list of steps, not {points!r}'
+        )
     chosen = [whole("points", t, 1, horizon) for t in points]
     if any(b <= a for a, b in zip(chosen, chosen[1:], strict=False)):
         raise BadArgument(f"points must increase, not {points!r}")

@@ -98,7 +98,11 @@ class Result:
         ``"weak"`` is against the best fixed arm of the prefix, ``"shifting"`` against the best sequence of at most ``switches``
         constant pieces, ``"dynamic"`` against the best arm of every step.
         """
-        return (self.benchmark(kind, switches) - self.data["reward"]).transpose("policy", "run", "time").rename("regret")
+        return (
+            (self.benchmark(kind, switches) - self.data["reward"])
+            .transpose("policy", "run", "time")
+            .rename("regret")
+        )
 
     def summary(self, kind: str = "weak", switches: int | None = None, level: float = 0.95) -> pd.DataFrame:
         """One row a policy at the last time point: words, reward, regret with its interval, bound, nanoseconds a step."""
@@ -129,7 +133,9 @@ class Result:
             }
         return pd.DataFrame.from_dict(rows, orient="index").rename_axis("policy")
 
-    def plot(self, ax: Axes | None = None, kind: str = "weak", switches: int | None = None, log: bool = False) -> Axes:
+    def plot(
+        self, ax: Axes | None = None, kind: str = "weak", switches: int | None = None, log: bool = False
+    ) -> Axes:
         """Mean regret with 95 % intervals against time, theoretical bounds dashed; returns the axes."""
         from hlmc.simulation.drawing import draw_regret
 
@@ -146,7 +152,9 @@ class Result:
             "provenance": self.provenance,
             "best_fixed": self.data["best_fixed"].values.tolist(),
             "best_arm": self.data["best_arm"].values.tolist(),
-            "bound": [[None if np.isnan(b) else b for b in row] for row in self.data["bound"].values.tolist()],
+            "bound": [
+                [None if np.isnan(b) else b for b in row] for row in self.data["bound"].values.tolist()
+            ],
             "benchmarks": {name: values.tolist() for name, values in self._benchmarks.items()},
             "nanoseconds": self.nanoseconds,
             "shape": [policies, runs, times],

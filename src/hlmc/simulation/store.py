@@ -112,7 +112,9 @@ class Store:
             try:
                 table = pq.read_table(path, columns=["policy", "run", "reward"])
             except Exception as error:
-                raise BadFile(f"{path} is damaged: {error}; delete it and its runs are played again") from error
+                raise BadFile(
+                    f"{path} is damaged: {error}; delete it and its runs are played again"
+                ) from error
             names = table.column("policy").to_pylist()[::points]
             runs = table.column("run").to_numpy()[::points]
             rewards = table.column("reward").to_numpy().reshape(-1, points)

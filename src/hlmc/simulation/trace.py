@@ -10,9 +10,9 @@ from hlmc.adversaries.base import Adversary
 from hlmc.errors import whole
 from hlmc.kernels.build import kernel
 from hlmc.kernels.native import call_reward, offset
+from hlmc.learner import fresh_rows
 from hlmc.policies.base import Policy
 from hlmc.simulation.runs import _run
-from hlmc.learner import fresh_rows
 from hlmc.streams import keys
 
 Array = np.ndarray

@@ -1,0 +1,75 @@
+"""A routine's functions as a program calls them: through their addresses, on the words of a level.
+
+The loop over the steps has the last level's routine compiled into it. Everywhere else, at the levels above and when one
+step is taken by hand, a call through an address costs next to nothing, and only the routines that are used are ever compiled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hlmc.kernels.build import kernel, specialised
+from hlmc.kernels.layout import CHANCE, CHILD, SCALARS
+from hlmc.kernels.native import SELECT, START, UPDATE, callback
+
+if TYPE_CHECKING:
+    from hlmc.routines.base import Kernels
+
+Array = np.ndarray
+
+start: Callable[..., Any]
+select: Callable[..., Any]
+update: Callable[..., Any]
+
+
+@kernel
+def _start(program: Array, level: int, row: Array, at: int, n: int, control: int) -> None:
+    a, b = start(program, level, row, at, n)
+    row[control + SCALARS] = a
+    row[control + SCALARS + 1] = b
+
+
+@kernel
+def _select(
+    program: Array, level: int, row: Array, at: int, n: int, control: int, tau: int, u: float
+) -> None:
+    slot, chance = select(
+        program, level, row, at, n, row[control + SCALARS], row[control + SCALARS + 1], tau, u
+    )
+    row[control + CHILD] = slot
+    row[control + CHANCE] = chance
+
+
+@kernel
+def _update(
+    program: Array, level: int, row: Array, at: int, n: int, control: int, tau: int, reward: float
+) -> None:
+    a, b = update(
+        program,
+        level,
+        row,
+        at,
+        n,
+        row[control + SCALARS],
+        row[control + SCALARS + 1],
+        tau,
+        int(row[control + CHILD]),
+        row[control + CHANCE],
+        reward,
+    )
+    row[control + SCALARS] = a
+    row[control + SCALARS + 1] = b
+
+
+@cache
+def routine_callbacks(name: str, kernels: Kernels, store: bool) -> tuple[Any, Any, Any]:
+    """C functions that start a routine, select and update, for the addresses in a program; they must be kept alive."""
+    return (
+        callback(specialised(_start, f"start_{name}", start=kernels.start), START, store),
+        callback(specialised(_select, f"select_{name}", select=kernels.select), SELECT, store),
+        callback(specialised(_update, f"update_{name}", update=kernels.update), UPDATE, store),
+    )
