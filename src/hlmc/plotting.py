@@ -14,7 +14,6 @@ and no window is opened.
 
 from __future__ import annotations
 
-import itertools
 import os
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -108,17 +107,12 @@ def _plain(name: str) -> str:
 
 _KNOWN = {_plain(name): known for name, known in LOOKS.items()}
 _LINE_COLOURS = [name for name in COLOURS if name != "yellow"]
-# Neighbours in this list differ in all three parts.
+# Neighbours in this list differ in all three parts, and none is a look of the catalogue.
 _SPARE = [
-    Look(colour, dashes, marker)
-    for colour, dashes, marker in itertools.islice(
-        zip(
-            itertools.cycle(_LINE_COLOURS),
-            itertools.cycle(("mixed", "dotted", "dashed", "solid")),
-            itertools.cycle("HXd8>"),
-        ),
-        140,
-    )
+    spare
+    for i in range(140)
+    if (spare := Look(_LINE_COLOURS[i % 7], ("mixed", "dotted", "dashed", "solid")[i % 4], "HXd8>"[i % 5]))
+    not in LOOKS.values()
 ]
 
 
@@ -248,9 +242,7 @@ def check_path(path: str | Path) -> Path:
     if path.suffix.lower() not in SUFFIXES:
         raise BadArgument(f"a plot's file must end in .png, .svg or .pdf, not {str(path)!r}")
     if not path.parent.is_dir():
-        raise BadArgument(
-            f"there is no folder {str(path.parent)!r} for the plot {path.name!r}; make it first"
-        )
+        raise BadArgument(f"there is no folder {str(path.parent)!r} for the plot {path.name!r}; make it first")
     return path
 
 

@@ -97,9 +97,7 @@ def _run(arguments: Sequence[str]) -> int:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and give the exit status."""
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(
-            errors="replace"
-        )  # a terminal without a multiplication sign shows a question mark
+        sys.stdout.reconfigure(errors="replace")  # a terminal without a multiplication sign shows a question mark
     try:
         status = _run(sys.argv[1:] if arguments is None else arguments)
         sys.stdout.flush()

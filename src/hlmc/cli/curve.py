@@ -28,9 +28,7 @@ def draw(policy: HLMC, points: Sequence[Point], memory: int | None) -> Figure:
     """
     places = [(point.words, point.bound, point) for point in points if point.bound and point.words]
     if not places or policy.horizon is None:
-        raise BadArgument(
-            "--plot has nothing to draw: no bound above 0 is proved for these arms and routines"
-        )
+        raise BadArgument("--plot has nothing to draw: no bound above 0 is proved for these arms and routines")
     places = [place for place in places if place[2].chosen or not _beaten(place, places)]
     places.sort(key=lambda place: place[:2])
     with style():
@@ -77,9 +75,7 @@ def _curve(ax: Axes, places: Sequence[Place]) -> None:
     front = [place for place in places if not _beaten(place, places)]
     x, y = [x for x, *_ in front], [y for _, y, _ in front]
     ax.plot(x, y, color=colour, linewidth=1.2, drawstyle="steps-post", zorder=2)
-    ax.plot(
-        [x for x, *_ in places], [y for _, y, _ in places], color=colour, marker=hlmc.marker, linestyle=""
-    )
+    ax.plot([x for x, *_ in places], [y for _, y, _ in places], color=colour, marker=hlmc.marker, linestyle="")
     for x_, y_, point in places:
         if point.chosen:
             ax.plot(x_, y_, color=COLOURS["vermillion"], marker="*", markersize=15, linestyle="", zorder=4)

@@ -14,7 +14,7 @@ __all__ = ["BadNumber", "number", "whole_number", "whole_numbers"]
 LIMIT = 2**53
 """No count in the library goes beyond what a 64-bit float holds exactly."""
 
-_POWER = re.compile(r"(\d[\d_]*)(?:\*\*|\^)(\d[\d_]*)")
+_POWER = re.compile(r"(\d[\d_]{0,30})(?:\*\*|\^)(\d[\d_]{0,30})")
 
 
 class BadNumber(BadArgument, argparse.ArgumentTypeError):
@@ -52,7 +52,7 @@ def _exact(text: str) -> int | None:
         return None
     if not value.is_finite():
         return None
-    if abs(value) > LIMIT:
+    if value.copy_abs() > LIMIT:  # `abs` rounds, and overflows at 1e999999999
         return LIMIT + 1
     return int(value) if value == int(value) else None
 

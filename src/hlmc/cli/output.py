@@ -41,10 +41,7 @@ class Table:
 
     def narrowed(self) -> Table:
         """The same with a heading's words one below the other and with numbers rounded."""
-        rows = [
-            tuple(cell if i in self.left else _rounded(cell) for i, cell in enumerate(row))
-            for row in self.rows
-        ]
+        rows = [tuple(cell if i in self.left else _rounded(cell) for i, cell in enumerate(row)) for row in self.rows]
         headings = [heading.replace(" ", "\n") for heading in self.headings]
         return replace(self, headings=headings, rows=rows)
 

@@ -31,15 +31,11 @@ SHOWN = 4
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     parser.epilog = EXAMPLES
-    parser.add_argument(
-        "--arms", type=whole_number, required=True, metavar="K", help="how many arms there are"
-    )
+    parser.add_argument("--arms", type=whole_number, required=True, metavar="K", help="how many arms there are")
     tree = parser.add_mutually_exclusive_group(required=True)
     tree.add_argument("--memory", type=whole_number, metavar="M", help="words of statistics to spend at most")
     tree.add_argument("--levels", type=whole_number, metavar="D", help="this many even levels")
-    tree.add_argument(
-        "--groups", type=whole_numbers, metavar="N,N,...", help="children of each level, top first"
-    )
+    tree.add_argument("--groups", type=whole_numbers, metavar="N,N,...", help="children of each level, top first")
     parser.add_argument(
         "--horizon", type=whole_number, metavar="T", help="how many steps; leave it out when it is not known"
     )
@@ -207,14 +203,10 @@ def _as_dict(
         "memory": memory,
         "bounds_at": _steps(policy),
         "rules": {
-            name: None
-            if isinstance(groups, str)
-            else {"levels": len(groups), "groups": groups, "words": sum(groups)}
+            name: None if isinstance(groups, str) else {"levels": len(groups), "groups": groups, "words": sum(groups)}
             for name, groups in rules.items()
         },
-        "points": [
-            asdict(point) | {"says_nothing": says_nothing(point.bound, _steps(policy))} for point in near
-        ],
+        "points": [asdict(point) | {"says_nothing": says_nothing(point.bound, _steps(policy))} for point in near],
     }
 
 
@@ -270,9 +262,7 @@ def _show_points(policy: HLMC, near: list[Point], everything: bool) -> None:
     at = next(i for i, point in enumerate(near) if point.chosen)
     shown = near if everything else near[max(0, at - SHOWN) : at + SHOWN + 1]
     last = "order of the regret" if orders else "bound"
-    table = Table(
-        ("levels", "words", "bytes", last, "", "groups"), left=frozenset({4, 5}), fold=frozenset({5})
-    )
+    table = Table(("levels", "words", "bytes", last, "", "groups"), left=frozenset({4, 5}), fold=frozenset({5}))
     for point in shown:
         empty = not orders and says_nothing(point.bound, T)
         table.add(
