@@ -1,0 +1,36 @@
+"""The judge: exact benchmarks, regret and intervals, from the adversary and the rewards earned alone."""
+
+from hlmc.evaluation.benchmarks import best_fixed, cumulative, dynamic
+from hlmc.evaluation.intervals import (
+    Exponent,
+    Interval,
+    bootstrap_interval,
+    fitted_exponent,
+    paired_ratio_interval,
+    quantile_interval,
+    quantiles,
+    t_interval,
+    t_quantile,
+)
+from hlmc.evaluation.regret import benchmark, regret
+from hlmc.evaluation.switching import Segment, SwitchingBenchmark, best_switching
+
+__all__ = [
+    "Exponent",
+    "Interval",
+    "Segment",
+    "SwitchingBenchmark",
+    "benchmark",
+    "best_fixed",
+    "best_switching",
+    "bootstrap_interval",
+    "cumulative",
+    "dynamic",
+    "fitted_exponent",
+    "paired_ratio_interval",
+    "quantile_interval",
+    "quantiles",
+    "regret",
+    "t_interval",
+    "t_quantile",
+]

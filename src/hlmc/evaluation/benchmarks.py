@@ -1,0 +1,243 @@
+"""What could have been earned: the best fixed arm, one given arm, and the best arm of every step.
+
+Each is computed from the adversary alone, at the time points asked for: the value at t is that of the first
+t steps. Sums carry their rounding errors along in a second word (Knuth's two-sum, Dekker's product), so
+that a value is the exact sum rounded once, but for errors of the order of T² 2⁻¹⁰⁶: it does not matter
+whether a million steps were added one by one or as one phase.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from threading import Event
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hlmc.errors import whole
+from hlmc.evaluation.rows import (
+    BLOCK,
+    REWARD_NS,
+    Rows,
+    checked_points,
+    checked_threads,
+    in_order,
+    ranges,
+    refused,
+)
+from hlmc.kernels.build import compiled, kernel
+from hlmc.kernels.native import address_of, offset, words
+
+if TYPE_CHECKING:
+    from hlmc.adversaries.base import Adversary
+
+Array = np.ndarray
+
+_SPLIT = 134217729.0  # 2^27 + 1 cuts a float into two halves whose products are exact
+
+
+@kernel
+def added(total: float, error: float, x: float) -> tuple[float, float]:
+    """total + x, and the error that stands beside it."""
+    after = total + x
+    part = after - total
+    return after, error + ((total - (after - part)) + (x - part))
+
+
+@kernel
+def added_product(total: float, error: float, x: float, n: float) -> tuple[float, float]:
+    """total + x n, and the error that stands beside it."""
+    product = x * n
+    x_high = _SPLIT * x - (_SPLIT * x - x)
+    n_high = _SPLIT * n - (_SPLIT * n - n)
+    x_low = x - x_high
+    n_low = n - n_high
+    lost = ((x_high * n_high - product) + x_high * n_low + x_low * n_high) + x_low * n_low
+    return added(total, error + lost, product)
+
+
+@kernel
+def advance(
+    rewards_at: Any,
+    edges_at: Any,
+    rows: int,
+    arms: int,
+    totals_at: Any,
+    errors_at: Any,
+    points_at: Any,
+    point: int,
+    last_point: int,
+    values_at: Any,
+    best_at: Any,
+) -> int:
+    """Add rows of rewards to the arms' totals and note the best arm at each point passed; the next point."""
+    rewards = words(rewards_at)
+    edges = words(edges_at)
+    totals = words(totals_at)
+    errors = words(errors_at)
+    points = words(points_at)
+    values = words(values_at)
+    best = words(best_at)
+    for i in range(rows):
+        row = offset(rewards, i * arms)
+        while point < last_point and points[point] <= edges[i + 1]:
+            n = points[point] - edges[i]
+            value = -1.0
+            winner = 0
+            for k in range(arms):
+                total, error = added_product(totals[k], errors[k], row[k], n)
+                if total + error > value:
+                    value = total + error
+                    winner = k
+            values[point] = value
+            best[point] = winner
+            point += 1
+        n = edges[i + 1] - edges[i]
+        if n == 1.0:
+            for k in range(arms):
+                totals[k], errors[k] = added(totals[k], errors[k], row[k])
+        else:
+            for k in range(arms):
+                totals[k], errors[k] = added_product(totals[k], errors[k], row[k], n)
+    return point
+
+
+class _Totals:
+    """Running totals of some arms, and the best of them at the points passed so far."""
+
+    def __init__(self, arms: int, points: Array) -> None:
+        self.arms = arms
+        self.points = points
+        self.totals = np.zeros(arms)
+        self.errors = np.zeros(arms)
+        self.values = np.zeros(len(points))
+        self.best = np.zeros(len(points))
+        # Nothing has been earned after no steps: the first arm is as good as any.
+        self.point = int(np.searchsorted(points, 0.0, side="right"))
+
+    def advance(self, edges: Array, rewards: Array) -> None:
+        self.point = compiled(advance)(
+            address_of(rewards.reshape(-1)),
+            address_of(edges),
+            len(edges) - 1,
+            self.arms,
+            address_of(self.totals),
+            address_of(self.errors),
+            address_of(self.points),
+            self.point,
+            len(self.points),
+            address_of(self.values),
+            address_of(self.best),
+        )
+
+
+def best_fixed(
+    adversary: Adversary, points: Any, *, threads: int | None = None, force: bool = False
+) -> tuple[Array, Array]:
+    r"""The cumulative reward of the best single arm on each prefix, and which arm it is.
+
+    .. math:: \max_{i} \sum_{t < n} r_{i,t} \quad\text{for each } n \text{ in } points
+
+    This is the benchmark of the weak regret R_w. Among equals the lowest arm is named. An adversary that
+    knows its changes is asked once a phase, any other once a step; arms are dealt with in ranges, so that
+    memory is a few blocks for each thread and a few words for each point, whatever K and T are.
+
+    Parameters
+    ----------
+    points
+        Numbers of completed steps, increasing.
+    threads
+        How many threads share the work; the result does not depend on it. Default: the cores of this process.
+    force
+        Compute it also when it asks for so many rewards that it would take hours.
+
+    Examples
+    --------
+    >>> from hlmc.adversaries import Trace
+    >>> values, arms = best_fixed(Trace([[0.5, 0.0], [0.5, 1.0], [0.5, 1.0]]), points=[1, 2, 3])
+    >>> values, arms
+    (array([0.5, 1. , 2. ]), array([0, 0, 1]))
+    """
+    times = checked_points(adversary, points)
+    horizon = int(times[-1]) if len(times) else 0
+    rows = Rows(adversary, horizon)
+    if not force:
+        refused(rows, "", REWARD_NS * 1e-9 * rows.arms)
+    threads = checked_threads(threads)
+    stop = Event()
+    compiled(advance)
+
+    def walk(arms: tuple[int, int]) -> tuple[Array, Array]:
+        low, high = arms
+        totals = _Totals(high - low, times)
+        for edges in rows.blocks(0, horizon, high - low):
+            if stop.is_set():
+                break
+            totals.advance(edges, rows.rewards(edges, low, high))
+        return totals.values, totals.best + low
+
+    values = np.full(len(times), -1.0)
+    winners = np.zeros(len(times), dtype=np.int64)
+    for most, best in in_order(walk, ranges(adversary.arms, threads), threads, stop):
+        # Ranges come in the order of their arms, so that the lowest of equals stays.
+        better = most > values
+        values[better] = most[better]
+        winners[better] = best[better].astype(np.int64)
+    return values, winners
+
+
+def cumulative(adversary: Adversary, arm: int, points: Any) -> Array:
+    """The cumulative reward of one arm on each prefix.
+
+    >>> from hlmc.adversaries import Trace
+    >>> cumulative(Trace([[0.5, 0.0], [0.5, 1.0], [0.5, 1.0]]), 0, points=[1, 3])
+    array([0.5, 1.5])
+    """
+    times = checked_points(adversary, points)
+    arm = whole("arm", arm, 0, adversary.arms - 1)
+    horizon = int(times[-1]) if len(times) else 0
+    rows = Rows(adversary, horizon)
+    totals = _Totals(1, times)
+    for edges in rows.blocks(0, horizon, 1):
+        totals.advance(edges, rows.rewards(edges, arm, arm + 1))
+    return totals.values
+
+
+def dynamic(adversary: Adversary, points: Any, *, threads: int | None = None, force: bool = False) -> Array:
+    r"""The cumulative reward of the best sequence of arms without any constraint, on each prefix.
+
+    .. math:: \sum_{t < n} \max_{i} r_{i,t} \quad\text{for each } n \text{ in } points
+
+    Parameters are those of :func:`best_fixed`.
+
+    Examples
+    --------
+    >>> from hlmc.adversaries import Trace
+    >>> dynamic(Trace([[0.5, 0.0], [0.5, 1.0], [0.5, 1.0]]), points=[1, 2, 3])
+    array([0.5, 1.5, 2.5])
+    """
+    times = checked_points(adversary, points)
+    horizon = int(times[-1]) if len(times) else 0
+    rows = Rows(adversary, horizon)
+    if not force:
+        refused(rows, "", REWARD_NS * 1e-9 * rows.arms)
+    threads = checked_threads(threads)
+    # Many arms: the rows one by one, their arms in ranges. Few: many rows at a time with all their arms.
+    cut = [(0, adversary.arms)] if adversary.arms <= BLOCK else ranges(adversary.arms, threads)
+
+    def tasks() -> Iterator[tuple[Array, int, int]]:
+        for edges in rows.blocks(0, horizon, adversary.arms):
+            for low, high in cut:
+                yield edges, low, high
+
+    def top(task: tuple[Array, int, int]) -> tuple[Array, Array]:
+        edges, low, high = task
+        return edges, rows.rewards(edges, low, high).max(axis=1)
+
+    totals = _Totals(1, times)
+    tops = in_order(top, tasks(), threads)
+    for edges, most in tops:
+        for _ in cut[1:]:
+            most = np.maximum(most, next(tops)[1])
+        totals.advance(edges, most)
+    return totals.values

@@ -1,0 +1,339 @@
+"""What a sample of runs says: intervals for means and ratios, quantiles, and the exponent of a regret curve.
+
+Runs lie along an axis of the sample (the first by default) and everything is done for all the other axes at
+once: a sample ``[runs, points]`` gives a value for each point.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from statistics import NormalDist
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hlmc.errors import BadArgument, fraction, whole
+
+Array = np.ndarray
+
+_normal = NormalDist()
+
+
+class Interval(NamedTuple):
+    """An estimate with the ends of its confidence interval."""
+
+    estimate: Any
+    low: Any
+    high: Any
+
+
+class Exponent(NamedTuple):
+    """regret = factor t^exponent, fitted to ``points`` time points in the window [first, last]."""
+
+    exponent: float
+    error: float
+    factor: float
+    first: float
+    last: float
+    points: int
+
+
+def t_interval(samples: Any, level: float = 0.95, axis: int = 0) -> Interval:
+    """The mean and Student's interval for it, over independent runs.
+
+    >>> t_interval([1.0, 2.0, 3.0, 4.0])
+    Interval(estimate=2.5, low=0.44573974323947..., high=4.55426025676052...)
+    """
+    x = _sample("samples", samples, axis)
+    n = len(x)
+    half = t_quantile(0.5 + fraction("level", level) / 2, n - 1) * x.std(axis=0, ddof=1) / math.sqrt(n)
+    mean = x.mean(axis=0)
+    return _interval(mean, mean - half, mean + half)
+
+
+def bootstrap_interval(
+    samples: Any,
+    level: float = 0.95,
+    seed: int = 0,
+    resamples: int = 2000,
+    axis: int = 0,
+    method: str = "bca",
+) -> Interval:
+    """The mean and a bootstrap interval for it, over independent runs.
+
+    Runs are drawn with replacement, the same ones for all the other axes, so that the ends of a curve's
+    intervals move smoothly along the curve.
+
+    Parameters
+    ----------
+    method
+        "bca": corrected for bias and skewness (Efron, "Better bootstrap confidence intervals", JASA 82,
+        1987). "percentile": the quantiles of the resampled means as they are.
+
+    Examples
+    --------
+    >>> bootstrap_interval([1.0, 2.0, 3.0, 4.0], method="percentile")
+    Interval(estimate=2.5, low=1.5, high=3.5)
+    """
+    x = _sample("samples", samples, axis)
+    tail = (1 - fraction("level", level)) / 2
+    resamples = whole("resamples", resamples, 100)
+    if method not in ("bca", "percentile"):
+        raise BadArgument(f"method must be 'bca' or 'percentile', not {method!r}")
+    n = len(x)
+    drawn = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=resamples) / n
+    columns = x.reshape(n, -1)
+    mean = columns.mean(axis=0)
+    ends = np.empty((2, columns.shape[1]))
+    for j, column in enumerate(columns.T):
+        # Around the mean, so that a sample of equal values resamples to exactly its mean.
+        deviation = column - mean[j]
+        means = drawn @ deviation
+        at = (tail, 1 - tail)
+        if method == "bca":
+            at = _corrected(at, means, deviation)
+        ends[:, j] = mean[j] + np.quantile(means, at)
+    low, high = ends.reshape(2, *x.shape[1:])
+    return _interval(mean.reshape(x.shape[1:]), low, high)
+
+
+def paired_ratio_interval(a: Any, b: Any, level: float = 0.95, axis: int = 0, paired: bool = True) -> Interval:
+    r"""The ratio of the means of two samples and Fieller's interval for it.
+
+    The interval holds every ρ for which a t test does not reject :math:`E a = \rho\, E b`. Where the mean
+    of b is not clearly different from 0 no finite interval has the level asked for, and the ends are
+    infinite.
+
+    Parameters
+    ----------
+    paired
+        Whether the i-th runs of both belong together (the same seed, the same rewards). If not, the samples
+        may differ in size, and the degrees of freedom are Welch's at the estimated ratio.
+
+    Examples
+    --------
+    >>> paired_ratio_interval([20.1, 21.9, 19.2, 20.8], [10.0, 11.0, 9.6, 10.4])
+    Interval(estimate=2.0, low=1.9880..., high=2.0135...)
+    """
+    x = _sample("a", a, axis)
+    y = _sample("b", b, axis)
+    if x.shape[1:] != y.shape[1:] or (paired and len(x) != len(y)):
+        raise BadArgument(f"a and b must be of one shape, not {np.shape(a)} and {np.shape(b)}")
+    upper = 0.5 + fraction("level", level) / 2
+    mean_x, mean_y = x.mean(axis=0), y.mean(axis=0)
+    var_x, var_y = x.var(axis=0, ddof=1) / len(x), y.var(axis=0, ddof=1) / len(y)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = mean_x / mean_y
+        if paired:
+            cov = ((x - mean_x) * (y - mean_y)).sum(axis=0) / (len(x) - 1) / len(x)
+            t2 = np.full(np.shape(ratio), t_quantile(upper, len(x) - 1) ** 2)
+        else:
+            cov = np.zeros_like(var_x)
+            scaled = ratio**2 * var_y
+            freedom = (var_x + scaled) ** 2 / (var_x**2 / (len(x) - 1) + scaled**2 / (len(y) - 1))
+            # No variance at all, or a ratio that is not finite: any number of degrees will do.
+            freedom = np.where(np.isfinite(freedom), freedom, len(x) + len(y) - 2)
+            t2 = np.vectorize(lambda df: t_quantile(upper, float(df)) ** 2, otypes=[float])(freedom)
+        # The interval is where (mean_x - ρ mean_y)² <= t² (var_x - 2 ρ cov + ρ² var_y).
+        square = mean_y**2 - t2 * var_y
+        linear = mean_x * mean_y - t2 * cov
+        constant = mean_x**2 - t2 * var_x
+        root = np.sqrt(np.maximum(0.0, linear**2 - square * constant))
+        bounded = square > 0
+        low = np.where(bounded, (linear - root) / square, -np.inf)
+        high = np.where(bounded, (linear + root) / square, np.inf)
+    return _interval(ratio, low, high)
+
+
+def quantiles(samples: Any, probabilities: Any = (0.05, 0.5, 0.95), axis: int = 0) -> Array:
+    """For each probability q the least value of the sample that a share of q of the runs does not exceed.
+
+    The result has one row for each probability. These are values that did occur, with no interpolation
+    between them.
+
+    >>> quantiles([3.0, 1.0, 2.0, 4.0], [0.5, 0.95])
+    array([2., 4.])
+    """
+    x = _sample("samples", samples, axis, least=1)
+    at = np.asarray(probabilities, dtype=np.float64)
+    if not np.all((at >= 0) & (at <= 1)):
+        raise BadArgument(f"probabilities must lie between 0 and 1, not {probabilities!r}")
+    return np.asarray(np.quantile(x, at, axis=0, method="inverted_cdf"))
+
+
+def quantile_interval(samples: Any, probability: float, level: float = 0.95, axis: int = 0) -> Interval:
+    """A quantile and an interval for it that holds for any distribution, between two values of the sample.
+
+    The number of runs below the true quantile is binomial, which gives the ranks of the ends. With too few
+    runs to say anything an end is infinite: that 95 % of all runs stay below some value takes more than ten
+    runs to claim.
+
+    >>> quantile_interval(range(10), 0.95)
+    Interval(estimate=9.0, low=7.0, high=inf)
+    """
+    x = np.sort(_sample("samples", samples, axis), axis=0)
+    q = fraction("probability", probability)
+    tail = (1 - fraction("level", level)) / 2
+    n = len(x)
+    # P(at most i runs lie below the quantile), i = 0 .. n.
+    below = [beta_share(n - i, i + 1, 1 - q) if i < n else 1.0 for i in range(n + 1)]
+    low_rank = sum(p <= tail for p in below)
+    high_rank = next(i for i, p in enumerate(below) if p >= 1 - tail) + 1
+    low = x[low_rank - 1] if low_rank >= 1 else np.full(x.shape[1:], -np.inf)
+    high = x[high_rank - 1] if high_rank <= n else np.full(x.shape[1:], np.inf)
+    return _interval(np.quantile(x, q, axis=0, method="inverted_cdf"), low, high)
+
+
+def fitted_exponent(t: Any, regret: Any, window: tuple[float, float] | None = None) -> Exponent:
+    """The exponent of t in a regret curve: the slope of ln regret against ln t by least squares.
+
+    Parameters
+    ----------
+    t
+        Time points, positive.
+    regret
+        A curve ``[points]``, or one for each run, ``[runs, points]``, of which the mean curve is fitted. It
+        must be positive in the window.
+    window
+        The first and the last time that count. Default: the last two decades, (max t / 100, max t).
+
+    Notes
+    -----
+    With runs, ``error`` is the jackknife's standard error over the runs. For a single curve it is that of
+    least squares, which measures how far the curve is from a line and takes its points for independent.
+    They are not, being cumulative, so that it is smaller than the slope's spread from run to run.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> t = np.array([10, 100, 1000, 10000])
+    >>> fit = fitted_exponent(t, 3 * t**0.75, window=(10, 10000))
+    >>> round(fit.exponent, 9), round(fit.factor, 9), fit.points
+    (0.75, 3.0, 4)
+    """
+    times = np.asarray(t, dtype=np.float64)
+    curves = np.asarray(regret, dtype=np.float64)
+    if times.ndim != 1 or curves.ndim not in (1, 2) or curves.shape[-1] != len(times):
+        raise BadArgument(f"regret must be [points] or [runs, points], not {curves.shape} for {len(times)} points")
+    last = float(times.max(initial=0.0))
+    window = (last / 100, last) if window is None else window
+    inside = (times >= window[0]) & (times <= window[1])
+    runs = np.atleast_2d(curves)[:, inside]
+    mean = runs.mean(axis=0)
+    if inside.sum() < 3 or times[inside].min() <= 0 or not mean.min() > 0:
+        raise BadArgument(f"a fit needs at least 3 time points with positive regret in the window {window}")
+    x = np.log(times[inside])
+    x_mean = x.mean()
+    weights = (x - x_mean) / ((x - x_mean) ** 2).sum()
+    y = np.log(mean)
+    slope = float(weights @ y)
+    if len(runs) > 1:
+        n = len(runs)
+        others = (n * mean - runs) / (n - 1)
+        if not others.min() > 0:
+            raise BadArgument("the mean regret is positive only by grace of a single run: no standard error")
+        slopes = np.log(others) @ weights
+        error = math.sqrt((n - 1) / n * ((slopes - slopes.mean()) ** 2).sum())
+    else:
+        rest = y - y.mean() - slope * (x - x_mean)
+        error = math.sqrt((rest @ rest) / (len(x) - 2) * (weights @ weights))
+    factor = math.exp(float(y.mean()) - slope * float(x_mean))
+    return Exponent(slope, error, factor, float(times[inside][0]), float(times[inside][-1]), int(inside.sum()))
+
+
+@lru_cache(maxsize=1024)
+def t_quantile(probability: float, freedom: float) -> float:
+    """The quantile of Student's distribution, by bisection of its distribution function.
+
+    >>> round(t_quantile(0.975, 9), 6)
+    2.262157
+    """
+    p = fraction("probability", probability)
+    if not freedom > 0:
+        raise BadArgument(f"freedom must be a positive number, not {freedom!r}")
+    if p < 0.5:
+        return -t_quantile(1 - p, freedom)
+    if p == 0.5:
+        return 0.0
+    if freedom == math.inf:
+        return _normal.inv_cdf(p)
+
+    def above(t: float) -> float:
+        return beta_share(freedom / 2, 0.5, freedom / (freedom + t * t)) / 2
+
+    low, high = 0.0, 1.0
+    while above(high) > 1 - p:
+        low, high = high, 2 * high
+    while low < (middle := (low + high) / 2) < high:
+        if above(middle) > 1 - p:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def beta_share(a: float, b: float, x: float) -> float:
+    """The regularised incomplete beta function I_x(a, b), by its continued fraction (Lentz's method).
+
+    >>> round(beta_share(2, 3, 0.4), 12)
+    0.5248
+    """
+    if not 0.0 < x < 1.0:
+        return 0.0 if x <= 0.0 else 1.0
+    if x > (a + 1) / (a + b + 2):
+        return 1 - beta_share(b, a, 1 - x)
+    front = math.exp(math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x))
+    tiny = 1e-300
+    value, c, d = 1.0, 1.0, 0.0
+    for i in range(100_000):
+        m = i // 2
+        if i == 0:
+            term = 1.0
+        elif i % 2 == 0:
+            term = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
+        else:
+            term = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+        d = 1 + term * d
+        d = 1 / (d if abs(d) > tiny else tiny)
+        c = 1 + term / c
+        c = c if abs(c) > tiny else tiny
+        value *= c * d
+        if abs(1 - c * d) < 1e-16:
+            break
+    return front * (value - 1) / a
+
+
+def _corrected(at: tuple[float, float], means: Array, deviation: Array) -> tuple[float, float]:
+    """The quantiles that BCa takes in place of these; ``means`` are the resampled means less the mean."""
+    spread = float((deviation**2).sum())
+    if spread == 0.0:
+        return at
+    share = float((means < 0).mean() + (means == 0).mean() / 2)
+    least = 0.5 / len(means)
+    bias = _normal.inv_cdf(min(max(share, least), 1 - least))
+    skew = float((deviation**3).sum()) / (6 * spread**1.5)
+
+    def moved(p: float) -> float:
+        z = bias + _normal.inv_cdf(p)
+        return _normal.cdf(bias + z / (1 - skew * z))
+
+    return moved(at[0]), moved(at[1])
+
+
+def _sample(name: str, samples: Any, axis: int, least: int = 2) -> Array:
+    """A sample with its runs along the first axis."""
+    x = np.asarray(samples, dtype=np.float64)
+    if x.ndim == 0 or not -x.ndim <= axis < x.ndim:
+        raise BadArgument(f"{name} has no axis {axis}: its shape is {x.shape}")
+    x = np.moveaxis(x, axis, 0)
+    if len(x) < least:
+        raise BadArgument(f"{name} must hold at least {least} runs, not {len(x)}")
+    if not np.isfinite(x).all():
+        raise BadArgument(f"{name} must be finite numbers")
+    return x
+
+
+def _interval(estimate: Any, low: Any, high: Any) -> Interval:
+    """Arrays as they are, single numbers as floats."""
+    return Interval(*(float(v) if np.ndim(v) == 0 else v for v in (estimate, low, high)))

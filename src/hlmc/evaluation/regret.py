@@ -1,0 +1,86 @@
+"""Regret: what a benchmark earns minus what a policy earned."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hlmc.errors import BadArgument
+from hlmc.evaluation.benchmarks import best_fixed, dynamic
+from hlmc.evaluation.rows import checked_points
+from hlmc.evaluation.switching import best_switching
+
+if TYPE_CHECKING:
+    from hlmc.adversaries.base import Adversary
+
+Array = np.ndarray
+
+KINDS = ("weak", "shifting", "dynamic")
+
+
+def benchmark(
+    adversary: Adversary,
+    points: Any,
+    kind: str = "weak",
+    switches: int | None = None,
+    *,
+    threads: int | None = None,
+    force: bool = False,
+) -> Array:
+    """The cumulative reward at each point against which a kind of regret is measured.
+
+    Each value is that of the best sequence for its own prefix, as R(t) asks, and not of the one that is
+    best at the end.
+
+    Parameters
+    ----------
+    kind
+        "weak": the best fixed arm. "shifting": the best sequence of at most V = ``switches`` constant
+        segments. "dynamic": the best arm of every step.
+
+    Examples
+    --------
+    >>> from hlmc.adversaries import Trace
+    >>> rewards = Trace([[1, 0], [1, 0], [0, 1], [1, 0]])
+    >>> benchmark(rewards, [2, 4])
+    array([2., 3.])
+    >>> benchmark(rewards, [2, 4], "shifting", switches=3)
+    array([2., 4.])
+    """
+    if kind not in KINDS:
+        raise BadArgument(f"kind must be one of {', '.join(map(repr, KINDS))}, not {kind!r}")
+    if (kind == "shifting") != (switches is not None):
+        raise BadArgument(f"switches belongs to kind='shifting' and to no other: kind={kind!r}, {switches=}")
+    if kind == "weak":
+        return best_fixed(adversary, points, threads=threads, force=force)[0]
+    if kind == "dynamic":
+        return dynamic(adversary, points, threads=threads, force=force)
+    times = checked_points(adversary, points)
+    if switches is None or not times.any():
+        return np.zeros(len(times))
+    return best_switching(adversary, int(times[-1]), switches, times, threads=threads, force=force).values
+
+
+def regret(
+    reward: Any,
+    adversary: Adversary,
+    points: Any,
+    kind: str = "weak",
+    switches: int | None = None,
+    *,
+    threads: int | None = None,
+    force: bool = False,
+) -> Array:
+    """The regret R(t) of cumulative rewards ``[..., points]``, as an array of the same shape.
+
+    >>> from hlmc.adversaries import Trace
+    >>> regret([[2, 2], [1, 3]], Trace([[1, 0], [1, 0], [0, 1], [1, 0]]), points=[2, 4])
+    array([[0., 1.],
+           [1., 0.]])
+    """
+    earned = np.asarray(reward, dtype=np.float64)
+    best = benchmark(adversary, points, kind, switches, threads=threads, force=force)
+    if earned.ndim == 0 or earned.shape[-1] != len(best):
+        raise BadArgument(f"reward must have one value for each of {len(best)} points, not shape {earned.shape}")
+    return best - earned

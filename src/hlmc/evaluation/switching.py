@@ -1,0 +1,328 @@
+r"""The best sequence of arms that switches a limited number of times, by dynamic programming.
+
+Let :math:`G_{v,k}(t)` be the most that the first t steps can give to a sequence of at most v constant
+segments of which the last is arm k, and :math:`B_v(t) = \max_k G_{v,k}(t)`. Then
+
+.. math:: G_{v,k}(t+1) = \max\{G_{v,k}(t),\, B_{v-1}(t)\} + r_{k,t},
+
+with :math:`G = 0` at t = 0 and :math:`B_0 = -\infty`. The benchmark of the shifting regret with hardness
+constraint V is :math:`B_V(T)`.
+
+*Phases.* If no reward changes in the steps s .. e - 1, the recursion can take them at once,
+:math:`G_{v,k}(e) = \max\{G_{v,k}(s), B_{v-1}(s)\} + (e-s) r_{k,s}`: some best sequence switches at edges of
+phases only. For take a best one and a switch strictly inside a phase, from arm i to arm j. Moving it by one
+step changes the sum by the same amount, :math:`\pm(r_i - r_j)`, until it meets an edge of the phase or
+another switch; so in one of the two directions nothing is lost. If it meets an edge there is one inner
+switch fewer, and if it meets another switch the segment between them is gone and so is a switch. The end of
+a prefix counts as an edge.
+
+*The sequence.* Beside each G stands the step at which its last segment began. That gives the last segment
+of the best sequence; the one before it is the last segment of the best sequence of V - 1 segments on the
+steps before, and so on. The state is kept at some checkpoints on the way, and each look back repeats the
+walk from the checkpoint before.
+
+*Memory.* 2 K V words for the state (V rounded up to whole vectors of 16), a few blocks of rewards, and at
+most 64 checkpoints of the size of the state and at most 256 MiB of them. None of it grows with T.
+
+*Rounding.* G is summed in 64-bit floats, one addition a row, so that the relative error is at most T 2⁻⁵³
+(10⁻⁹ at T = 10⁷, and usually far less), and nothing when the sums are exact, as they are for
+rewards of 0 and 1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from hlmc.errors import BadArgument, whole
+from hlmc.evaluation.rows import (
+    REWARD_NS,
+    Rows,
+    checked_points,
+    checked_threads,
+    in_order,
+    refused,
+    steps,
+)
+from hlmc.kernels.build import compiled, kernel
+from hlmc.kernels.native import address_of, offset, words
+
+if TYPE_CHECKING:
+    from hlmc.adversaries.base import Adversary
+
+Array = np.ndarray
+
+LANES = 16  # levels are padded to whole runs of this length, over which the inner loop is vectorised
+CHECKPOINTS = 64
+CHECKPOINT_WORDS = 2**25  # 256 MiB
+STATE_WORDS = 2**29  # 4 GiB
+STATE_NS = 0.5  # about what one state costs a row on one core, for the estimate in a refusal
+_NOTHING = -math.inf
+
+
+@kernel
+def look(sums: Array, best: Array, top: Array, row: Array, arms: int, levels: int, n: float) -> None:
+    """B after n more steps of a row, into ``top``."""
+    for v in range(levels):
+        top[v] = _NOTHING
+    for k in range(arms):
+        g = offset(sums, k * levels)
+        gain = row[k] * n
+        for v in range(levels):
+            x = g[v]
+            b = best[v]
+            x = (b if b > x else x) + gain
+            top[v] = x if x > top[v] else top[v]
+
+
+@kernel
+def switching_advance(
+    rewards_at: Any,
+    edges_at: Any,
+    rows: int,
+    arms: int,
+    levels: int,
+    sums_at: Any,
+    starts_at: Any,
+    best_at: Any,
+    top_at: Any,
+    points_at: Any,
+    point: int,
+    last_point: int,
+    values_at: Any,
+) -> int:
+    """Take the recursion through some rows, and note B at each point that is passed; the next point.
+
+    ``sums`` and ``starts`` are [arms, levels]; ``best`` holds B_0, B_1, ...; ``values`` is [points,
+    levels]. Level v takes from B_{v-1} *before* the row, so ``best`` stands still while ``top`` gathers
+    what it will be.
+    """
+    rewards = words(rewards_at)
+    edges = words(edges_at)
+    sums = words(sums_at)
+    starts = words(starts_at)
+    best = words(best_at)
+    top = words(top_at)
+    points = words(points_at)
+    values = words(values_at)
+    for i in range(rows):
+        row = offset(rewards, i * arms)
+        now = edges[i]
+        while point < last_point and points[point] <= edges[i + 1]:
+            look(sums, best, top, row, arms, levels, points[point] - now)
+            for v in range(levels):
+                values[point * levels + v] = top[v]
+            point += 1
+        n = edges[i + 1] - now
+        for v in range(levels):
+            top[v] = _NOTHING
+        for k in range(arms):
+            g = offset(sums, k * levels)
+            start = offset(starts, k * levels)
+            gain = row[k] * n
+            for v in range(levels):
+                x = g[v]
+                b = best[v]
+                start[v] = now if b > x else start[v]
+                x = (b if b > x else x) + gain
+                g[v] = x
+                top[v] = x if x > top[v] else top[v]
+        for v in range(levels):
+            best[v + 1] = top[v]
+    return point
+
+
+class Segment(NamedTuple):
+    """The steps start .. end - 1, in which one arm is played."""
+
+    start: int
+    end: int
+    arm: int
+
+
+@dataclass
+class _State:
+    """G, the starts of its last segments and B, after ``time`` steps."""
+
+    time: int
+    sums: Array  # [arms, levels]
+    starts: Array  # [arms, levels]
+    best: Array  # [levels + 1]
+
+    @classmethod
+    def initial(cls, arms: int, levels: int) -> _State:
+        best = np.zeros(levels + 1)
+        best[0] = _NOTHING
+        return cls(0, np.zeros((arms, levels)), np.zeros((arms, levels)), best)
+
+    def copy(self) -> _State:
+        return _State(self.time, self.sums.copy(), self.starts.copy(), self.best.copy())
+
+    def last_segment(self, level: int) -> Segment:
+        """The last segment of the best sequence of at most ``level`` segments, with the lowest such arm."""
+        arm = int(self.sums[:, level - 1].argmax())
+        return Segment(int(self.starts[arm, level - 1]), self.time, arm)
+
+
+def _padded(levels: int) -> int:
+    return -(-levels // LANES) * LANES
+
+
+def _walk(rows: Rows, state: _State, last: int, threads: int, points: Array, values: Array) -> Iterator[_State]:
+    """Take the state to the step ``last``, giving it after every block; other threads fill the next ones."""
+    arms, levels = state.sums.shape
+    top = np.empty(levels)
+    point = int(np.searchsorted(points, state.time, side="right"))
+    step = compiled(switching_advance)
+
+    def filled(edges: Array) -> tuple[Array, Array]:
+        return edges, rows.rewards(edges, 0, arms)
+
+    for edges, rewards in in_order(filled, rows.blocks(state.time, last, arms), threads):
+        point = step(
+            address_of(rewards.reshape(-1)),
+            address_of(edges),
+            len(edges) - 1,
+            arms,
+            levels,
+            address_of(state.sums.reshape(-1)),
+            address_of(state.starts.reshape(-1)),
+            address_of(state.best),
+            address_of(top),
+            address_of(points),
+            point,
+            len(points),
+            address_of(values.reshape(-1)),
+        )
+        state.time = int(edges[-1])
+        yield state
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SwitchingBenchmark:
+    """The best sequences with hardness at most V on prefixes of an adversary, from :func:`best_switching`."""
+
+    adversary: Adversary
+    horizon: int
+    switches: int
+    points: Array
+    """Numbers of completed steps."""
+    levels: Array
+    """[min(V, T), points]: row v - 1 is the benchmark with hardness constraint v; row 0 is the best arm's."""
+    _checkpoints: list[_State] = field(default_factory=list)
+    _threads: int = 1
+
+    @property
+    def values(self) -> Array:
+        """The benchmark with hardness constraint V at each of the points."""
+        values: Array = self.levels[-1]
+        return values
+
+    @cached_property
+    def sequence(self) -> list[Segment]:
+        """The best sequence on the whole horizon, as segments (start, end, arm) in the order of time.
+
+        It is worked out when it is first asked for. Where several are best it is one of them.
+        """
+        rows = Rows(self.adversary, self.horizon)
+        nothing = np.empty(0)
+        found: list[Segment] = []
+        end = self.horizon
+        for level in range(len(self.levels), 0, -1):
+            before = [c for c in self._checkpoints if c.time <= end]
+            state = before[-1].copy() if before else _State.initial(rows.arms, _padded(len(self.levels)))
+            for _ in _walk(rows, state, end, self._threads, nothing, nothing):
+                pass
+            found.append(state.last_segment(level))
+            end = found[-1].start
+            if end == 0:
+                break
+        return found[::-1]
+
+    def __repr__(self) -> str:
+        return f"SwitchingBenchmark({self.adversary!r}, horizon={self.horizon}, switches={self.switches})"
+
+
+def best_switching(
+    adversary: Adversary,
+    horizon: int,
+    switches: int,
+    points: Any = None,
+    *,
+    threads: int | None = None,
+    force: bool = False,
+) -> SwitchingBenchmark:
+    r"""The best sequence of arms with hardness at most V: the benchmark of the shifting regret R_s(T, V).
+
+    .. math:: \max_{a^n : H(a^n) \le V} \sum_{t < n} r_{a_t,t}, \qquad H(a^n) = 1 + \sum_t [a_t \ne a_{t+1}]
+
+    V is thus the number of constant segments, one more than the number of changes. The module's text says
+    how it is computed, in which memory and how exactly.
+
+    Parameters
+    ----------
+    horizon
+        T, the steps that the sequence covers.
+    switches
+        V, at least 1.
+    points
+        Numbers of completed steps, increasing and at most T, at which to give the benchmark of the prefix.
+        Default: T only.
+    threads
+        One takes the recursion through the rewards while the others work out the next ones; the result does
+        not depend on it. Default: the cores of this process.
+    force
+        Compute it also when it would take hours, or more memory than 4 GiB.
+
+    Examples
+    --------
+    >>> from hlmc.adversaries import Trace
+    >>> best = best_switching(Trace([[1, 0], [1, 0], [0, 1], [1, 0]]), horizon=4, switches=3, points=[2, 4])
+    >>> best.values
+    array([2., 4.])
+    >>> best.levels
+    array([[2., 3.],
+           [2., 3.],
+           [2., 4.]])
+    >>> best.sequence
+    [Segment(start=0, end=2, arm=0), Segment(start=2, end=3, arm=1), Segment(start=3, end=4, arm=0)]
+    """
+    horizon = whole("horizon", horizon, 1, steps(adversary))
+    switches = whole("switches", switches, 1)
+    times = checked_points(adversary, [horizon] if points is None else points)
+    if len(times) and times[-1] > horizon:
+        raise BadArgument(f"points must be at most the horizon, {horizon}, not {int(times[-1])}")
+    threads = checked_threads(threads)
+    rows = Rows(adversary, horizon)
+    arms = adversary.arms
+    # T steps hold at most T segments: more levels would only repeat the last one.
+    used = min(switches, horizon)
+    levels = _padded(used)
+    if not force:
+        _affordable(rows, levels)
+
+    state = _State.initial(arms, levels)
+    values = np.zeros((len(times), levels))
+    parts = 1 + min(CHECKPOINTS, CHECKPOINT_WORDS // (2 * arms * levels))
+    checkpoints: list[_State] = []
+    for reached in _walk(rows, state, horizon, threads, times, values):
+        if len(checkpoints) < parts - 1 and parts * reached.time >= (len(checkpoints) + 1) * horizon:
+            checkpoints.append(reached.copy())
+    table = np.ascontiguousarray(values.T[:used])
+    return SwitchingBenchmark(adversary, horizon, switches, times.astype(np.int64), table, checkpoints, threads)
+
+
+def _affordable(rows: Rows, levels: int) -> None:
+    """Refuse very large and very long computations."""
+    if 2 * rows.arms * levels > STATE_WORDS:
+        size = 2 * rows.arms * levels / 2**27
+        raise BadArgument(
+            f"{rows.arms:,} arms and {levels} levels need {size:,.0f} GiB of memory;"
+            " force=True computes it all the same"
+        )
+    refused(rows, f" and {levels} levels", rows.arms * (REWARD_NS + levels * STATE_NS) * 1e-9)
