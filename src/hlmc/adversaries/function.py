@@ -45,7 +45,7 @@ class Function(Adversary):
     """Rewards that a function ``reward(t, arm)`` gives: plain Python, or compiled by Numba already.
 
     It is compiled if it can be, with the values that its global names have at that time. If it cannot be, a
-    warning (:class:`NotCompiled`) says why, and it is called as it is, which takes about a microsecond a
+    warning (:class:`NotCompiled`) says why, and it is called as it is, which takes a microsecond or two a
     step. It must be a function in the strict sense: the same number in [0, 1] whenever it is asked for the
     same step and arm.
 

@@ -8,11 +8,11 @@ from hlmc.adversaries.base import Adversary
 
 
 def from_repr(text: str) -> Adversary | None:
-    """The adversary of the catalogue that prints like this, or None when it cannot be made again from text alone.
+    """The adversary of the catalogue that prints like this, or None when text alone cannot make it.
 
     >>> from_repr("BlockTrap(arms=100, memory=20)")
-    BlockTrap()
-    >>> from_repr("Function(arms=2, reward=<function f at 0x7f>)") is None
+    BlockTrap(arms=100, memory=20)
+    >>> from_repr("Function(arms=2, reward=staircase)") is None
     True
     """
     from hlmc.adversaries import CATALOGUE
