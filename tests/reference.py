@@ -66,25 +66,55 @@ class EXP3:
         self.logs[slot] += self.rate * (reward / self.probabilities()[slot])
 
 
+class Exact:
+    """A sum of estimates that is exact: an integer in units of 2^-1074, the least positive float."""
+
+    def __init__(self) -> None:
+        self.units = 0
+
+    def add(self, x: float) -> None:
+        above, below = x.as_integer_ratio()
+        self.units += above * (2**1074 // below)
+
+    def over(self, other: "Exact") -> float:
+        """The difference of two sums, rounded once."""
+        return (self.units - other.units) / 2**1074
+
+
 class ExactEXP3:
-    """Algorithm 2 whose sums of estimates are exact: integers in units of 2^-1074, the least positive float."""
+    """Algorithm 2, with exact sums, for n arms of which only the first few are ever paid."""
 
-    def __init__(self, n: int, gamma: float) -> None:
-        self.gamma, self.rate = gamma, gamma / n
-        self.sums = [0] * n
+    def __init__(self, n: int, gamma: float, paid: int = 2) -> None:
+        self.n, self.gamma = n, gamma
+        # The last sum stands for all arms that are not paid.
+        self.sums = [Exact() for _ in range(paid + 1)]
 
-    def probabilities(self) -> list[float]:
-        top = max(self.sums)
-        return mixed([float_of(s - top) for s in self.sums], self.gamma)
+    def probability(self, slot: int) -> float:
+        top = max(self.sums, key=lambda s: s.units)
+        weights = [math.exp(s.over(top)) for s in self.sums]
+        total = math.fsum(weights[:-1]) + (self.n - len(weights) + 1) * weights[-1]
+        mine = weights[min(slot, len(weights) - 1)]
+        return (1.0 - self.gamma) * mine / total + self.gamma / self.n
 
-    def update(self, slot: int, reward: float) -> None:
-        above, below = (self.rate * (reward / self.probabilities()[slot])).as_integer_ratio()
-        self.sums[slot] += above * (2**1074 // below)
+    def play(self, slot: int, reward: float) -> None:
+        if reward > 0.0:
+            self.sums[slot].add(self.gamma / self.n * (reward / self.probability(slot)))
 
 
-def float_of(units: int) -> float:
-    """A count of 2^-1074 as a float."""
-    return units / 2**1074
+class ExactLossEXP3:
+    """EXP3 on losses with exact sums: p_i ~ exp(-eta L_i), L_i += (1 - r) / (p_i + implicit)."""
+
+    def __init__(self, n: int, eta: float, implicit: float = 0.0) -> None:
+        self.eta, self.implicit = eta, implicit
+        self.sums = [Exact() for _ in range(n)]
+
+    def probability(self, slot: int) -> float:
+        top = max(self.sums, key=lambda s: s.units)
+        weights = [math.exp(s.over(top)) for s in self.sums]
+        return weights[slot] / math.fsum(weights)
+
+    def play(self, slot: int, reward: float) -> None:
+        self.sums[slot].add(-self.eta * (1.0 - reward) / (self.probability(slot) + self.implicit))
 
 
 class EXP3P:
@@ -119,6 +149,54 @@ class EXP3S:
         for i in range(n):
             estimate = reward / p[i] if i == slot else 0.0
             self.logs[i] = log_sum((self.logs[i] + self.rate * estimate, share))
+
+
+class LossEXP3:
+    """EXP3 on losses, without uniform play; with ``implicit`` = eta / 2, EXP3-IX."""
+
+    def __init__(self, n: int, eta: float, implicit: float = 0.0) -> None:
+        self.eta, self.implicit = eta, implicit
+        self.losses = [0.0] * n
+
+    def probabilities(self) -> list[float]:
+        return mixed([-self.eta * loss for loss in self.losses], 0.0)
+
+    def update(self, slot: int, reward: float) -> None:
+        self.losses[slot] += (1.0 - reward) / (self.probabilities()[slot] + self.implicit)
+
+
+class TsallisINF:
+    """p_i = 4 (eta_t (L_i - x))^-2 where x makes them add up to 1, found by halving an interval.
+
+    Importance-weighted: eta_t = 2 / sqrt(t), L_a += loss / p_a. With reduced variance: eta_t = 4 / sqrt(t), and
+    L_i += 1{i=a} (loss - B_i) / p_i + B_i, where B_i is 1/2 if p_i >= eta_t^2 and 0 otherwise.
+    """
+
+    def __init__(self, n: int, reduced: bool) -> None:
+        self.reduced, self.t = reduced, 1
+        self.losses = [0.0] * n
+
+    def eta(self) -> float:
+        return (4.0 if self.reduced else 2.0) / math.sqrt(self.t)
+
+    def probabilities(self) -> list[float]:
+        eta, least, n = self.eta(), min(self.losses), len(self.losses)
+        # y = min L - x; p falls as y grows, from at least 1 at y = 2 / eta.
+        low, high = 2.0 / eta, 2.0 * math.sqrt(n) / eta
+        for _ in range(200):
+            y = (low + high) / 2.0
+            if math.fsum(4.0 / (eta * (loss - least + y)) ** 2 for loss in self.losses) > 1.0:
+                low = y
+            else:
+                high = y
+        return [4.0 / (eta * (loss - least + high)) ** 2 for loss in self.losses]
+
+    def update(self, slot: int, reward: float) -> None:
+        eta, loss = self.eta(), 1.0 - reward
+        for i, p in enumerate(self.probabilities()):
+            base = 0.5 if self.reduced and p >= eta * eta else 0.0
+            self.losses[i] += ((loss - base) / p if i == slot else 0.0) + base
+        self.t += 1
 
 
 class UCB1:

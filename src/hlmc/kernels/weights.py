@@ -123,7 +123,8 @@ def _scan_multiply(row: Array, at: int, n: int, total: float, slot: int, x: floa
         if new >= _TINY:
             row[at + slot] = new
             after = total + (new - old)
-            if after <= _HIGH and after >= 0.5 * total:
+            # What is taken away leaves its rounding behind: on its way down the sum is added up anew at every halving.
+            if after <= _HIGH and (x >= 0.0 or math.frexp(after)[1] == math.frexp(total)[1]):
                 return after
         else:
             row[at + slot] = math.log(old) + x
@@ -141,7 +142,7 @@ def _scan_rescale(row: Array, at: int, n: int) -> float:
         total += _positive(row[j])
     if _LOW < total < _HIGH:
         return total
-    top = TINY_LOG - 1e300
+    top = -math.inf
     for j in range(at, at + n):
         w = row[j]
         top = max(top, math.log(w) if w > 0.0 else w)
@@ -178,7 +179,7 @@ def _tree_draw(row: Array, at: int, n: int, u: float) -> int:
     while half > 0:
         middle = low + half
         if middle < n:
-            share = 1.0 / (1.0 + math.exp(-_odds(row, at, n, middle, half)))
+            share = _share(_odds(row, at, n, middle, half))
             if u < share:
                 u /= share
             else:
@@ -196,7 +197,7 @@ def _tree_share(row: Array, at: int, n: int, slot: int) -> float:
         middle = (slot // (2 * half)) * (2 * half) + half
         if middle < n:
             odds = _odds(row, at, n, middle, half)
-            product /= 1.0 + math.exp(-odds if slot < middle else odds)
+            product *= _share(odds if slot < middle else -odds)
         half >>= 1
     return product
 
@@ -212,7 +213,7 @@ def tree_log_share(row: Array, at: int, n: int, slot: int) -> float:
             odds = _odds(row, at, n, middle, half)
             if slot >= middle:
                 odds = -odds
-            log += -math.log1p(math.exp(-odds)) if odds > 0.0 else odds - math.log1p(math.exp(odds))
+            log -= softplus(-odds)
         half >>= 1
     return log
 
@@ -235,13 +236,21 @@ def tree_multiply(row: Array, at: int, n: int, slot: int, x: float) -> None:
 
 
 @kernel
+def _share(odds: float) -> float:
+    """The share of a part that outweighs the rest by exp(odds)."""
+    e = math.exp(-abs(odds))
+    return (1.0 if odds >= 0.0 else e) / (1.0 + e)
+
+
+@kernel
+def softplus(x: float) -> float:
+    """log(1 + exp(x))."""
+    return max(x, 0.0) + math.log1p(math.exp(-abs(x)))
+
+
+@kernel
 def _grown(odds: float, x: float) -> float:
     """log of a node's growth when the part of it that outweighs the rest by exp(odds) has grown by exp(x)."""
-    e = math.exp(-abs(odds))
-    major = 1.0 / (1.0 + e)
-    minor = e / (1.0 + e)
-    part = major if odds >= 0.0 else minor
-    rest = minor if odds >= 0.0 else major
-    if x > 30.0:
-        return x + math.log(part + rest * math.exp(-x))
-    return math.log(part * math.exp(x) + rest)
+    if abs(x) <= 1.0:
+        return math.log1p(_share(odds) * math.expm1(x))
+    return softplus(odds + x) - softplus(odds)

@@ -15,7 +15,7 @@ from typing import ClassVar
 
 from hlmc.kernels.build import kernel
 from hlmc.kernels.layout import PARAMETERS
-from hlmc.kernels.weights import SCAN, mixed_draw, tree_log_share, tree_multiply, weights_start
+from hlmc.kernels.weights import SCAN, mixed_draw, softplus, tree_log_share, tree_multiply, weights_start
 from hlmc.routines.base import Array, Kernels, Place, Routine
 
 GAMMA = PARAMETERS
@@ -54,17 +54,18 @@ def exp3s_update(
     reward: float,
 ) -> tuple[float, float]:
     everything = total + n * added
-    if reward > 0.0:
-        growth = math.expm1(program[level + RATE] * reward / chance)
+    x = program[level + RATE] * reward / chance
+    if x > 0.0:
+        growth = math.expm1(x)
         if n <= SCAN:
             gain = (row[at + slot] + added) * growth
             row[at + slot] += gain
         else:
             log_v = tree_log_share(row, at, n, slot) + math.log(total)
-            log_gain = math.log(math.exp(log_v) + added) + math.log(growth)
+            log_w = log_v + softplus(math.log(added) - log_v) if added > 0.0 else log_v
+            log_gain = log_w + math.log(growth)
             gain = math.exp(log_gain)
-            ratio = log_gain - log_v
-            tree_multiply(row, at, n, slot, max(ratio, 0.0) + math.log1p(math.exp(-abs(ratio))))
+            tree_multiply(row, at, n, slot, softplus(log_gain - log_v))
         total += gain
     added += program[level + SHARE] / n * everything
     if everything > _HIGH:
