@@ -260,9 +260,7 @@ def test_divisibility_is_exact(n, x):
 # --- the paper's three
 
 
-@pytest.mark.parametrize(
-    "adversary", [a for a in (*EXAMPLES, *MORE) if isinstance(a, (BlockTrap, Alternating))]
-)
+@pytest.mark.parametrize("adversary", [a for a in (*EXAMPLES, *MORE) if isinstance(a, (BlockTrap, Alternating))])
 def test_every_boundary_of_the_phases_is_exact(adversary):
     """At the ends of sub-phases of all phases until 2^53, one step before and after."""
     h0, b0 = adversary.h0, adversary.b0
@@ -418,9 +416,7 @@ def test_uniform_means_are_uniform():
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize(
-    ("a", "b"), [(2.0, 5.0), (1.0, 1.0), (0.5, 0.5), (0.2, 3.0), (50.0, 20.0), (0.01, 0.03)]
-)
+@pytest.mark.parametrize(("a", "b"), [(2.0, 5.0), (1.0, 1.0), (0.5, 0.5), (0.2, 3.0), (50.0, 20.0), (0.01, 0.03)])
 def test_beta_rewards_are_beta_distributed(a, b):
     rewards = Beta.shapes([a, 1.0], [b, 1.0], seed=1).rewards(0, 20_000, 0, 1)[:, 0]
     # A correct sample fails once in 10^6 seeds. The smallest shapes put much weight where a float64 is 1.
@@ -666,11 +662,7 @@ def write(path, rows, header=False):
 @pytest.mark.parametrize("suffix", [".npy", ".parquet", None])
 def test_tables_of_all_kinds_are_read(tmp_path, cache, kind, suffix):
     rows = table(kind)
-    given = (
-        rows
-        if suffix is None
-        else write(tmp_path / f"rewards{suffix}", rows.astype(rows.dtype.newbyteorder("=")))
-    )
+    given = rows if suffix is None else write(tmp_path / f"rewards{suffix}", rows.astype(rows.dtype.newbyteorder("=")))
     if suffix == ".npy":
         write(given, rows)
     trace = Trace(given)
@@ -700,9 +692,7 @@ def test_long_files_are_turned_piece_by_piece_and_once(tmp_path, cache, monkeypa
     monkeypatch.setattr(tables, "_PIECE", 1000)
     pieces = []
     look = tables._check_piece
-    monkeypatch.setattr(
-        tables, "_check_piece", lambda piece, *more: (pieces.append(len(piece)), look(piece, *more))
-    )
+    monkeypatch.setattr(tables, "_check_piece", lambda piece, *more: (pieces.append(len(piece)), look(piece, *more)))
     for suffix in (".csv", ".parquet", ".npy"):
         path = write(tmp_path / f"rewards{suffix}", rows)
         assert (Trace(path).rewards(0, 5000) == rows).all()
@@ -801,9 +791,7 @@ def test_files_that_cannot_be_read_are_refused(tmp_path, cache):
             Trace(path)
         assert not list(cache.glob("*.part"))
 
-    sound = {
-        suffix: write(tmp_path / f"sound{suffix}", table()).read_bytes() for suffix in (".npy", ".parquet")
-    }
+    sound = {suffix: write(tmp_path / f"sound{suffix}", table()).read_bytes() for suffix in (".npy", ".parquet")}
     refused("missing.npy", None, "missing.npy: No such file")
     refused(
         "rewards.txt",

@@ -97,9 +97,7 @@ def _check_values(adversary: Adversary, steps: Array, arms: Array, found: Array)
     wrong = ~((found >= 0.0) & (found <= 1.0))
     if wrong.any():
         place = wrong.argmax()
-        raise AssertionError(
-            f"reward({steps[place]}, {arms[place]}) is {found[place]}, which is no number in [0, 1]"
-        )
+        raise AssertionError(f"reward({steps[place]}, {arms[place]}) is {found[place]}, which is no number in [0, 1]")
 
 
 def _check_order(adversary: Adversary, steps: Array, arms: Array, found: Array) -> None:

@@ -83,9 +83,7 @@ class Adversary:
         """The rule as a C function."""
         try:
             return callback(self.rule, REWARD)
-        except (
-            RuntimeError
-        ):  # a rule typed in at a prompt has no file beside which machine code could be kept
+        except RuntimeError:  # a rule typed in at a prompt has no file beside which machine code could be kept
             return callback(self.rule, REWARD, False)
 
     @property

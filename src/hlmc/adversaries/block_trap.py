@@ -22,9 +22,7 @@ MEMORY, ARMS, INVERSE, TWOS, MOST = range(OWN, OWN + 5)
 def block_trap(spec: Array, t: int, arm: int) -> float:
     """1 to arm M (u + 1) mod K, 0 to the others."""
     distance = int(spec[MEMORY]) * (subphase(spec, t) + 1) + (int(spec[ARMS]) - arm)
-    return (
-        1.0 if divides(np.uint64(distance), bits(spec, INVERSE), bits(spec, TWOS), bits(spec, MOST)) else 0.0
-    )
+    return 1.0 if divides(np.uint64(distance), bits(spec, INVERSE), bits(spec, TWOS), bits(spec, MOST)) else 0.0
 
 
 @dataclass(frozen=True, repr=False)

@@ -101,9 +101,7 @@ class Function(Adversary):
         out = super().rewards(first, last, low, high)
         if self.failure is not None:
             failure, self.code.failure = self.failure, None
-            raise BadReward(
-                f"{_name(self.function)} failed: {type(failure).__name__}: {failure}"
-            ) from failure
+            raise BadReward(f"{_name(self.function)} failed: {type(failure).__name__}: {failure}") from failure
         return out
 
     def __repr__(self) -> str:
@@ -146,9 +144,7 @@ def _code(function: Callable[[int, int], float]) -> Any:
             function = numba.njit(nogil=True, error_model="numpy")(function)
         return callback(specialised(_guarded_reward, "function", users_own=function), REWARD, False)
     except Exception as error:  # Numba has many ways to say that it cannot
-        warnings.warn(
-            f"{_name(plain)} is not compiled, and slow: {_reason(error)}", NotCompiled, stacklevel=2
-        )
+        warnings.warn(f"{_name(plain)} is not compiled, and slow: {_reason(error)}", NotCompiled, stacklevel=2)
         return _Called(plain)
 
 

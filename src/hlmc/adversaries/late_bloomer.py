@@ -66,9 +66,7 @@ class LateBloomer(Adversary):
     rule = staticmethod(late_bloomer)
 
     def __post_init__(self) -> None:
-        self._keep(
-            arms=whole("arms", self.arms, 2), bloom=whole("bloom", self.bloom, 1), seed=seed_of(self.seed)
-        )
+        self._keep(arms=whole("arms", self.arms, 2), bloom=whole("bloom", self.bloom, 1), seed=seed_of(self.seed))
         if self.arm is not None:
             self._keep(arm=whole("arm", self.arm, 0, self.arms - 1))
         self._keep(**{name: share(name, getattr(self, name)) for name in ("before", "after", "others")})

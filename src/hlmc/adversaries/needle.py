@@ -71,8 +71,7 @@ class Needle(Adversary):
         self._keep(**{name: share(name, getattr(self, name)) for name in ("good", "poor", "fair")})
         if not self.poor <= self.fair < self.good:
             raise BadArgument(
-                "good must be above fair, and fair at least poor, "
-                f"not {self.good!r}, {self.fair!r}, {self.poor!r}"
+                f"good must be above fair, and fair at least poor, not {self.good!r}, {self.fair!r}, {self.poor!r}"
             )
 
     @property

@@ -27,9 +27,7 @@ def shifting(spec: Array, t: int, arm: int) -> float:
     else:
         v = int(spec[LONGS]) + quotient(rest, int(spec[SHORT]), spec[SHORT_INVERSE])
     distance = v * int(spec[GROUP]) + (int(spec[ARMS]) - arm)
-    return (
-        1.0 if divides(np.uint64(distance), bits(spec, INVERSE), bits(spec, TWOS), bits(spec, MOST)) else 0.0
-    )
+    return 1.0 if divides(np.uint64(distance), bits(spec, INVERSE), bits(spec, TWOS), bits(spec, MOST)) else 0.0
 
 
 @dataclass(frozen=True, repr=False)

@@ -49,9 +49,7 @@ def prepared(path: Path, name: str) -> Path:
     if kind.endswith((".csv", ".csv.gz")):
         return _converted(kept.with_suffix(".npy"), _csv_pieces(path, name), np.dtype(np.float64), name)
     if kind.endswith(".parquet"):
-        return _converted(
-            kept.with_suffix(".npy"), _parquet_pieces(path, name), _parquet_type(path, name), name
-        )
+        return _converted(kept.with_suffix(".npy"), _parquet_pieces(path, name), _parquet_type(path, name), name)
     raise BadArgument(f"table must be a file of the kind .npy, .csv, .csv.gz or .parquet, not {name!r}")
 
 
@@ -213,9 +211,7 @@ def _arrays(batches: Any, kind: np.dtype[Any], name: str) -> Iterator[Array]:
         for arm, column in enumerate(batch.columns):
             if column.null_count:
                 step = start + column.is_null().to_numpy(zero_copy_only=False).argmax()
-                raise BadReward(
-                    f"{name}: step {step}, arm {arm} holds nothing; rewards must be numbers in [0, 1]"
-                )
+                raise BadReward(f"{name}: step {step}, arm {arm} holds nothing; rewards must be numbers in [0, 1]")
             piece[:, arm] = column.to_numpy(zero_copy_only=False)
         if batch.num_rows:
             yield piece

@@ -130,9 +130,7 @@ def _owned(table: Any) -> Array:
     if array.dtype == np.bool_:
         array = array.view(np.uint8)
     if array.dtype.kind not in "fiu":
-        raise BadType(
-            f"table must be an array of numbers or a path, not {type(table).__name__} of {array.dtype}"
-        )
+        raise BadType(f"table must be an array of numbers or a path, not {type(table).__name__} of {array.dtype}")
     if array.ndim != 2 or 0 in array.shape:
         raise BadArgument(f"table must be an array [steps, arms], not one of shape {list(array.shape)}")
     if array.dtype not in _KINDS:
