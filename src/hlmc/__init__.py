@@ -10,7 +10,8 @@ Pick among K arms, a hundred or a billion, keeping M words. See https://arxiv.or
 
 from __future__ import annotations
 
-from hlmc import adversaries
+from hlmc import adversaries, games
+from hlmc.games import play
 from hlmc.learner import Learner
 from hlmc.policies import EXP3, EXP3M, EXP3P, EXP3S, HLMC, UCB1, UCBM, Policy, Uniform, Words
 from hlmc.simulation import Result, load_result, simulate, trace
@@ -31,7 +32,9 @@ __all__ = [
     "Words",
     "adversaries",
     "derive_seed",
+    "games",
     "load_result",
+    "play",
     "simulate",
     "trace",
 ]

@@ -1,0 +1,135 @@
+"""What a game is: payoffs that depend on what all the agents do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from hlmc.games.board import OBSERVE, PAY, Code, code
+from hlmc.kernels.build import kernel
+
+if TYPE_CHECKING:
+    from hlmc.games.match import Match
+
+Array = np.ndarray
+
+
+@kernel
+def looks_away(spec: Array, state: Array, t: int, counts: Array, payoffs: Array) -> None:
+    """What a game without a mind of its own does between rounds."""
+
+
+class Game:
+    """Many agents, the same arms for all, and a payoff for each that depends on how many went where.
+
+    A subclass is a dataclass (``frozen=True, repr=False``) with fields or attributes ``agents`` and
+    ``arms``. It gives
+
+    * :attr:`pay`, a kernel ``pay(spec, state, t, counts, arm)``: what each agent on ``arm`` gets in round t
+      when ``counts[a]`` agents are on arm a; between 0 and :attr:`scale`;
+    * :attr:`spec`, the words that the kernel reads (:func:`hlmc.adversaries.packed` makes them from numbers);
+
+    and, if it has a mind of its own (a jammer, a tide),
+
+    * :attr:`observe`, a kernel ``observe(spec, state, t, counts, payoffs)`` called before the choices of
+      round t, with the counts and payoffs of round t - 1 (zeros at first), that may rewrite ``state``;
+    * :meth:`start`, the state with which a run begins.
+
+    Rounds, agents and arms count from 0. Learners are paid ``pay / scale``; results are in the units of
+    ``pay``.
+
+    Examples
+    --------
+    A game of chicken for many: an arm pays 1 to whoever is alone on it.
+
+    >>> from dataclasses import dataclass
+    >>> from functools import cached_property
+    >>> import hlmc
+    >>> from hlmc.adversaries import packed
+    >>> from hlmc.kernels.build import kernel
+    >>> @kernel
+    ... def alone(spec, state, t, counts, arm):
+    ...     return spec[0] if counts[arm] == 1.0 else 0.0
+    >>> @dataclass(frozen=True, repr=False)
+    ... class Solitude(hlmc.games.Game):
+    ...     agents: int
+    ...     arms: int
+    ...     prize: float = 1.0
+    ...     pay = staticmethod(alone)
+    ...
+    ...     @cached_property
+    ...     def spec(self):
+    ...         return packed(self.prize)
+    >>> Solitude(agents=3, arms=4).match().play([0, 0, 2]).tolist()
+    [0.0, 0.0, 1.0]
+    """
+
+    agents: int
+    arms: int
+    pay: Callable[..., float]
+    observe: Callable[..., None] = staticmethod(looks_away)
+    facts: ClassVar[Mapping[str, Callable[..., float]]] = {}
+    """What else is to be counted: by name, kernels with the arguments of ``pay`` that say whether (1 or 0)
+    something is true of an arm in a round. Results then hold the share of agents on such arms, and which arms
+    these were."""
+    marks: ClassVar[str | None] = None
+    """The fact that :meth:`GameResult.plot_occupancy <hlmc.games.GameResult.plot_occupancy>` marks."""
+    units: ClassVar[tuple[str, str]] = ("reward", "arm")
+    """What is paid and what is chosen, for the axes of a picture."""
+
+    @property
+    def scale(self) -> float:
+        """The most that an agent can be paid in a round."""
+        return 1.0
+
+    @cached_property
+    def spec(self) -> Array:
+        """The words that the kernels read."""
+        return np.zeros(1)
+
+    def start(self, key: np.uint64) -> Array:
+        """The state of a run that begins; whatever is random in it comes from the run's key."""
+        return np.zeros(1)
+
+    def match(self, seed: int = 0) -> Match:
+        """One run of the game to be played by hand, round by round.
+
+        >>> import hlmc
+        >>> match = hlmc.games.Spectrum(agents=3, channels=4).match()
+        >>> match.play([0, 0, 1]).tolist(), match.play([1, 2, 2]).tolist(), match.time
+        ([5.0, 5.0, 1.0], [1.0, 0.0, 0.0], 2)
+        """
+        from hlmc.games.match import Match
+
+        return Match(self, seed)
+
+    @cached_property
+    def codes(self) -> dict[str, Code]:
+        """The kernels as C functions: "pay", "observe", and the facts by their names."""
+        return {
+            "pay": code(self.pay, PAY),
+            "observe": code(self.observe, OBSERVE),
+            **{name: code(fact, PAY) for name, fact in self.facts.items()},
+        }
+
+    def __reduce__(self) -> Any:
+        arguments = {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
+        return _made, (type(self), arguments)
+
+    def __repr__(self) -> str:
+        given = [(f.name, getattr(self, f.name)) for f in fields(self) if f.init]  # type: ignore[arg-type]
+        inside = ", ".join(f"{name}={value!r}" for name, value in given if value is not None)
+        return f"{type(self).__name__}({inside})"
+
+    def _keep(self, **checked: Any) -> None:
+        """Store what an argument's check made of it."""
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
+
+
+def _made(kind: type[Game], arguments: dict[str, Any]) -> Game:
+    return kind(**arguments)

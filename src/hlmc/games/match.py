@@ -1,0 +1,139 @@
+"""A run of a game under way: the referee's board, the game's state, and whose turn it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hlmc.errors import BadArgument, BadReward, OutOfTurn
+from hlmc.games import board as layout
+from hlmc.games.base import Game
+from hlmc.games.board import addresses, between
+from hlmc.kernels.build import entry
+from hlmc.kernels.native import address_of
+from hlmc.streams import derive_seed
+
+Array = np.ndarray
+
+
+class Board:
+    """The referee's words, with a name for each section (see :mod:`hlmc.games.board`)."""
+
+    def __init__(self, game: Game, sizes: list[int]) -> None:
+        K, G, F = game.arms, len(sizes), len(game.facts)
+        sections = {
+            layout.COUNTS: (K,),
+            layout.PAYOFFS: (K,),
+            layout.SEEN: (K,),
+            layout.ALONE: (K,),
+            layout.TOGETHER: (K,),
+            layout.SIZES: (G,),
+            layout.EARNED: (G,),
+            layout.MEMBERS: (G, K),
+            layout.STAYED: (G, K),
+            layout.OCCUPANCY: (G, K),
+            layout.CODES: (F,),
+            layout.SHARES: (F, G),
+            layout.TRUE_OF: (F, K),
+        }
+        lengths = {place: int(np.prod(shape)) for place, shape in sections.items()}
+        # One word more, so that a section without words has a place too.
+        self.words = np.zeros(layout.HEADER + sum(lengths.values()) + 1)
+        self.words[: layout.SCALE + 1] = game.agents, K, G, F, game.scale
+        self._section = {}
+        at = layout.HEADER
+        for place, shape in sections.items():
+            self.words[place] = at
+            self._section[place] = self.words[at : at + lengths[place]].reshape(shape)
+            at += lengths[place]
+        self[layout.SIZES][:] = sizes
+        self[layout.CODES][:] = [game.codes[name].address for name in game.facts]
+
+    def __getitem__(self, place: int) -> Array:
+        return self._section[place]
+
+
+class Match:
+    """One run of a game, played by hand: give everybody's choice, get everybody's payoff.
+
+    Made by :meth:`Game.match <hlmc.games.Game.match>`. What is random in the game comes from the seed.
+
+    >>> import hlmc
+    >>> match = hlmc.games.Routing(agents=2, links=2).match(seed=0)
+    >>> match.play([0, 1]).shape
+    (2,)
+    >>> match.counts
+    array([1, 1])
+    """
+
+    def __init__(self, game: Game, seed: int = 0) -> None:
+        self.game = game
+        self.time = 0
+        self.board = Board(game, [game.agents])
+        self.state = game.start(game_key(seed))
+        self._chosen = np.zeros(game.arms)
+        parts = [0] * layout.PART
+        parts[layout.CHOSEN] = address_of(self._chosen)
+        self._table, table_at = addresses(parts)
+        arrays = (self.board.words, game.spec, self.state)
+        codes = (game.codes["pay"].address, game.codes["observe"].address)
+        self._arguments = (table_at, 1, *map(address_of, arrays), *codes)
+        self._between = entry(between, *["int64"] * 10, release=True)
+        self._open = False
+
+    def open(self) -> None:
+        """Let the game make its move for the round that comes; :meth:`play` does so where it was not done."""
+        if not self._open:
+            self._between(*self._arguments, self.time, 0)
+            self._open = True
+
+    def play(self, choices: Any) -> Array:
+        """Everybody's payoff when agent i goes to arm ``choices[i]``, in the units of ``game.pay``."""
+        chosen = np.asarray(choices)
+        game = self.game
+        if chosen.shape != (game.agents,) or chosen.dtype.kind not in "iu":
+            raise BadArgument(f"choices must be {game.agents} whole numbers, one an agent, not {choices!r}")
+        if chosen.min() < 0 or chosen.max() >= game.arms:
+            raise BadArgument(f"choices must be arms from 0 to {game.arms - 1}, not {choices!r}")
+        self.open()
+        self.board[layout.TRUE_OF][:] = 0.0
+        self._chosen[:] = np.bincount(chosen, minlength=game.arms)
+        status = self._between(*self._arguments, self.time, 1)
+        if status < 0:
+            raise bad_payoff(game, status)
+        self.time += 1
+        self._open = False
+        return np.asarray(self.board[layout.PAYOFFS][chosen])
+
+    @property
+    def counts(self) -> Array:
+        """How many agents were on each arm in the last round."""
+        return self.board[layout.COUNTS].astype(np.int64)
+
+    def fact(self, name: str) -> Array:
+        """Of which arms a fact of the game was true in the last round.
+
+        >>> import hlmc
+        >>> match = hlmc.games.Spectrum(agents=3, channels=4).match()
+        >>> _ = match.play([0, 1, 1])
+        >>> match.fact("clear").tolist(), match.fact("collision").tolist()
+        ([True, False, False, False], [False, True, False, False])
+        """
+        if self.time == 0:
+            raise OutOfTurn("no round has been played yet")
+        if name not in self.game.facts:
+            raise BadArgument(
+                f"there is no fact {name!r} in this game; there are {', '.join(self.game.facts) or 'none'}"
+            )
+        return np.asarray(self.board[layout.TRUE_OF][list(self.game.facts).index(name)] > 0.0)
+
+
+def game_key(seed: int) -> np.uint64:
+    """The key of what is random in the game itself, which no agent shares."""
+    return np.uint64(derive_seed(seed, "game"))
+
+
+def bad_payoff(game: Game, status: int) -> BadReward:
+    """What is wrong when a round could not be settled."""
+    return BadReward(f"{game!r} paid something outside [0, {game.scale:g}] in round {-status - 1}")

@@ -1,0 +1,300 @@
+"""What came out of a game: rewards, fairness, regret, who was where; a table, pictures, a file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hlmc.errors import BadArgument, BadFile
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+    from matplotlib.axes import Axes
+
+    from hlmc.games.base import Game
+    from hlmc.games.population import Group
+    from hlmc.games.runs import Played
+
+Array = np.ndarray
+
+ALL = "all"
+"""The name of the whole of a mixed population in a table."""
+_KEY = b"hlmc-game-result-1"
+
+
+class GameResult:
+    """The outcome of :func:`hlmc.play`.
+
+    :attr:`data` is an :class:`xarray.Dataset` over the groups of the population (``policy``), runs and time
+    points:
+
+    * ``reward(policy, run, time)``: what an agent of the group earned so far, on average, in the game's
+      units;
+    * ``square(policy, run, time)``: the mean over the agents of the square of what each earned so far;
+    * ``best_fixed(policy, run, time)``, ``best_together(run, time)``: the benchmarks of :meth:`regret`;
+    * one variable for each fact of the game, ``clear(policy, run, time)``: the share of all choices so far
+      of which it was true;
+    * ``occupancy(policy, run, time, arm)``: agents on an arm, averaged over the steps since the point before;
+    * ``clear_arms(run, time, arm)`` for each fact: the share of those steps in which it was true of the arm;
+    * ``agent_reward(run, agent)``: what each agent earned in all; the groups stand one after another;
+    * ``agents(policy)``: how many are in each group.
+
+    >>> import hlmc
+    >>> game = hlmc.games.Spectrum(agents=50, channels=4)
+    >>> result = hlmc.play(hlmc.HLMC(arms=4, levels=2), game, horizon=500, runs=3, progress=False)
+    >>> list(result.summary().columns[:4])
+    ['agents', 'words', 'reward', 'low']
+    """
+
+    def __init__(
+        self, data: xr.Dataset, provenance: dict[str, Any], game: Game | None = None, nanoseconds: float = np.nan
+    ) -> None:
+        self.data = data
+        self.provenance = provenance
+        self.game = game
+        self.nanoseconds = nanoseconds
+        """Time a choice took (an agent, a step) on its thread, in nanoseconds."""
+
+    @classmethod
+    def of(
+        cls,
+        groups: tuple[Group, ...],
+        game: Game,
+        points: Array,
+        finished: list[Played],
+        provenance: dict[str, Any],
+    ) -> GameResult:
+        """From the runs that were finished, in any order."""
+        import xarray as xr
+
+        finished = sorted(finished, key=lambda played: played.run)
+        by_group = ("policy", "run", "time")
+
+        def grouped(values: list[Array]) -> Array:
+            return np.stack(values).transpose(2, 0, 1)  # [run, time, policy] before
+
+        variables: dict[str, Any] = {
+            "reward": (by_group, grouped([played.sums for played in finished])),
+            "square": (by_group, grouped([played.squares for played in finished])),
+            "best_fixed": (by_group, grouped([played.stayed for played in finished])),
+            "best_together": (("run", "time"), np.stack([played.together for played in finished])),
+            "agent_reward": (("run", "agent"), np.stack([played.agents for played in finished])),
+        }
+        for f, fact in enumerate(game.facts):
+            shares = grouped([played.shares[f] for played in finished]) / points
+            variables[fact] = (by_group, shares)
+        if len(finished[0].occupancy):
+            occupancy = np.stack([played.occupancy for played in finished]).transpose(2, 0, 1, 3)
+            variables["occupancy"] = ((*by_group, "arm"), occupancy)
+            for f, fact in enumerate(game.facts):
+                true_of = np.stack([played.true_of[f] for played in finished])
+                variables[f"{fact}_arms"] = (("run", "time", "arm"), true_of)
+        names = [group.name for group in groups]
+        coordinates = {
+            "policy": np.array(names, dtype=object),
+            "agents": ("policy", np.array([group.agents for group in groups])),
+            "run": np.array([played.run for played in finished]),
+            "time": points.astype(np.int64),
+        }
+        if len(finished[0].occupancy):
+            coordinates["arm"] = np.arange(game.arms)
+        data = xr.Dataset(variables, coordinates, {"provenance": json.dumps(provenance)})
+        choices = len(finished) * game.agents * int(points[-1])
+        return cls(data, provenance, game, 1e9 * sum(played.seconds for played in finished) / choices)
+
+    @property
+    def policies(self) -> list[str]:
+        """The names of the groups."""
+        return [str(name) for name in self.data["policy"].values]
+
+    def mean_reward(self, window: bool = False) -> xr.DataArray:
+        """Reward(policy, run, time) an agent and step: the average so far, or since the time point before."""
+        reward = self.data["reward"]
+        return (_since(reward) if window else reward / reward["time"]).rename("mean_reward")
+
+    def share(self, fact: str, window: bool = False) -> xr.DataArray:
+        """Share(policy, run, time) of choices of which a fact was true: so far, or since the point before."""
+        if fact not in self.provenance["facts"]:
+            raise BadArgument(f"there is no fact {fact!r} in this game; there are {self.provenance['facts']}")
+        share = self.data[fact]
+        return _since(share * share["time"]).rename(fact) if window else share
+
+    def fairness(self, whole: bool = False) -> xr.DataArray:
+        r"""Jain's index (policy, run, time) of what the agents earned so far.
+
+        :math:`(\sum x_i)^2 / (n \sum x_i^2)`: 1 when all earned the same, 1/n when one of them earned
+        everything. Where nobody earned anything it is 1. ``whole``: of the whole population, (run, time).
+        """
+        mean, square = self.data["reward"], self.data["square"]
+        if whole:
+            mean, square = self._whole(mean), self._whole(square)
+        index = (mean**2 / square.where(square > 0.0)).fillna(1.0).clip(max=1.0)
+        return index.rename("fairness")
+
+    def regret(self, kind: str = "agent") -> xr.DataArray:
+        r"""What an agent might have earned so far on one fixed arm, beyond what it did earn, on average.
+
+        ``"agent"`` (policy, run, time): an agent leaves its choices for one arm while everybody else, and
+        the game, do what they did. For an arm c that earns :math:`\sum_t p_t(c, n_t(c))` in the rounds in
+        which it was there anyway and :math:`p_t(c, n_t(c) + 1)` in the others; this is averaged over the
+        agents of the group, and c is the arm for which the average is largest, the same for all of them.
+        For one agent alone it is the weak regret.
+
+        ``"population"`` (run, time): everybody sits on the same arm all the time, the best such arm in
+        hindsight, while the game makes the moves that it made. It can be negative: sharing the arms out can
+        be better than sitting together.
+
+        Both are regrets an agent; times the number of agents they are the whole population's.
+        """
+        if kind == "agent":
+            regret = self.data["best_fixed"] - self.data["reward"]
+        elif kind == "population":
+            regret = self.data["best_together"] - self._whole(self.data["reward"])
+        else:
+            raise BadArgument(f'kind must be "agent" or "population", not {kind!r}')
+        return regret.rename("regret")
+
+    def _whole(self, values: xr.DataArray) -> xr.DataArray:
+        """The mean over all agents from the means over groups."""
+        agents = self.data["agents"]
+        return (values * agents).sum("policy") / agents.sum()
+
+    def summary(self, level: float = 0.95) -> pd.DataFrame:
+        """One row a group at the last time point, and one for all of a mixed population.
+
+        Agents; words of statistics; reward an agent and step with its interval over the runs; Jain's index;
+        the shares of choices of which the game's facts were true; regret an agent and step; nanoseconds a
+        choice.
+        """
+        import pandas as pd
+
+        from hlmc.evaluation import t_interval
+
+        end = self.data.isel(time=-1)
+        steps = int(end["time"])
+        fairness, regret = self.fairness().isel(time=-1), self.regret().isel(time=-1)
+        rows = {}
+        for name in [*self.policies, *([ALL] if len(self.policies) > 1 else [])]:
+
+            def of(values: xr.DataArray, name: str = name) -> Array:
+                chosen = self._whole(values) if name == ALL else values.sel(policy=name)
+                return np.asarray(chosen.values, dtype=np.float64)
+
+            reward = of(end["reward"]) / steps
+            low, high = t_interval(reward, level)[1:] if len(reward) > 1 else (np.nan, np.nan)
+            jain = self.fairness(whole=True).isel(time=-1).values if name == ALL else of(fairness)
+            rows[name] = {
+                "agents": int(end["agents"].sum()) if name == ALL else int(end["agents"].sel(policy=name)),
+                "words": self.provenance["words"].get(name, np.nan),
+                "reward": float(reward.mean()),
+                "low": float(low),
+                "high": float(high),
+                "fairness": float(jain.mean()),
+                **{fact: float(of(end[fact]).mean()) for fact in self.provenance["facts"]},
+                "regret": float(of(regret).mean()) / steps,
+                "ns_per_choice": self.nanoseconds,
+            }
+        return pd.DataFrame.from_dict(rows, orient="index").rename_axis("policy")
+
+    def plot(self, ax: Axes | None = None, window: bool = False) -> Axes:
+        """Mean reward an agent and step against time, with 95 % intervals over the runs; returns the axes.
+
+        The average so far, or with ``window`` since the time point before.
+        """
+        from hlmc.games.drawing import draw_reward
+
+        return draw_reward({name: (self, name) for name in self.policies}, ax, window)
+
+    def plot_occupancy(self, ax: Axes | None = None, policy: str | None = None, run: int | None = None) -> Axes:
+        """Who was where: agents on each arm against time, as a heat map; returns the axes.
+
+        All groups together or one of them; the mean over the runs or one of them. What the game marks (the
+        clear channel) is outlined.
+        """
+        from hlmc.games.drawing import draw_occupancy
+
+        return draw_occupancy(self, ax, policy, run)
+
+    def save(self, path: str | Path) -> None:
+        """Write everything to one Parquet file: one row, a column a variable, shapes in the metadata."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        from hlmc.simulation.store import write_whole
+
+        everything = self.data.reset_coords("agents")
+        shapes = {str(name): [list(v.dims), list(v.shape)] for name, v in everything.data_vars.items()}
+        text = {
+            "provenance": self.provenance,
+            "shapes": shapes,
+            "policy": self.policies,
+            "run": self.data["run"].values.tolist(),
+            "time": self.data["time"].values.tolist(),
+            "nanoseconds": self.nanoseconds,
+        }
+        columns = {name: [everything[name].values.reshape(-1).astype(np.float64)] for name in shapes}
+        table = pa.table(columns).replace_schema_metadata({_KEY: json.dumps(text).encode()})
+        sink = pa.BufferOutputStream()
+        pq.write_table(table, sink)
+        write_whole(Path(path), sink.getvalue().to_pybytes())
+
+    def __repr__(self) -> str:
+        who = " + ".join(f"{n} {name}" for name, n in self.provenance["agents"].items())
+        runs, horizon = self.data.sizes["run"], self.provenance["horizon"]
+        return f"<result of {who} in {self.provenance['game']}: {runs} runs of {horizon} steps>"
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return f"<p>{escape(repr(self))}</p>" + self.summary().to_html(float_format=lambda x: f"{x:,.4g}")
+
+
+def load_result(path: str | Path) -> GameResult:
+    """Read a result that :meth:`GameResult.save` wrote; its ``game`` is None (``provenance`` says which).
+
+    >>> import hlmc, tempfile, os
+    >>> game = hlmc.games.Routing(agents=20, links=3)
+    >>> result = hlmc.play(hlmc.UCB1(arms=3), game, horizon=100, runs=2, progress=False)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     result.save(os.path.join(folder, "result.parquet"))
+    ...     again = hlmc.games.load_result(os.path.join(folder, "result.parquet"))
+    >>> again.data.identical(result.data)
+    True
+    """
+    import pyarrow.parquet as pq
+    import xarray as xr
+
+    if not Path(path).exists():
+        raise FileNotFoundError(path)
+    try:
+        table = pq.read_table(path)
+        text = json.loads((table.schema.metadata or {})[_KEY])
+        variables = {
+            name: (dims, table.column(name)[0].values.to_numpy().reshape(shape))
+            for name, (dims, shape) in text["shapes"].items()
+        }
+        coordinates: dict[str, Any] = {
+            "policy": np.array(text["policy"], dtype=object),
+            "agents": ("policy", variables.pop("agents")[1].astype(np.int64)),
+            "run": np.array(text["run"], dtype=np.int64),
+            "time": np.array(text["time"], dtype=np.int64),
+        }
+        if "occupancy" in variables:
+            coordinates["arm"] = np.arange(variables["occupancy"][1].shape[-1])
+        data = xr.Dataset(variables, coordinates, {"provenance": json.dumps(text["provenance"])})
+        return GameResult(data, text["provenance"], None, float(text["nanoseconds"]))
+    except (KeyError, ValueError, TypeError, IndexError, OSError) as error:
+        raise BadFile(f"{path} is not a result of a game, or is damaged: {error}") from error
+
+
+def _since(sums: xr.DataArray) -> xr.DataArray:
+    """Means over the steps since the time point before, from sums so far."""
+    first = sums.isel(time=0) / sums["time"][0]
+    later = sums.diff("time", label="upper") / sums["time"].diff("time", label="upper")
+    import xarray as xr
+
+    return xr.concat([first, later], "time").transpose(*sums.dims)

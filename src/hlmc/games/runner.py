@@ -1,0 +1,161 @@
+"""Hand the runs of a game to workers and gather what they bring back."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Iterator
+from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed
+from contextlib import nullcontext
+from importlib.metadata import version
+from threading import Event
+from typing import Any
+
+from hlmc.errors import BadArgument, BadType, whole
+from hlmc.games.base import Game
+from hlmc.games.board import rounds
+from hlmc.games.population import Group, population
+from hlmc.games.result import GameResult
+from hlmc.games.runs import Played, Task
+from hlmc.games.runs import play as play_run
+from hlmc.kernels.build import entry
+from hlmc.simulation.points import time_points
+from hlmc.simulation.progress import reporter
+from hlmc.streams import SCHEME
+
+LARGE = 50_000
+"""From so many agents on, threads share one run after another; below, each thread has runs of its own."""
+
+
+def play(
+    policies: Any,
+    game: Game,
+    horizon: int,
+    runs: int = 10,
+    seed: int = 0,
+    points: Any = 200,
+    progress: Any = None,
+    executor: Executor | None = None,
+    threads: int | None = None,
+    occupancy: bool = True,
+) -> GameResult:
+    """Let a population play a game: everybody chooses, the game pays from the counts, everybody learns.
+
+    Parameters
+    ----------
+    policies
+        A policy that all agents follow, or a mixed population: a dictionary of ``name: (policy, share)``,
+        ``policy: share`` or ``share: policy``. Shares are relative; ``name: policy`` gives equal shares.
+    game
+        One of :mod:`hlmc.games`, or your own :class:`hlmc.games.Game`.
+    horizon
+        Rounds to play.
+    runs
+        Independent runs.
+    seed
+        Decides everything random. In run r, agent i of the group named "HLMC" is
+        ``policy.start(hlmc.derive_seed(seed, "HLMC", r), stream=i)``, and the game is
+        ``game.match(hlmc.derive_seed(seed, r))``.
+    points
+        Time points at which results are noted: a number, ``("log", number)``, or a list of steps.
+    progress
+        None: a bar on a terminal, a line every few seconds elsewhere. False: silence.
+    executor
+        Who does the work, a run at a time: any :class:`concurrent.futures.Executor`. Default: threads on
+        all of this machine's cores.
+    threads
+        How many threads share the agents of one run. Default: 1, and all cores from 50,000 agents on. The
+        result depends on neither.
+    occupancy
+        Whether to keep how many agents were on each arm between time points, an array [run, time, arm] a
+        group.
+
+    Returns
+    -------
+    GameResult
+        After Ctrl-C, the runs that were finished are in the exception's ``partial`` attribute, if there are
+        any.
+
+    Examples
+    --------
+    >>> import hlmc
+    >>> game = hlmc.games.Spectrum(agents=50, channels=4)
+    >>> result = hlmc.play(hlmc.HLMC(arms=4, levels=2), game, horizon=500, runs=2, progress=False)
+    >>> result.data["reward"].dims
+    ('policy', 'run', 'time')
+    """
+    if not isinstance(game, Game):
+        raise BadType(f"game must be one of hlmc.games, not {game!r}")
+    groups = population(policies, game)
+    steps = whole("horizon", horizon, 1)
+    for group in groups:
+        if group.policy.horizon is not None and group.policy.horizon < steps:
+            made = f"{group.name} was made for {group.policy.horizon} steps"
+            raise BadArgument(f"{made}, fewer than the horizon of {steps}")
+    if executor is not None and not isinstance(executor, Executor):
+        raise BadType(f"executor must be a concurrent.futures.Executor, not {executor!r}")
+    cores = os.cpu_count() or 1
+    shared = whole("threads", threads, 1) if threads is not None else 1
+    if threads is None and executor is None and game.agents >= LARGE:
+        shared = cores
+    times = time_points(points, steps)
+    count = whole("runs", runs, 1)
+    tasks = [Task(groups, game, int(seed), run, times, occupancy, shared) for run in range(count)]
+    provenance = _provenance(groups, game, steps, count, int(seed))
+    finished: list[Played] = []
+    label = " + ".join(group.name for group in groups)
+    with reporter(progress, {label: count}) as report:
+        try:
+            for played in _played(tasks, executor, max(1, cores // shared)):
+                finished.append(played)
+                report.advance(label, 1)
+        except KeyboardInterrupt as interrupt:
+            if finished:
+                partial = GameResult.of(groups, game, times, finished, provenance)
+                interrupt.partial = partial  # type: ignore[attr-defined]
+            raise
+    return GameResult.of(groups, game, times, finished, provenance)
+
+
+def _played(tasks: list[Task], executor: Executor | None, workers: int) -> Iterator[Played]:
+    """What the workers bring back, in the order in which they finish."""
+    stop = Event()
+    own = ThreadPoolExecutor(workers) if executor is None else None
+    arguments = (stop,) if own else ()
+    if own:
+        entry(rounds, *["int64"] * 13, release=True)  # compiled once, before the threads ask for it
+    with own or nullcontext():
+        hands = own or executor
+        assert hands is not None
+        futures: list[Future[Played | None]] = [hands.submit(play_run, task, *arguments) for task in tasks]
+        # Futures of foreign kinds, which the standard library cannot wait for, are taken in order.
+        known = all(isinstance(future, Future) for future in futures)
+        try:
+            for future in as_completed(futures) if known else iter(futures):
+                if (played := future.result()) is not None:
+                    yield played
+        except BaseException:
+            stop.set()
+            for future in futures:
+                future.cancel()
+            raise
+
+
+def _provenance(groups: tuple[Group, ...], game: Game, horizon: int, runs: int, seed: int) -> dict[str, Any]:
+    """Where a result comes from: enough to get it again, and to draw it."""
+    return {
+        "game": repr(game),
+        "horizon": horizon,
+        "runs": runs,
+        "seed": seed,
+        "streams": SCHEME,
+        "policies": {group.name: repr(group.policy) for group in groups},
+        "agents": {group.name: group.agents for group in groups},
+        "words": {group.name: group.policy.words.statistics for group in groups},
+        "words_total": {group.name: group.policy.words.total for group in groups},
+        "facts": list(game.facts),
+        "marks": game.marks,
+        "units": list(game.units),
+        "versions": {name: version(name) for name in ("hlmc", "numpy", "numba")}
+        | {"python": platform.python_version()},
+    }

@@ -1,0 +1,175 @@
+"""Play one run of a game from the first round to the last, on one thread or on several."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+from dataclasses import dataclass
+from threading import Event
+from typing import Any
+
+import numpy as np
+
+from hlmc.games import board as layout
+from hlmc.games.base import Game
+from hlmc.games.board import addresses, between, rounds, squares
+from hlmc.games.match import Board, bad_payoff, game_key
+from hlmc.games.population import Group
+from hlmc.kernels.build import entry
+from hlmc.kernels.native import address_of
+from hlmc.learner import fresh_rows
+from hlmc.streams import derive_seed, keys
+
+Array = np.ndarray
+
+BREATH = 20_000_000
+"""Choices between two looks at whether to stop: about a second."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """One run of a game."""
+
+    groups: tuple[Group, ...]
+    game: Game
+    seed: int
+    run: int
+    points: Array
+    occupancy: bool
+    threads: int = 1
+
+
+@dataclass(frozen=True)
+class Played:
+    """What became of a run, at each time point.
+
+    ``sums`` [time, group]: rewards an agent so far. ``squares`` [time, group]: mean square over the agents.
+    ``stayed`` [time, group] and ``together`` [time]: what the best fixed arm would have earned. ``shares``
+    [fact, time, group]: agent-rounds so far of which a fact was true, an agent. ``occupancy`` [time, group,
+    arm] and ``true_of`` [fact, time, arm]: means over the rounds since the point before. ``agents``: what
+    each agent earned.
+    """
+
+    run: int
+    sums: Array
+    squares: Array
+    stayed: Array
+    together: Array
+    shares: Array
+    occupancy: Array
+    true_of: Array
+    agents: Array
+    seconds: float
+
+
+def play(task: Task, stop: Event | None = None) -> Played | None:
+    """Play a run through to the last time point; None when told to stop before."""
+    started = time.perf_counter()
+    points, game = task.points, task.game
+    G, K, F, P = len(task.groups), game.arms, len(game.facts), len(points)
+    table = _Table(task)
+    sums, mean_squares, stayed = (np.empty((P, G)) for _ in range(3))
+    together, shares = np.empty(P), np.empty((F, P, G))
+    kept = P if task.occupancy else 0
+    occupancy, true_of = np.empty((kept, G, K)), np.empty((F, kept, K))
+    board = table.board
+    before = 0
+    with table.pool or nullcontext():
+        for p, point in enumerate(int(t) for t in points):
+            most = max(1, BREATH // game.agents)
+            for begin in range(before, point, most):
+                if stop is not None and stop.is_set():
+                    return None
+                table.advance(begin, min(begin + most, point))
+            sums[p] = board[layout.EARNED]
+            mean_squares[p] = table.mean_squares()
+            stayed[p] = board[layout.STAYED].max(axis=1)
+            together[p] = board[layout.TOGETHER].max()
+            shares[:, p] = board[layout.SHARES]
+            if task.occupancy:
+                occupancy[p] = board[layout.OCCUPANCY] / (point - before)
+                true_of[:, p] = board[layout.TRUE_OF] / (point - before)
+            board[layout.OCCUPANCY][:] = 0.0
+            board[layout.TRUE_OF][:] = 0.0
+            before = point
+    noted = (sums, mean_squares, stayed, together, shares, occupancy, true_of, table.totals)
+    return Played(task.run, *noted, time.perf_counter() - started)
+
+
+class _Table:
+    """Everything that a run needs: rows, board, state, and who makes which passes."""
+
+    def __init__(self, task: Task) -> None:
+        game = self._game = task.game
+        self._groups = task.groups
+        self.totals = np.zeros(game.agents)
+        self.board = Board(game, [group.agents for group in task.groups])
+        self._state = game.start(game_key(derive_seed(task.seed, task.run)))
+        self._rows = [_rows(group, task.seed, task.run) for group in task.groups]
+        threads = max(1, min(task.threads, game.agents))
+        self._chosen: list[Array] = []
+        shares = [self._share(thread, threads) for thread in range(threads)]
+        self._own = [addresses(share) for share in shares]
+        self._all = addresses([number for share in shares for number in share])
+        self._counted = [len(share) // layout.PART for share in shares]
+        arrays = [address_of(array) for array in (self.board.words, game.spec, self._state)]
+        self._codes = (*arrays, game.codes["pay"].address, game.codes["observe"].address)
+        self._rounds = entry(rounds, *["int64"] * 13, release=True)
+        self.pool = ThreadPoolExecutor(threads) if threads > 1 else None
+
+    def _share(self, thread: int, threads: int) -> list[Any]:
+        """The parts of one thread: its stretch of the rows of every group."""
+        numbers: list[Any] = []
+        for g, group in enumerate(self._groups):
+            first, stop = (group.agents * k // threads for k in (thread, thread + 1))
+            start = sum(other.agents for other in self._groups[:g])
+            # The counts of two threads do not share a cache line.
+            self._chosen.append(np.zeros(self._game.arms + 8))
+            part: list[Any] = [0] * layout.PART
+            part[layout.PROGRAM] = address_of(group.policy.program)
+            part[layout.ROWS] = address_of(self._rows[g])
+            part[layout.WIDTH] = group.policy.words.total
+            part[layout.FIRST], part[layout.STOP] = first, stop
+            part[layout.TOTALS] = address_of(self.totals[start : start + group.agents])
+            part[layout.CHOSEN] = address_of(self._chosen[-1])
+            part[layout.GROUP] = g
+            numbers += part
+        return numbers
+
+    def advance(self, begin: int, end: int) -> None:
+        """Play the rounds begin .. end - 1, and learn from all of them."""
+        if self.pool is None:
+            status = self._rounds(self._all[1], self._counted[0], *self._codes, begin, end, begin, end, 1)
+            if status < 0:
+                raise bad_payoff(self._game, status)
+            return
+        referee = entry(between, *["int64"] * 10, release=True)
+        everyone = (self._all[1], sum(self._counted), *self._codes)
+        for t in range(begin, end + 1):
+            if t < end:
+                referee(*everyone, t, 0)
+            tails = (*self._codes, begin, end, t, t, 0)
+            passes = [
+                self.pool.submit(self._rounds, own[1], counted, *tails)
+                for own, counted in zip(self._own, self._counted, strict=True)
+            ]
+            for each in passes:
+                each.result()
+            if t < end and (status := referee(*everyone, t, 1)) < 0:
+                raise bad_payoff(self._game, status)
+
+    def mean_squares(self) -> list[float]:
+        """The mean square of what the agents of each group earned so far."""
+        mean_square: Callable[..., float] = entry(squares, "float64", "int64", "int64")
+        starts = np.cumsum([0, *(group.agents for group in self._groups)])
+        return [
+            mean_square(address_of(self.totals[first : first + group.agents]), group.agents)
+            for first, group in zip(starts, self._groups, strict=False)
+        ]
+
+
+def _rows(group: Group, seed: int, run: int) -> Array:
+    """Agent i of a group is ``policy.start(derive_seed(seed, name, run), stream=i)``."""
+    return fresh_rows(group.policy, keys(derive_seed(seed, group.name, run), 0, group.agents))

@@ -1,0 +1,110 @@
+"""The spectrum game: radios that share channels while somebody jams them (the paper's last experiment)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+
+from hlmc.adversaries.base import between, packed
+from hlmc.errors import whole
+from hlmc.games.base import Array, Game
+from hlmc.games.jammers import CLEAR_REWARD, COLLISION, JAMMED_REWARD, KEY, OWN_WORDS, Jammer, jammer
+from hlmc.kernels.build import kernel
+
+
+@kernel
+def spectrum_pay(spec: Array, state: Array, t: int, counts: Array, arm: int) -> float:
+    if state[arm] > 0.0:
+        return float(spec[CLEAR_REWARD] / counts[arm])
+    return float(spec[JAMMED_REWARD]) if counts[arm] < spec[COLLISION] else 0.0
+
+
+@kernel
+def is_clear(spec: Array, state: Array, t: int, counts: Array, arm: int) -> float:
+    return float(state[arm])
+
+
+@kernel
+def is_collision(spec: Array, state: Array, t: int, counts: Array, arm: int) -> float:
+    return 1.0 if state[arm] == 0.0 and counts[arm] >= spec[COLLISION] else 0.0
+
+
+@dataclass(frozen=True, repr=False)
+class Spectrum(Game):
+    """Distributed dynamic spectrum access in the presence of jamming.
+
+    A channel that is not jammed pays 10, shared evenly by the agents on it; a jammed one pays 1 to an agent
+    that is alone there and nothing to several. The paper's "more than two agents" is read as two or more
+    (``collision=3`` is the other reading). Learners are paid a tenth of that, results are in full.
+
+    Parameters
+    ----------
+    agents, channels
+        How many of each.
+    jammer
+        One of :mod:`hlmc.games.jammers`, or its name: ``"circulating"`` (the paper's), ``"random"``,
+        ``"sweeping"``, ``"reactive"``, ``"crowd"``.
+    clear_reward
+        What a clear channel pays in all.
+    jammed_reward
+        What a jammed channel pays to each agent, so long as there are fewer than ``collision``.
+    collision
+        How many agents on a jammed channel lose everything.
+
+    Facts
+    -----
+    ``"clear"``: the channel is not jammed. ``"collision"``: it is, and there are ``collision`` agents or
+    more on it.
+
+    Examples
+    --------
+    >>> game = Spectrum(agents=3, channels=4)
+    >>> match = game.match()
+    >>> match.play([0, 0, 3]).tolist()
+    [5.0, 5.0, 1.0]
+
+    References
+    ----------
+    The paper's section on distributed dynamic spectrum access (Fig. 6).
+    """
+
+    agents: int = 1000
+    channels: int = 20
+    jammer: str | Jammer = "circulating"
+    clear_reward: float = 10.0
+    jammed_reward: float = 1.0
+    collision: int = 2
+
+    pay = staticmethod(spectrum_pay)
+    facts: ClassVar = {"clear": is_clear, "collision": is_collision}
+    marks: ClassVar = "clear"
+    units: ClassVar = ("reward", "channel")
+
+    def __post_init__(self) -> None:
+        self._keep(agents=whole("agents", self.agents, 1), channels=whole("channels", self.channels, 1))
+        self._keep(jammer=jammer(self.jammer), collision=whole("collision", self.collision, 1))
+        for name in ("clear_reward", "jammed_reward"):
+            self._keep(**{name: between(name, getattr(self, name), 0.0, float("inf"), "[0, inf)")})
+        self._keep(arms=self.channels)
+        _ = self.spec
+
+    @property
+    def scale(self) -> float:
+        return max(self.clear_reward, self.jammed_reward) or 1.0
+
+    @property
+    def observe(self) -> object:  # type: ignore[override]
+        return self.jammer.rule  # type: ignore[union-attr]
+
+    @cached_property
+    def spec(self) -> Array:
+        own = self.jammer.words(self.channels)  # type: ignore[union-attr]
+        return packed(self.channels, self.clear_reward, self.jammed_reward, self.collision, *own)
+
+    def start(self, key: np.uint64) -> Array:
+        state = np.zeros(self.channels + OWN_WORDS)
+        state.view(np.uint64)[self.channels + KEY] = key
+        return state
