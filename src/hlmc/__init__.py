@@ -11,6 +11,8 @@ Pick among K arms, a hundred or a billion, keeping M words. See https://arxiv.or
 from __future__ import annotations
 
 from hlmc import adversaries, games
+from hlmc.files import load
+from hlmc.fleet import Fleet
 from hlmc.games import play
 from hlmc.learner import Learner
 from hlmc.policies import EXP3, EXP3M, EXP3P, EXP3S, HLMC, UCB1, UCBM, Policy, Uniform, Words
@@ -25,6 +27,7 @@ __all__ = [
     "HLMC",
     "UCB1",
     "UCBM",
+    "Fleet",
     "Learner",
     "Policy",
     "Result",
@@ -33,6 +36,7 @@ __all__ = [
     "adversaries",
     "derive_seed",
     "games",
+    "load",
     "load_result",
     "play",
     "simulate",

@@ -23,8 +23,11 @@ Array = np.ndarray
 
 def fresh_rows(policy: Policy, keys: Array, out: Array | None = None) -> Array:
     """Rows of learners that have yet to choose, one a key."""
-    rows = np.zeros((len(keys), policy.words.total)) if out is None else out
-    rows[:] = 0.0
+    if out is None:
+        rows = np.zeros((len(keys), policy.words.total))
+    else:
+        rows = out
+        rows[:] = 0.0
     rows.view(np.uint64)[:, KEY] = keys
     rows[:, ARM] = -1.0
     rows[:, PROBABILITY] = 1.0
@@ -129,7 +132,7 @@ class Learner:
     __hash__ = None  # type: ignore[assignment]
 
     def __reduce__(self) -> Any:
-        return (Learner, (self.policy, self._row))
+        return (Learner, (self.policy, self._row.copy()))
 
     def __repr__(self) -> str:
         return f"<learner at step {self.time} of {self.policy!r}>"
