@@ -2,14 +2,14 @@
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
 import hlmc
-from hlmc.kernels.build import compiled, kernel
+from hlmc.kernels.build import entry
 from hlmc.kernels.layout import KEY
-from hlmc.kernels.native import REWARD, address_of, callback
+from hlmc.kernels.native import address_of
 from hlmc.kernels.step import RUN
 from hlmc.learner import Learner, fresh_rows
 from hlmc.streams import keys
@@ -36,9 +36,7 @@ def rewards(seed: int, kind: str = "mixed") -> Iterator[float]:
             yield float(rng.random()) if rng.random() < 0.7 else extremes[rng.integers(len(extremes))]
 
 
-def follow(
-    policy: hlmc.Policy, reference: Reference, steps: int, pay: Iterable[float], seed: int = 0
-) -> None:
+def follow(policy: hlmc.Policy, reference: Reference, steps: int, pay: Iterable[float], seed: int = 0) -> None:
     """Play, and at every step hold the learner's probability against the reference's."""
     learner = policy.start(seed=seed)
     for t, reward in zip(range(steps), pay, strict=False):
@@ -71,19 +69,14 @@ def next_choices(learner: Learner, tries: int) -> tuple[dict[int, float], dict[i
     return chance, times
 
 
-def runs(
-    policy: hlmc.Policy, rule: Callable[..., float], spec: Iterable[float], horizon: int, count: int
-) -> Any:
-    """Total rewards of ``count`` independent runs against ``rule(spec, t, arm)``, by the compiled loop; and the rows."""
-    code = callback(kernel(rule), REWARD, False)
-    loop = compiled(RUN[policy.last_kind])
-    table = np.array(list(spec), dtype=float)
-    rows = fresh_rows(policy, keys(7, 0, count))
-    stops, sums = np.array([float(horizon)]), np.zeros(1)
-    earned = np.zeros(count)
-    for i, row in enumerate(rows):
-        at = [address_of(x) for x in (policy.program, row)]
-        status = loop(*at, code.address, *(address_of(x) for x in (table, stops, sums)), 0, 1, 0.0)
-        assert status == 0
-        earned[i] = sums[0]
-    return earned, rows
+def played(
+    policy: hlmc.Policy, reward: Callable[[int, int], float], steps: int, seed: int = 0, stream: int = 0
+) -> tuple[float, np.ndarray]:
+    """What ``policy.start(seed, stream)`` earns in the compiled loop, and the row that it leaves behind."""
+    adversary = hlmc.adversaries.Function(policy.arms, reward)
+    loop = entry(RUN[policy.last_kind], *["int64"] * 9, "float64")
+    row = fresh_rows(policy, keys(seed, stream, 1))[0]
+    stops, sums = np.array([float(steps)]), np.zeros(1)
+    words = [address_of(x) for x in (policy.program, row, adversary.spec, stops, sums)]
+    assert loop(*words[:2], adversary.address, *words[2:], 0, 1, 0.0) == 0
+    return float(sums[0]), row

@@ -47,9 +47,12 @@ def refusal(status: int, policy: Policy, reward: object = None) -> HLMCError:
 
 def checked_reward(reward: object) -> float:
     """A reward as a float; its range is looked at by the step function."""
-    if isinstance(reward, (Real, np.number, np.bool_)) and not isinstance(reward, complex):
+    if not isinstance(reward, (Real, np.bool_)):
+        raise BadType(f"reward must be a number in [0, 1], not {reward!r}")
+    try:
         return float(reward)
-    raise BadType(f"reward must be a number in [0, 1], not {reward!r}")
+    except OverflowError:
+        raise BadReward(f"reward must be a number in [0, 1], not {reward!r}") from None
 
 
 class Learner:
@@ -116,6 +119,8 @@ class Learner:
     def copy(self) -> Learner:
         """A second learner that knows the same and goes on by itself."""
         return Learner(self.policy, self._row.copy())
+
+    __copy__ = copy
 
     def save(self, path: str | Path) -> None:
         """Write policy and state to a file, which after a crash is the old one or the new one, never half of each."""

@@ -197,8 +197,9 @@ def _run(
             row[control + SCALARS] = a
             row[control + SCALARS + 1] = b
             row[control + SUM] = total
-            row[control + CHILD] = slot
-            row[control + CHANCE] = chance
+            if n > 1:
+                row[control + CHILD] = slot
+                row[control + CHANCE] = chance
             row[PROBABILITY] = above * chance
             row[TIME] = t
             if t == int(row[UNTIL]):

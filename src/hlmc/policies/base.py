@@ -131,6 +131,10 @@ class Policy:
     def __getstate__(self) -> dict[str, Any]:
         return {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
 
+    def _adopt(self, routine: Routine) -> None:
+        """Keep a routine's parameters, which are fields of the same names here, as the routine has checked them."""
+        self._set(**{f.name: getattr(routine, f.name) for f in fields(routine)})
+
     def _set(self, **values: Any) -> None:
         """Normalise fields of a frozen dataclass while it is being made."""
         for name, value in values.items():

@@ -21,7 +21,7 @@ class FlatPolicy(TreePolicy):
         self._set(arms=whole("arms", self.arms, 1))
         if self.horizon is not None:
             self._set(horizon=whole("horizon", self.horizon, 1))
-        _ = self.routines_used
+        self._adopt(self.routines_used[0])
 
     @property
     def groups_used(self) -> tuple[int, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -42,7 +43,8 @@ class HLMC(TreePolicy):
     routines
         The routine of each level, top first, by name or as an object that carries its own parameters; one for all.
     epochs
-        (S_1, ..., S_D): how often each level chooses before it starts afresh; with two levels, one number, the epoch length Delta.
+        (S_1, ..., S_D): how often each level chooses before it starts afresh (with unknown horizon S_1 is what a stage needs); with
+        two levels, one number, the epoch length Delta.
     first_stage
         With unknown horizon, the first stage takes 2^first_stage steps.
 
@@ -87,6 +89,9 @@ class HLMC(TreePolicy):
             self._set(delta=fraction("delta", self.delta))
         if self.switches is not None and self.switches != UNKNOWN:
             self._set(switches=whole("switches", self.switches, 1, otherwise=' (or "unknown")'))
+        for name in ("memory", "levels"):
+            if getattr(self, name) is not None:
+                self._set(**{name: whole(name, getattr(self, name), 1)})
         if isinstance(self.groups, Sequence):
             self._set(groups=tuple(whole("groups", n, 1) for n in self.groups))
         elif self.groups is not None:
@@ -104,6 +109,10 @@ class HLMC(TreePolicy):
             self._set(epochs=tuple(whole("epochs", s, 1) for s in self.epochs))
             if len(self.epochs) != depth:
                 raise BadArgument(f"epochs must be {depth} numbers, one a level, not {self.epochs!r}")
+            if self.horizon is not None and math.prod(self.epochs) < self.horizon:
+                raise BadArgument(
+                    f"epochs must have a product of at least horizon = {self.horizon}, not {self.epochs!r}"
+                )
         else:
             self._set(epochs=whole("epochs", self.epochs, 1))
             if depth != 2:
@@ -114,7 +123,7 @@ class HLMC(TreePolicy):
     @cached_property
     def groups_used(self) -> tuple[int, ...]:
         if self.memory is not None:
-            given = planning.choose_split(self.arms, whole("memory", self.memory, 1), self.horizon)
+            given = planning.choose_split(self.arms, self.memory, self.horizon)
         elif self.levels is not None:
             given = planning.even_groups(self.arms, self.levels)
         else:
@@ -143,8 +152,10 @@ class HLMC(TreePolicy):
         if isinstance(self.epochs, int):
             length = min(self.epochs, horizon)
             return -(-horizon // length), length
-        if self.epochs is not None:
+        if self.epochs is not None and self.horizon is not None:
             return self.epochs
+        if self.epochs is not None:
+            return -(-horizon // math.prod(self.epochs[1:])), *self.epochs[1:]
         return super().epochs_used(horizon)
 
     @property

@@ -67,7 +67,7 @@ class RoundsPolicy(Policy):
             raise BadArgument(f"ties must be one of {', '.join(TIE_RULES)}, not {self.ties!r}")
         if self.fill not in FILLS:
             raise BadArgument(f"fill must be one of {', '.join(FILLS)}, not {self.fill!r}")
-        _ = self.routine
+        self._adopt(self.routine)
 
     @property
     def routine(self) -> Routine:

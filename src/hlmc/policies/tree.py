@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from hlmc import planning
+from hlmc.errors import whole
 from hlmc.kernels.layout import (
     ARMS,
     AT,
@@ -198,7 +199,7 @@ class TreePolicy(Policy):
         )
 
     def bound(self, horizon: int | None = None, switches: int | None = None) -> float | None:
-        T = horizon or self.horizon
+        T = self.horizon if horizon is None else whole("horizon", horizon, 1)
         if T is None:
             return None
         if self.horizon is not None or self.anytime:

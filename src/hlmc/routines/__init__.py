@@ -61,7 +61,7 @@ def routine(given: str | Routine) -> Routine:
     """A routine by its name, or the routine itself.
 
     >>> routine("exp3s")
-    EXP3S()
+    routines.EXP3S()
     >>> routine("exp4")
     Traceback (most recent call last):
     hlmc.errors.BadArgument: there is no routine 'exp4'; there are exp3, exp3-counted, ...

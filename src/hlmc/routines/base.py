@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from numbers import Real
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from hlmc.errors import BadArgument
+from hlmc.errors import BadArgument, BadType
 
 Array = np.ndarray
 """A run of words: an array of float64, or its address once compiled."""
@@ -96,17 +97,20 @@ class Routine:
         }
 
     def check(self, **ranges: tuple[float, float, str]) -> None:
-        """Refuse a field outside its range; an end is open when the text says so."""
+        """Refuse a field outside its range, an end of which is open when the text says so; keep it as a float."""
         for name, (low, high, text) in ranges.items():
             value = getattr(self, name)
             if value is None:
                 continue
+            if isinstance(value, bool) or not isinstance(value, Real):
+                raise BadType(f"{name} must be a number in {text}, not {value!r}")
             above = value > low if text[0] == "(" else value >= low
             below = value < high if text[-1] == ")" else value <= high
-            if isinstance(value, bool) or not isinstance(value, (int, float)) or not (above and below):
+            if not (above and below):
                 raise BadArgument(f"{name} must be a number in {text}, not {value!r}")
+            object.__setattr__(self, name, float(value))
 
     def __repr__(self) -> str:
         given = [(f.name, getattr(self, f.name)) for f in fields(self)]
         inside = ", ".join(f"{name}={value!r}" for name, value in given if value is not None)
-        return f"{type(self).__name__}({inside})"
+        return f"routines.{type(self).__name__}({inside})"

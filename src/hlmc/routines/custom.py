@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
 
-from hlmc.errors import BadArgument, BadType
+from hlmc.errors import BadArgument, BadType, whole
 from hlmc.kernels.build import kernel, specialised
 from hlmc.kernels.layout import FIELDS, PARAMETERS
 from hlmc.kernels.native import offset
@@ -125,6 +125,10 @@ class Custom(Routine):
         for role in ("start", "select", "chance", "update"):
             if not callable(getattr(self, role)):
                 raise BadType(f"{role} must be a function, not {getattr(self, role)!r}")
+        for count in ("words_per_child", "words_extra"):
+            object.__setattr__(self, count, whole(count, getattr(self, count), 0))
+        if not callable(self.values) and not isinstance(self.values, Mapping):
+            raise BadType(f"values must be numbers by name or a function of a Place, not {self.values!r}")
 
     def __repr__(self) -> str:
         return f"<routine {self.label}>"

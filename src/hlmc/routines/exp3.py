@@ -70,7 +70,7 @@ class EXP3(Routine):
     >>> EXP3().parameters(Place(arms=100, horizon=10**7, children=10, choices=1000))
     {'gamma': 0.10729...}
     >>> EXP3(gamma=0.5)
-    EXP3(gamma=0.5)
+    routines.EXP3(gamma=0.5)
     """
 
     gamma: float | None = None
