@@ -12,6 +12,7 @@ and for the least bound.
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import accumulate, pairwise
 
 from hlmc import bounds
@@ -77,9 +78,7 @@ def deepest(arms: int) -> int:
 def _depth(arms: int, levels: int) -> int:
     D, limit = whole("levels", levels, 1), deepest(arms)
     if limit < D:
-        raise BadArgument(
-            f"levels must lie between 1 and ceil(log2(arms)) = {limit} for {arms} arms, not {D}"
-        )
+        raise BadArgument(f"levels must lie between 1 and ceil(log2(arms)) = {limit} for {arms} arms, not {D}")
     return D
 
 
@@ -329,9 +328,7 @@ def _costs(groups: Groups, costs: Sequence[float] | None) -> Sequence[float]:
     if costs is None:
         return [nlogn(n) for n in groups]
     if len(costs) != len(groups):
-        raise BadArgument(
-            f"costs must have one number for each of the {len(groups)} levels, not {len(costs)}"
-        )
+        raise BadArgument(f"costs must have one number for each of the {len(groups)} levels, not {len(costs)}")
     for n, x in zip(groups, costs, strict=True):
         if n > 1 and not 0 < x < math.inf:
             raise BadArgument(f"costs must be positive and finite at levels with a choice, not {x!r}")
@@ -476,6 +473,7 @@ class _Search:
             self.descend(parts - 1, _ceil_div(reach, n), words - n, n, value + _weight(low), (n, *chosen))
 
 
+@lru_cache(maxsize=1024)  # a plan asks for the same splits more than once
 def _least_product(arms: int, memory: int, levels: int, ceiling: float = math.inf) -> tuple[float, Groups]:
     """ln prod N_d ln N_d and the groups where it is least, or no groups where none is below ``ceiling``."""
     if arms == 1:
