@@ -12,6 +12,7 @@ from hlmc.evaluation import t_interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
     from hlmc.games.result import GameResult
 
@@ -37,35 +38,55 @@ def draw_reward(curves: dict[str, tuple[GameResult, str]], ax: Axes | None, wind
     return ax
 
 
+def draw_all(results: dict[str, GameResult], run: int = 0) -> Figure:
+    """Reward against time for several populations, and below, for each of them, who was where in one run."""
+    height = 3.2 + 2.6 * len(results)
+    fig = plotting.figure(7.2, height)
+    curves = {}
+    for label, result in results.items():
+        for name in result.policies:
+            curves[name if len(result.policies) == 1 else f"{name} in {label}"] = (result, name)
+    with plotting.style():
+        axes = fig.subplots(1 + len(results), 1, height_ratios=[3.2, *[2.6] * len(results)], sharex=True)
+        draw_reward(curves, axes[0])
+        axes[0].set_xlabel("")
+        for ax, (label, result) in zip(axes[1:], results.items(), strict=True):
+            draw_occupancy(result, ax, None, run)
+            ax.set_title(label, loc="left")
+            ax.set_xlabel("")
+        axes[-1].set_xlabel("steps")
+    return fig
+
+
 def draw_occupancy(result: GameResult, ax: Axes | None, policy: str | None, run: int | None) -> Axes:
     """Agents on each arm against time; what the game marks is outlined."""
+    from matplotlib.ticker import MaxNLocator
+
     if "occupancy" not in result.data:
         raise BadArgument("occupancy was not kept: play with occupancy=True")
     data = result.data if run is None else result.data.sel(run=[run])
     occupancy = data["occupancy"].mean("run")
     occupancy = occupancy.sum("policy") if policy is None else occupancy.sel(policy=policy)
-    times = data["time"].values
-    edges = np.concatenate([[0], times])
-    arms = occupancy.sizes["arm"]
-    unit = result.provenance["units"][1]
+    times = np.concatenate([[0], data["time"].values])
+    arms = np.arange(occupancy.sizes["arm"] + 1) - 0.5
     with plotting.style():
         if ax is None:
             ax = plotting.figure(7.2, 4.2).subplots()
         ax.grid(False)
-        mesh = ax.pcolormesh(
-            edges, np.arange(arms + 1) - 0.5, occupancy.transpose("arm", "time").values, cmap="viridis", vmin=0.0
-        )
+        agents = occupancy.transpose("arm", "time").values
+        mesh = ax.pcolormesh(times, arms, agents, cmap="viridis", vmin=0.0)
         ax.figure.colorbar(mesh, ax=ax, label="agents")
         marked = result.provenance["marks"]
         if marked is not None:
-            _outline(ax, edges, data[f"{marked}_arms"].mean("run").transpose("arm", "time").values)
+            _outline(ax, times, data[f"{marked}_arms"].mean("run").transpose("arm", "time").values, marked)
         ax.set_xlabel("steps")
-        ax.set_ylabel(unit)
+        ax.set_ylabel(result.provenance["units"][1])
+        ax.yaxis.set_major_locator(MaxNLocator(integer=True))
         plotting.short_ticks(ax.xaxis)
     return ax
 
 
-def _outline(ax: Axes, edges: np.ndarray, true_of: np.ndarray) -> None:
+def _outline(ax: Axes, times: np.ndarray, true_of: np.ndarray, name: str) -> None:
     """A frame around each stretch of time in which a fact was true of an arm more often than not."""
     from matplotlib.collections import LineCollection
 
@@ -73,6 +94,9 @@ def _outline(ax: Axes, edges: np.ndarray, true_of: np.ndarray) -> None:
     for arm, row in enumerate(true_of > 0.5):
         changes = np.flatnonzero(np.diff(np.concatenate([[False], row, [False]]).astype(int)))
         for first, last in zip(changes[::2], changes[1::2], strict=True):
-            x0, x1, y0, y1 = edges[first], edges[last], arm - 0.5, arm + 0.5
+            x0, x1, y0, y1 = times[first], times[last], arm - 0.5, arm + 0.5
             frames.append([(x0, y0), (x1, y0), (x1, y1), (x0, y1), (x0, y0)])
-    ax.add_collection(LineCollection(frames, colors=plotting.COLOURS["vermillion"], linewidths=1.4))
+    if frames:
+        colour = plotting.COLOURS["vermillion"]
+        ax.add_collection(LineCollection(frames, colors=colour, linewidths=1.4, clip_on=False, zorder=3))
+        ax.set_title(f"outlined: {name}", loc="right", fontsize=9, color=colour)

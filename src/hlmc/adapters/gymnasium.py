@@ -1,0 +1,202 @@
+"""Gymnasium, both ways: every adversary as an environment, and every policy in anybody's environment.
+
+Importing this module registers the catalogue of adversaries: ``hlmc/BlockTrap-v0``, ``hlmc/Bernoulli-v0`` and so on.
+``gymnasium.make("hlmc.adapters.gymnasium:hlmc/BlockTrap-v0")`` imports it by the way.
+"""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+
+from hlmc.adversaries import CATALOGUE, EXAMPLES, Adversary, Function, named
+from hlmc.errors import BadArgument, BadType, extra, whole
+from hlmc.learner import Learner
+from hlmc.policies.base import Policy
+
+try:
+    import gymnasium
+    from gymnasium import spaces
+except ImportError as error:  # pragma: no cover
+    raise extra("gymnasium", "gym") from error
+
+Array = np.ndarray
+
+__all__ = ["AdversaryEnv", "Played", "env_id", "play_env"]
+
+STEPS = 1_000_000
+"""How long an episode is where neither the caller nor the adversary says."""
+
+
+class AdversaryEnv(gymnasium.Env[Any, Any]):
+    """An adversary as an environment: an action is an arm, the reward is what the arm pays at this step.
+
+    There is nothing to observe (the observation is always 0), and an episode is cut short, ``truncated``, when its
+    steps are over. ``info["time"]`` counts the steps taken.
+
+    Parameters
+    ----------
+    adversary
+        An adversary, or its name in the catalogue.
+    horizon
+        Steps in an episode. Default: as many as the adversary has rewards for, or a million.
+    arguments
+        The arguments of an adversary that is given by its name.
+
+    Notes
+    -----
+    An adversary is one sequence of rewards, so every episode is the same again. ``reset(seed=...)`` gives another
+    sequence where the adversary has a seed of its own, and changes nothing where it has none.
+
+    Examples
+    --------
+    >>> env = gymnasium.make("hlmc/BlockTrap-v0", arms=100, memory=20)
+    >>> _ = env.reset(seed=0)
+    >>> env.step(20)[:2]
+    (0, 1.0)
+    """
+
+    metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012 - declared so by Gymnasium
+
+    def __init__(self, adversary: Adversary | str, horizon: int | None = None, **arguments: Any) -> None:
+        if isinstance(adversary, str):
+            adversary = named(adversary, **arguments)
+        elif arguments:
+            raise BadType(f"arguments go with an adversary's name, not with {adversary!r}")
+        if not isinstance(adversary, Adversary):
+            raise BadType(f"adversary must be one of hlmc.adversaries or the name of one, not {adversary!r}")
+        self.adversary = adversary
+        length = STEPS if adversary.length is None else adversary.length
+        self.horizon = length if horizon is None else whole("horizon", horizon, 1)
+        if adversary.length is not None and self.horizon > length:
+            raise BadArgument(f"{adversary!r} has rewards for {length} steps, fewer than the horizon of {horizon}")
+        self.action_space = spaces.Discrete(adversary.arms)
+        self.observation_space = spaces.Discrete(1)
+        self.time = 0
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[int, dict[str, Any]]:
+        """Go back to the first step."""
+        super().reset(seed=seed)
+        if seed is not None and any(f.name == "seed" for f in fields(self.adversary)):  # type: ignore[arg-type]
+            self.adversary = replace(self.adversary, seed=int(seed))  # type: ignore[type-var]
+        self.time = 0
+        return 0, {"time": 0}
+
+    def step(self, action: int) -> tuple[int, float, bool, bool, dict[str, Any]]:
+        """Play an arm."""
+        if not self.action_space.contains(action):
+            raise BadArgument(f"action must be an arm from 0 to {self.adversary.arms - 1}, not {action!r}")
+        reward = self.adversary.reward(self.time, int(action))
+        self.time += 1
+        return 0, reward, False, self.time >= self.horizon, {"time": self.time}
+
+
+def env_id(kind: type[Adversary]) -> str:
+    """The id under which an adversary of the catalogue is registered.
+
+    >>> from hlmc.adversaries import BlockTrap
+    >>> env_id(BlockTrap)
+    'hlmc/BlockTrap-v0'
+    """
+    return f"hlmc/{kind.__name__}-v0"
+
+
+def _register() -> None:
+    """Register the catalogue; what an adversary cannot be made without is taken from its example."""
+    for kind in CATALOGUE:
+        if env_id(kind) in gymnasium.registry:
+            continue
+        example = next(adversary for adversary in EXAMPLES if type(adversary) is kind)
+        required = [p.name for p in inspect.signature(kind).parameters.values() if p.default is p.empty]
+        kwargs: dict[str, Any] = {"adversary": kind.__name__}
+        for name in required:
+            value = example.function if isinstance(example, Function) and name == "reward" else getattr(example, name)
+            kwargs[name] = value.tolist() if isinstance(value, np.ndarray) else value
+        gymnasium.register(env_id(kind), entry_point="hlmc.adapters.gymnasium:AdversaryEnv", kwargs=kwargs)
+
+
+_register()
+
+
+@dataclass(frozen=True)
+class Played:
+    """What became of :func:`play_env`: the arms played, the rewards as the environment gave them, and the learner."""
+
+    arms: Array
+    rewards: Array
+    episodes: int
+    learner: Learner
+
+    @property
+    def total(self) -> float:
+        """The sum of the rewards."""
+        return float(self.rewards.sum())
+
+
+def play_env(
+    policy: Policy,
+    env: gymnasium.Env[Any, Any],
+    steps: int,
+    seed: int = 0,
+    low: float = 0.0,
+    high: float = 1.0,
+    clip: bool = False,
+) -> Played:
+    """Let a policy play somebody's environment with discrete actions, as a bandit: what is observed is not looked at.
+
+    Parameters
+    ----------
+    policy
+        With as many arms as the environment has actions.
+    env
+        Any environment whose action space is ``Discrete``.
+    steps
+        Steps to take; an episode that ends is followed by another.
+    seed
+        Decides the learner's chance and the environment's first reset.
+    low, high
+        The range of the environment's rewards: the learner is told ``(reward - low) / (high - low)``.
+    clip
+        Whether a reward beyond that range counts as the end of it; otherwise it is an error.
+
+    Examples
+    --------
+    >>> import hlmc
+    >>> env = gymnasium.make("hlmc/Bernoulli-v0", means=(0.2, 0.8))
+    >>> played = play_env(hlmc.UCB1(arms=2), env, steps=1000)
+    >>> played.arms.shape, played.total > 650
+    ((1000,), True)
+    """
+    if not isinstance(env.action_space, spaces.Discrete):
+        raise BadType(f"env must have a Discrete action space, not {env.action_space!r}")
+    actions, first = int(env.action_space.n), int(env.action_space.start)
+    if policy.arms != actions:
+        raise BadArgument(
+            f"{policy!r} has {policy.arms} arms and the environment {actions} actions; they must be equal"
+        )
+    if not (np.isfinite(low) and np.isfinite(high) and low < high):
+        raise BadArgument(f"low must be below high, not {low!r} and {high!r}")
+    steps = whole("steps", steps, 1)
+    learner = policy.start(seed)
+    arms, rewards = np.empty(steps, dtype=np.int64), np.empty(steps)
+    env.reset(seed=seed)
+    episodes = 1
+    for t in range(steps):
+        arm = learner.select()
+        _, reward, terminated, truncated, _ = env.step(first + arm)
+        share = (float(reward) - low) / (high - low)
+        if clip:
+            share = min(max(share, 0.0), 1.0)
+        if not 0.0 <= share <= 1.0:
+            raise BadArgument(
+                f"the environment paid {reward!r} at step {t}, outside [{low}, {high}]; give low and high"
+            )
+        learner.update(share)
+        arms[t], rewards[t] = arm, reward
+        if (terminated or truncated) and t < steps - 1:
+            env.reset()
+            episodes += 1
+    return Played(arms, rewards, episodes, learner)

@@ -1,0 +1,160 @@
+"""PettingZoo: the spectrum game, or any other game, as a parallel environment.
+
+>>> env = parallel_env(agents=3, channels=4)
+>>> observations, infos = env.reset(seed=0)
+>>> observations, rewards, *_ = env.step({"radio_0": 0, "radio_1": 0, "radio_2": 2})
+>>> rewards
+{'radio_0': 5.0, 'radio_1': 5.0, 'radio_2': 1.0}
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, ClassVar
+
+import numpy as np
+
+from hlmc.errors import BadArgument, extra, whole
+from hlmc.games import Game, Match, Spectrum
+
+try:
+    from gymnasium import spaces
+    from pettingzoo.utils import parallel_to_aec, wrappers
+    from pettingzoo.utils.env import ParallelEnv
+except ImportError as error:  # pragma: no cover
+    raise extra("pettingzoo", "gym") from error
+
+Array = np.ndarray
+
+__all__ = ["GameEnv", "env", "parallel_env", "raw_env"]
+
+
+class GameEnv(ParallelEnv):  # type: ignore[misc]
+    """A game of :mod:`hlmc.games` in which every agent is somebody else's to play.
+
+    An action is an arm. An agent observes the one thing that a radio knows, what it was just paid, over the game's
+    scale; its reward is the same in the game's units. :meth:`state` is the share of the agents on each arm. All agents
+    are truncated together after ``max_cycles`` steps.
+
+    Parameters
+    ----------
+    game
+        The game; small numbers of agents are meant.
+    max_cycles
+        Steps in an episode.
+    render_mode
+        ``"ansi"``: :meth:`render` gives a line of text; ``"human"``: it prints it.
+    name
+        What an agent is called: "radio" makes radio_0, radio_1, ...
+
+    Examples
+    --------
+    >>> import hlmc
+    >>> env = GameEnv(hlmc.games.Routing(agents=2, links=2), name="driver")
+    >>> env.possible_agents
+    ['driver_0', 'driver_1']
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {
+        "render_modes": ["human", "ansi"],
+        "name": "hlmc_game_v0",
+        "is_parallelizable": True,
+    }
+
+    def __init__(self, game: Game, max_cycles: int = 1000, render_mode: str | None = None, name: str = "agent") -> None:
+        self.game = game
+        self.max_cycles = whole("max_cycles", max_cycles, 1)
+        if render_mode is not None and render_mode not in self.metadata["render_modes"]:
+            raise BadArgument(f'render_mode must be "human", "ansi" or None, not {render_mode!r}')
+        self.render_mode = render_mode
+        self.possible_agents = [f"{name}_{i}" for i in range(game.agents)]
+        self.agents: list[str] = []
+        self.action_spaces = {agent: spaces.Discrete(game.arms) for agent in self.possible_agents}
+        paid = {agent: spaces.Box(0.0, 1.0, (1,), np.float32) for agent in self.possible_agents}
+        self.observation_spaces = paid
+        self.state_space = spaces.Box(0.0, 1.0, (game.arms,), np.float32)
+        self._random = np.random.default_rng()
+        self._match: Match | None = None
+
+    def action_space(self, agent: str) -> spaces.Discrete:
+        """Every arm."""
+        return self.action_spaces[agent]
+
+    def observation_space(self, agent: str) -> spaces.Box:
+        """What an agent was just paid, over the game's scale."""
+        return self.observation_spaces[agent]
+
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[dict[str, Any], Any]:
+        """Begin a run of the game; what is random in it comes from the seed."""
+        if seed is not None:
+            self._random = np.random.default_rng(seed)
+        self._match = self.game.match(int(self._random.integers(2**63)))
+        self.agents = self.possible_agents[:]
+        nothing = {agent: np.zeros(1, np.float32) for agent in self.agents}
+        return nothing, {agent: {} for agent in self.agents}
+
+    def step(self, actions: dict[str, int]) -> tuple[dict[str, Any], ...]:
+        """Everybody chooses; everybody is paid."""
+        if not self.agents or self._match is None:
+            self.agents = []
+            return {}, {}, {}, {}, {}
+        missing = [agent for agent in self.agents if agent not in actions]
+        if missing:
+            raise BadArgument(f"actions has no choice for {missing[0]}")
+        payoffs = self._match.play([int(actions[agent]) for agent in self.agents])
+        over = self._match.time >= self.max_cycles
+        seen = (payoffs / self.game.scale).astype(np.float32)
+        everybody = self.agents
+        if over:
+            self.agents = []
+        return (
+            {agent: seen[i : i + 1] for i, agent in enumerate(everybody)},
+            {agent: float(payoffs[i]) for i, agent in enumerate(everybody)},
+            dict.fromkeys(everybody, False),
+            dict.fromkeys(everybody, over),
+            {agent: {} for agent in everybody},
+        )
+
+    def state(self) -> Array:
+        """The share of the agents that was on each arm in the last step."""
+        if self._match is None:
+            raise BadArgument("the environment has not been reset yet")
+        return (self._match.counts / self.game.agents).astype(np.float32)
+
+    def render(self) -> str | None:
+        """Agents on each arm in the last step; what the game marks in brackets."""
+        if self.render_mode is None or self._match is None:
+            return None
+        counts, marks = self._match.counts, np.zeros(self.game.arms, dtype=bool)
+        if self.game.marks is not None and self._match.time:
+            marks = self._match.fact(self.game.marks)
+        cells = [f"[{n}]" if mark else f" {n} " for n, mark in zip(counts, marks, strict=True)]
+        text = f"step {self._match.time}:" + "".join(cells)
+        if self.render_mode == "ansi":
+            return text
+        sys.stdout.write(text + "\n")
+        return None
+
+    def close(self) -> None:
+        """There is nothing to let go of."""
+
+
+def parallel_env(
+    agents: int = 10,
+    channels: int = 5,
+    max_cycles: int = 1000,
+    render_mode: str | None = None,
+    **arguments: Any,
+) -> GameEnv:
+    """The spectrum game as a parallel environment; further arguments are those of :class:`hlmc.games.Spectrum`."""
+    return GameEnv(Spectrum(agents, channels, **arguments), max_cycles, render_mode, name="radio")
+
+
+def raw_env(**arguments: Any) -> Any:
+    """The spectrum game, agent after agent."""
+    return parallel_to_aec(parallel_env(**arguments))
+
+
+def env(**arguments: Any) -> Any:
+    """The spectrum game, agent after agent, in PettingZoo's usual wrapper."""
+    return wrappers.OrderEnforcingWrapper(raw_env(**arguments))

@@ -1,0 +1,206 @@
+"""``hlmc spectrum``: radios that keep ten numbers share channels while somebody jams them, as in the paper."""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import math
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hlmc.cli.numbers import number, whole_number
+from hlmc.cli.output import Table, line, show, show_json
+from hlmc.errors import BadArgument
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from hlmc.games import GameResult
+    from hlmc.policies.base import Policy
+
+EXAMPLES = """\
+examples:
+  hlmc spectrum
+  hlmc spectrum --agents 1000 --channels 20 --horizon 1e5 --runs 10 --out jamming.png
+  hlmc spectrum --jammer reactive --policies hlmc,exp3,uniform
+  hlmc spectrum --policies hlmc,hlmc+ucb-m --json
+
+policies: hlmc, ucb-m, ucb-m-shuffled, exp3-m, exp3, ucb1, uniform and others
+  Each is played by a population of its own; hlmc+ucb-m is one population, half of one and half of the other.
+jammers: circulating, random, sweeping, reactive, crowd
+"""
+
+NAMES = {
+    "UCBM": "UCB-M shuffled",
+    "EXP3M": "EXP3-M",
+    "EXP3P": "EXP3.P",
+    "EXP3IX": "EXP3-IX",
+    "TsallisINF": "Tsallis-INF",
+}
+"""Policies that are not called by the names of their classes."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    parser.epilog = EXAMPLES
+    parser.add_argument("--agents", type=whole_number, default=1000, metavar="N", help="radios (default 1000)")
+    parser.add_argument("--channels", type=whole_number, default=20, metavar="K", help="channels (default 20)")
+    parser.add_argument("--horizon", type=whole_number, default=20_000, metavar="T", help="steps (default 20000)")
+    parser.add_argument("--runs", type=whole_number, default=5, metavar="R", help="independent runs (default 5)")
+    parser.add_argument("--seed", type=whole_number, default=0, metavar="S", help="decides all chance (default 0)")
+    parser.add_argument(
+        "--memory",
+        type=whole_number,
+        default=10,
+        metavar="M",
+        help="what a radio may keep: words, of UCB-M arms (default 10)",
+    )
+    parser.add_argument("--jammer", default="circulating", metavar="NAME", help="who jams (default circulating)")
+    parser.add_argument(
+        "--period", type=whole_number, metavar="STEPS", help="circulating, random, crowd: steps between two moves"
+    )
+    parser.add_argument(
+        "--clear-reward", type=number, default=10.0, metavar="X", help="what a clear channel pays in all (default 10)"
+    )
+    parser.add_argument(
+        "--policies",
+        default="hlmc,ucb-m,ucb-m-shuffled",
+        metavar="A,B,...",
+        help="who plays (default the paper's three)",
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        metavar="FILE",
+        help="the picture, .png, .svg or .pdf (default spectrum.png; with --json none)",
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON, for programs")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Play, and say and draw what came of it."""
+    from hlmc import games, plotting
+
+    out = options.out if options.out is not None or options.json else Path("spectrum.png")
+    if out is not None:
+        plotting.check_path(out)
+    game = games.Spectrum(options.agents, options.channels, _jammer(options), clear_reward=options.clear_reward)
+    populations = {}
+    for text in options.policies.split(","):
+        parts = [_policy(name, options) for name in text.split("+")]
+        populations[" + ".join(name for name, _ in parts)] = {name: (policy, 1) for name, policy in parts}
+    results = {
+        label: games.play(
+            who, game, options.horizon, options.runs, options.seed, progress=False if options.json else None
+        )
+        for label, who in populations.items()
+    }
+    if out is not None:
+        from hlmc.games.drawing import draw_all
+
+        plotting.save(draw_all(results), out)
+    if options.json:
+        show_json(_as_dict(results, out))
+        return
+    _show(results, game)
+    line()
+    line(f"Drawn: {out}")
+
+
+def _jammer(options: argparse.Namespace) -> Any:
+    from hlmc.games import jammers
+
+    jammer = jammers.jammer(options.jammer)
+    if options.period is None:
+        return jammer
+    if not hasattr(jammer, "period"):
+        raise BadArgument(f"--period is for circulating, random and crowd, not for {options.jammer}")
+    return type(jammer)(period=options.period)  # type: ignore[call-arg]
+
+
+def _policies(options: argparse.Namespace) -> dict[str, Callable[[], Policy]]:
+    """How to make each policy that needs no more than arms, memory and steps, by its name in tables."""
+    from hlmc.policies import CATALOGUE, UCBM
+
+    given = {"arms": options.channels, "memory": options.memory, "horizon": options.horizon}
+    known: dict[str, Callable[[], Policy]] = {}
+    for name, cls in CATALOGUE.items():
+        parameters = inspect.signature(cls).parameters.values()
+        if all(p.name in given for p in parameters if p.default is p.empty):
+            taken = {p.name: given[p.name] for p in parameters if p.name in given}
+            known[NAMES.get(name, name)] = partial(cls, **taken)
+    known["UCB-M"] = partial(UCBM, options.channels, options.memory, shuffle=False)
+    return known
+
+
+def _policy(text: str, options: argparse.Namespace) -> tuple[str, Policy]:
+    """A policy by the name that the user typed, and its name in tables."""
+    known = {_plain(name): (name, make) for name, make in _policies(options).items()}
+    if _plain(text) not in known:
+        names = ", ".join(_typed(name) for name, _ in known.values())
+        raise BadArgument(f"--policies has no {text.strip()!r}; there are {names}")
+    name, make = known[_plain(text)]
+    return name, make()
+
+
+def _plain(name: str) -> str:
+    return "".join(filter(str.isalnum, name.casefold()))
+
+
+def _typed(name: str) -> str:
+    return name.casefold().replace(" ", "-")
+
+
+def _show(results: dict[str, GameResult], game: Any) -> None:
+    first = next(iter(results.values()))
+    facts = first.provenance["facts"]
+    runs, steps = first.provenance["runs"], first.provenance["horizon"]
+    line(f"{game!r}, {steps:,} steps, {runs} {'run' if runs == 1 else 'runs'}", style="bold")
+    line()
+    head = ("policy", "agents", "words", "bytes", "reward", "95 % interval", "fairness", *facts, "regret")
+    table = Table(head, left=frozenset({0}))
+    for label, result in results.items():
+        mixed = len(result.policies) > 1
+        for name, row in result.summary().iterrows():
+            table.add(f"{label}: {name}" if mixed else label, *_cells(row, result, str(name), facts))
+    show(table)
+    line()
+    line("reward and regret an agent and step; fairness is Jain's index; clear and collision are shares of all choices")
+
+
+def _cells(row: pd.Series[Any], result: GameResult, name: str, facts: list[str]) -> list[str]:
+    words = result.provenance["words_total"].get(name)
+    return [
+        f"{int(row['agents']):,}",
+        "" if words is None else f"{int(row['words'])} + {words - int(row['words'])}",
+        "" if words is None else f"{8 * words}",
+        f"{row['reward']:.6f}",
+        "" if math.isnan(row["low"]) else f"{row['low']:.6f} .. {row['high']:.6f}",
+        f"{row['fairness']:.3f}",
+        *(f"{row[fact]:.4f}" for fact in facts),
+        f"{row['regret']:.6f}",
+    ]
+
+
+def _as_dict(results: dict[str, GameResult], out: Path | None) -> dict[str, Any]:
+    first = next(iter(results.values())).provenance
+    played = []
+    for label, result in results.items():
+        rows = {
+            str(name): {key: None if math.isnan(value) else value for key, value in row.items()}
+            for name, row in result.summary().iterrows()
+        }
+        reward = result.mean_reward()
+        curves = {name: reward.sel(policy=name).mean("run").values.tolist() for name in result.policies}
+        played.append(
+            {"name": label, "policies": result.provenance["policies"], "summary": rows, "mean_reward": curves}
+            | {"words_total": result.provenance["words_total"]}
+        )
+    return {
+        **{key: first[key] for key in ("game", "horizon", "runs", "seed", "versions")},
+        "time": next(iter(results.values())).data["time"].values.tolist(),
+        "populations": played,
+        "picture": None if out is None else str(out),
+    }
