@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hlmc.simulation.result import Result, load_result
-from hlmc.simulation.runner import simulate
+from hlmc.simulation.runner import Interrupted, simulate
 from hlmc.simulation.trace import trace
 
-__all__ = ["Result", "load_result", "simulate", "trace"]
+__all__ = ["Interrupted", "Result", "load_result", "simulate", "trace"]

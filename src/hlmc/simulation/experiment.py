@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import version
 from typing import Any
 
@@ -14,12 +15,11 @@ from hlmc.adversaries.base import Adversary
 from hlmc.errors import BadArgument, BadType, whole
 from hlmc.policies.base import Policy
 from hlmc.simulation.points import time_points
-from hlmc.streams import SCHEME
+from hlmc.streams import SCHEME, derive_seed
 
 Array = np.ndarray
 
-ENOUGH = 1_000_000
-"""A worker is given at least this many steps at a time."""
+_ENOUGH = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -34,9 +34,7 @@ class Experiment:
     points: Array
 
     @classmethod
-    def of(
-        cls, policies: Any, adversary: Adversary, horizon: Any, runs: Any, seed: int, points: Any
-    ) -> Experiment:
+    def of(cls, policies: Any, adversary: Any, horizon: Any, runs: Any, seed: Any, points: Any) -> Experiment:
         """Check the arguments of :func:`hlmc.simulate` and put them together."""
         named = _named(policies)
         if not isinstance(adversary, Adversary):
@@ -44,20 +42,29 @@ class Experiment:
         for name, policy in named.items():
             if policy.arms != adversary.arms:
                 raise BadArgument(
-                    f"{name} has {policy.arms} arms and {adversary!r} has {adversary.arms}; they must be equal"
+                    f"policy {name!r} has {policy.arms} arms and {adversary!r} has {adversary.arms}; they must be equal"
                 )
+        derive_seed(seed)
         steps = _horizon(named, adversary, horizon)
         return cls(named, adversary, steps, whole("runs", runs, 1), int(seed), time_points(points, steps))
 
     @property
     def batch(self) -> int:
-        """How many runs go together, so that handing them out costs little; a function of the horizon alone."""
-        return max(1, ENOUGH // self.horizon)
+        """How many runs a worker is given at a time, so that handing them out costs little."""
+        return max(1, _ENOUGH // self.horizon)
 
     def bounds(self) -> Array:
-        """What theory promises at each time point, [policy, time]; not a number where nothing is proved."""
-        values = [[policy.bound(int(t)) for t in self.points] for policy in self.policies.values()]
-        return np.array(values, dtype=np.float64)
+        """What is proved of the regret at each time point, [policy, time]; not a number where nothing is.
+
+        A policy made for a horizon has its bound there and nowhere else; one without a horizon, everywhere.
+        """
+        bounds = np.full((len(self.policies), len(self.points)), np.nan)
+        for row, policy in zip(bounds, self.policies.values(), strict=True):
+            for i, t in enumerate(self.points):
+                if policy.horizon is None or policy.horizon == t:
+                    bound = policy.bound(int(t))
+                    row[i] = np.nan if bound is None else bound
+        return bounds
 
     def identity(self) -> dict[str, Any]:
         """What makes this experiment this one and no other; policies and runs may be added to it."""
@@ -65,31 +72,42 @@ class Experiment:
             "adversary": repr(self.adversary),
             "horizon": self.horizon,
             "seed": self.seed,
-            "points": [int(t) for t in self.points],
+            "points": self.points.tolist(),
             "streams": SCHEME,
         }
 
-    def provenance(self) -> dict[str, Any]:
-        """Where a result comes from: enough to get it again."""
-        packages = ("hlmc", "numpy", "numba")
+    def provenance(self, names: Iterable[str] | None = None) -> dict[str, Any]:
+        """Where the rewards of these policies (all by default) come from: enough to get them again."""
+        policies = {name: self.policies[name] for name in (self.policies if names is None else names)}
         return {
             **self.identity(),
             "runs": self.runs,
-            "policies": {name: repr(policy) for name, policy in self.policies.items()},
-            "words": {name: policy.words.statistics for name, policy in self.policies.items()},
-            "words_total": {name: policy.words.total for name, policy in self.policies.items()},
-            "versions": {name: version(name) for name in packages} | {"python": platform.python_version()},
+            "policies": {name: repr(policy) for name, policy in policies.items()},
+            "words": {name: policy.words.statistics for name, policy in policies.items()},
+            "words_total": {name: policy.words.total for name, policy in policies.items()},
+            "switches": {name: getattr(policy, "switches", None) for name, policy in policies.items()},
+            "versions": _versions(),
         }
+
+
+@cache
+def _versions() -> dict[str, str]:
+    return {name: version(name) for name in ("hlmc", "numpy", "numba")} | {"python": platform.python_version()}
 
 
 def _named(policies: Any) -> dict[str, Policy]:
     if isinstance(policies, Policy):
-        policies = {type(policies).__name__: policies}
-    elif isinstance(policies, (list, tuple)):
+        policies = [policies]
+    if isinstance(policies, (list, tuple)):
         names = [type(p).__name__ if isinstance(p, Policy) else repr(p) for p in policies]
-        policies = {n if names.count(n) == 1 else repr(p): p for n, p in zip(names, policies, strict=True)}
-    if not isinstance(policies, Mapping) or not policies:
+        keys = [n if names.count(n) == 1 else repr(p) for n, p in zip(names, policies, strict=True)]
+        if len(set(keys)) < len(keys):
+            raise BadArgument(f"policies must differ or have names of their own, in a dictionary: {policies!r}")
+        policies = dict(zip(keys, policies, strict=True))
+    if not isinstance(policies, Mapping):
         raise BadType(f"policies must be a policy, a list of them or a dictionary by name, not {policies!r}")
+    if not policies:
+        raise BadArgument("policies must hold at least one policy")
     for name, policy in policies.items():
         if not isinstance(name, str) or not isinstance(policy, Policy):
             raise BadType(f"policies must map names to policies, not {name!r} to {policy!r}")
@@ -101,15 +119,14 @@ def _horizon(policies: dict[str, Policy], adversary: Adversary, given: Any) -> i
     if given is None:
         candidates = known or ({adversary.length} if adversary.length else set())
         if len(candidates) != 1:
-            raise BadArgument(
-                f"horizon must be given: the policies have {sorted(known) or 'none'} of their own"
-            )
+            theirs = f"have {' and '.join(map(str, sorted(known)))}" if known else "have none of their own"
+            raise BadArgument(f"horizon must be given: the policies {theirs}")
         (given,) = candidates
     horizon = whole("horizon", given, 1)
     for name, policy in policies.items():
         if policy.horizon is not None and policy.horizon < horizon:
             raise BadArgument(
-                f"{name} was made for {policy.horizon} steps, fewer than the horizon of {horizon}"
+                f"policy {name!r} was made for {policy.horizon} steps, fewer than the horizon of {horizon}"
             )
     if adversary.length is not None and adversary.length < horizon:
         raise BadArgument(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,7 @@ def time_points(points: Any, horizon: int) -> Array:
     else:
         scale, count = "linear", whole("points", points, 1)
     if scale == "log" and count > 1:
-        spaced = np.geomspace(1.0, horizon, count)
+        spaced: Array = np.geomspace(1.0, horizon, count)
     else:
         spaced = np.arange(1, count + 1) * (horizon / count)
     return np.unique(np.clip(np.rint(spaced).astype(np.int64), 1, horizon))
@@ -42,10 +43,8 @@ def time_points(points: Any, horizon: int) -> Array:
 
 def _listed(points: Any, horizon: int) -> Array:
     if len(points) and not all(isinstance(t, (int, np.integer, float)) for t in points):
-        raise BadArgument(
-            f'points must be a number, "log", ("log", number) or a list of steps, not {points!r}'
-        )
+        raise BadArgument(f'points must be a number, "log", ("log", number) or a list of steps, not {points!r}')
     chosen = [whole("points", t, 1, horizon) for t in points]
-    if any(b <= a for a, b in zip(chosen, chosen[1:], strict=False)):
+    if any(b <= a for a, b in pairwise(chosen)):
         raise BadArgument(f"points must increase, not {points!r}")
     return np.union1d(np.array(chosen, dtype=np.int64), [horizon]).astype(np.int64)

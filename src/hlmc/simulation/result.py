@@ -1,33 +1,47 @@
-"""What came out of an experiment: rewards, benchmarks, regret, a table, a plot, a file."""
+"""What came out of an experiment: rewards, benchmarks, regret; a table, a picture and a file of them."""
 
 from __future__ import annotations
 
-import json
 import warnings
+from datetime import UTC, datetime
+from functools import cached_property
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hlmc.errors import BadArgument, BadFile, HLMCError
-from hlmc.simulation.store import write_whole
+from hlmc.simulation.tables import Runs, read_runs, write_runs
 
 if TYPE_CHECKING:
-    import pandas as pd
     import xarray as xr
     from matplotlib.axes import Axes
 
     from hlmc.adversaries.base import Adversary
     from hlmc.simulation.experiment import Experiment
+    from hlmc.simulation.summary import Summary
 
 Array = np.ndarray
 
-_KEY = b"hlmc-result-1"
+_FORMAT = "result 1"
 
 
 class Result:
     """The outcome of :func:`hlmc.simulate`.
 
+    Attributes
+    ----------
+    data
+        An :class:`xarray.Dataset`: cumulative ``reward(policy, run, time)``, ``best_fixed(time)`` with the arm that
+        earns it, ``best_arm(time)``, and the proved ``bound(policy, time)``.
+    provenance
+        What was played, with which versions, when.
+    nanoseconds
+        Processor time a step, by policy, without compilation.
+
+    Examples
+    --------
     >>> import hlmc
     >>> result = hlmc.simulate(
     ...     {"EXP3": hlmc.EXP3(arms=100, horizon=2000)},
@@ -38,17 +52,10 @@ class Result:
     ['words', 'reward', 'regret']
     """
 
-    def __init__(
-        self,
-        data: xr.Dataset,
-        provenance: dict[str, Any],
-        adversary: Adversary | None = None,
-        nanoseconds: dict[str, float] | None = None,
-    ) -> None:
+    def __init__(self, data: xr.Dataset, provenance: dict[str, Any], nanoseconds: dict[str, float]) -> None:
         self.data = data
         self.provenance = provenance
-        self.adversary = adversary
-        self.nanoseconds = nanoseconds or {}
+        self.nanoseconds = nanoseconds
         self._benchmarks: dict[str, Array] = {}
 
     @classmethod
@@ -58,15 +65,23 @@ class Result:
 
         try:
             best, arms = best_fixed(experiment.adversary, experiment.points)
-        except HLMCError as error:
-            warnings.warn(f"the best fixed arm was not computed: {error}", stacklevel=3)
+        except BadArgument as error:
+            warnings.warn(f"the best fixed arm is not known: {error}", stacklevel=4)
             best = np.full(len(experiment.points), np.nan)
             arms = np.full(len(experiment.points), -1)
-        bounds = experiment.bounds()
-        data = _dataset(list(experiment.policies), runs, experiment.points, rewards, best, arms, bounds)
-        provenance = experiment.provenance()
-        data.attrs = {"provenance": json.dumps(provenance)}
-        return cls(data, provenance, experiment.adversary, nanoseconds)
+        provenance = experiment.provenance() | {"created": datetime.now(UTC).isoformat(timespec="seconds")}
+        judged = {"best_fixed": best, "best_arm": arms, "bound": experiment.bounds()}
+        data = _dataset(Runs(list(experiment.policies), runs, experiment.points, rewards, provenance), judged)
+        result = cls(data, provenance, nanoseconds)
+        result.__dict__["adversary"] = experiment.adversary
+        return result
+
+    @cached_property
+    def adversary(self) -> Adversary | None:
+        """The adversary; None where a result was loaded and its adversary cannot be made again from its name alone."""
+        from hlmc.adversaries.reading import from_repr
+
+        return from_repr(self.provenance["adversary"])
 
     @property
     def policies(self) -> list[str]:
@@ -85,103 +100,75 @@ class Result:
         if name not in self._benchmarks:
             if self.adversary is None:
                 raise BadArgument(
-                    f"the {kind} benchmark was not saved with this result, and its adversary "
-                    f"({self.provenance['adversary']}) cannot be made again from the file"
+                    f"the {kind} benchmark was not asked for before this result was saved, and its adversary, "
+                    f"{self.provenance['adversary']}, cannot be made again from the file"
                 )
-            times = self.data["time"].values
-            self._benchmarks[name] = benchmark(self.adversary, times, kind, switches)
+            self._benchmarks[name] = benchmark(self.adversary, self.data["time"].values, kind, switches)
         return xr.DataArray(self._benchmarks[name], dims="time", coords={"time": self.data["time"]})
 
     def regret(self, kind: str = "weak", switches: int | None = None) -> xr.DataArray:
         """Regret(policy, run, time): what the benchmark earns until each time point minus what was earned.
 
-        ``"weak"`` is against the best fixed arm of the prefix, ``"shifting"`` against the best sequence of at most ``switches``
-        constant pieces, ``"dynamic"`` against the best arm of every step.
+        ``"weak"`` is against the best fixed arm of the prefix, ``"shifting"`` against the best sequence of at most
+        ``switches`` constant pieces, ``"dynamic"`` against the best arm of every step.
         """
-        return (
-            (self.benchmark(kind, switches) - self.data["reward"])
-            .transpose("policy", "run", "time")
-            .rename("regret")
-        )
+        regret = self.benchmark(kind, switches) - self.data["reward"]
+        return regret.transpose("policy", "run", "time").rename("regret")
 
-    def summary(self, kind: str = "weak", switches: int | None = None, level: float = 0.95) -> pd.DataFrame:
-        """One row a policy at the last time point: words, reward, regret with its interval, bound, nanoseconds a step."""
-        import pandas as pd
+    def bound(self, kind: str = "weak", switches: int | None = None) -> xr.DataArray:
+        """What is proved of a kind of regret(policy, time); not a number where nothing is.
 
-        from hlmc.evaluation import fitted_exponent, t_interval
+        A bound on weak regret says nothing of shifting regret, unless the policy was made for as many switches.
+        """
+        bound = self.data["bound"]
+        if kind == "weak":
+            return bound
+        made_for = self.provenance["switches"]
+        holds = [
+            kind == "shifting" and isinstance(v := made_for.get(name), int) and v >= (switches or 0)
+            for name in self.policies
+        ]
+        return bound.where(np.array(holds)[:, None])
 
-        regret = self.regret(kind, switches)
-        rows = {}
-        for name in self.policies:
-            curve = regret.sel(policy=name)
-            final = curve.isel(time=-1).values
-            mean = float(final.mean())
-            low, high = t_interval(final, level)[1:] if len(final) > 1 else (np.nan, np.nan)
-            try:
-                exponent = fitted_exponent(curve["time"].values, curve.mean("run").values).exponent
-            except HLMCError:
-                exponent = np.nan
-            rows[name] = {
-                "words": self.provenance["words"].get(name),
-                "reward": float(self.data["reward"].sel(policy=name).isel(time=-1).mean()),
-                "regret": mean,
-                "low": float(low),
-                "high": float(high),
-                "exponent": exponent,
-                "bound": float(self.data["bound"].sel(policy=name).isel(time=-1)),
-                "ns_per_step": self.nanoseconds.get(name, np.nan),
-            }
-        return pd.DataFrame.from_dict(rows, orient="index").rename_axis("policy")
+    def summary(self, kind: str = "weak", switches: int | None = None, level: float = 0.95) -> Summary:
+        """One row a policy at the last time point: words, reward, regret with its interval, bound, nanoseconds a step.
 
-    def plot(
-        self, ax: Axes | None = None, kind: str = "weak", switches: int | None = None, log: bool = False
-    ) -> Axes:
-        """Mean regret with 95 % intervals against time, theoretical bounds dashed; returns the axes."""
+        A :class:`pandas.DataFrame` whose cells hold full numbers and which prints rounded ones.
+        """
+        from hlmc.simulation.summary import summarise
+
+        return summarise(self, kind, switches, level)
+
+    def plot(self, ax: Axes | None = None, kind: str = "weak", switches: int | None = None, log: bool = False) -> Axes:
+        """Mean regret with 95 % intervals against time, bounds dashed; ``log`` makes both axes logarithmic.
+
+        The axes are returned; ``hlmc.plotting.save(result.plot().figure, "regret.png")`` writes a file.
+        """
         from hlmc.simulation.drawing import draw_regret
 
         return draw_regret(self, ax, kind, switches, log)
 
     def save(self, path: str | Path) -> None:
         """Write everything to one Parquet file (policy, run, time, reward; the rest in its metadata)."""
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        reward = self.data["reward"]
-        policies, runs, times = reward.shape
-        text = {
+        data = self.data
+        notes = {
+            "format": _FORMAT,
             "provenance": self.provenance,
-            "best_fixed": self.data["best_fixed"].values.tolist(),
-            "best_arm": self.data["best_arm"].values.tolist(),
-            "bound": [
-                [None if np.isnan(b) else b for b in row] for row in self.data["bound"].values.tolist()
-            ],
+            "judged": {name: data[name].values.tolist() for name in ("best_fixed", "best_arm", "bound")},
             "benchmarks": {name: values.tolist() for name, values in self._benchmarks.items()},
             "nanoseconds": self.nanoseconds,
-            "shape": [policies, runs, times],
         }
-        table = pa.table(
-            {
-                "policy": np.repeat(np.array(self.policies, dtype=object), runs * times),
-                "run": np.tile(np.repeat(self.data["run"].values, times), policies),
-                "time": np.tile(self.data["time"].values, policies * runs),
-                "reward": reward.values.reshape(-1),
-            }
-        ).replace_schema_metadata({_KEY: json.dumps(text).encode()})
-        sink = pa.BufferOutputStream()
-        pq.write_table(table, sink)
-        write_whole(Path(path), sink.getvalue().to_pybytes())
+        table = Runs(self.policies, data["run"].values, data["time"].values, data["reward"].values, notes)
+        write_runs(Path(path), table)
 
     def __repr__(self) -> str:
-        sizes = self.data.sizes
         return (
             f"<result of {', '.join(self.policies)} against {self.provenance['adversary']}: "
-            f"{sizes['run']} runs of {self.provenance['horizon']} steps>"
+            f"{self.data.sizes['run']} runs of {self.provenance['horizon']:,} steps>"
         )
 
     def _repr_html_(self) -> str:
-        from html import escape
-
-        return f"<p>{escape(repr(self))}</p>" + self.summary().to_html(float_format=lambda x: f"{x:,.4g}")
+        return f"<p>{escape(repr(self))}</p>{self.summary()._repr_html_()}"
 
 
 def load_result(path: str | Path) -> Result:
@@ -195,47 +182,40 @@ def load_result(path: str | Path) -> Result:
     >>> again.data.identical(result.data)
     True
     """
-    import pyarrow.parquet as pq
-
-    from hlmc.adversaries.reading import from_repr
-
-    if not Path(path).exists():
-        raise FileNotFoundError(path)
+    table = read_runs(Path(path))
+    if table.notes.get("format") != _FORMAT:
+        raise BadFile(f"{path} holds runs of hlmc but not a result; was it written by Result.save?")
     try:
-        table = pq.read_table(path)
-        text = json.loads((table.schema.metadata or {})[_KEY])
-        policies, runs, times = text["shape"]
-        rewards = table.column("reward").to_numpy().reshape(policies, runs, times)
-        names = list(dict.fromkeys(table.column("policy").to_pylist()))
-        run = table.column("run").to_numpy()[: runs * times : times]
-        time = table.column("time").to_numpy()[:times]
-        best, arms = np.array(text["best_fixed"]), np.array(text["best_arm"])
-        bounds = np.array(text["bound"], dtype=np.float64)
-        data = _dataset(names, run, time, rewards, best, arms, bounds)
-        provenance = text["provenance"]
-        data.attrs = {"provenance": json.dumps(provenance)}
-        result = Result(data, provenance, from_repr(provenance["adversary"]), text["nanoseconds"])
-        result._benchmarks = {name: np.array(values) for name, values in text["benchmarks"].items()}
-    except (KeyError, ValueError, TypeError, OSError) as error:
-        raise BadFile(f"{path} is not a result of hlmc, or is damaged: {error}") from error
+        notes = table.notes
+        judged = {name: np.array(values) for name, values in notes["judged"].items()}
+        provenance = notes["provenance"]
+        result = Result(_dataset(Runs(*_axes(table), provenance), judged), provenance, notes["nanoseconds"])
+        result._benchmarks = {name: np.array(values) for name, values in notes["benchmarks"].items()}
+    except (HLMCError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise BadFile(f"{path} does not hold a whole result: {error}") from error
     return result
 
 
-def _dataset(
-    names: list[str], runs: Array, points: Array, rewards: Array, best: Array, arms: Array, bounds: Array
-) -> xr.Dataset:
+def _axes(table: Runs) -> tuple[list[str], Array, Array, Array]:
+    return table.policies, table.runs, table.times, table.rewards
+
+
+def _dataset(table: Runs, judged: dict[str, Array]) -> xr.Dataset:
+    """``table.notes`` is the provenance; what does not change from one call to the next becomes attributes."""
     import xarray as xr
 
+    notes = table.notes
     return xr.Dataset(
         {
-            "reward": (("policy", "run", "time"), rewards),
-            "best_fixed": ("time", np.asarray(best, dtype=np.float64)),
-            "best_arm": ("time", np.asarray(arms, dtype=np.int64)),
-            "bound": (("policy", "time"), bounds),
+            "reward": (("policy", "run", "time"), table.rewards),
+            "best_fixed": ("time", np.asarray(judged["best_fixed"], dtype=np.float64)),
+            "best_arm": ("time", np.asarray(judged["best_arm"], dtype=np.int64)),
+            "bound": (("policy", "time"), np.asarray(judged["bound"], dtype=np.float64)),
         },
         coords={
-            "policy": np.array(names, dtype=object),
-            "run": np.asarray(runs, dtype=np.int64),
-            "time": np.asarray(points, dtype=np.int64),
+            "policy": np.array(table.policies, dtype=object),
+            "run": np.asarray(table.runs, dtype=np.int64),
+            "time": np.asarray(table.times, dtype=np.int64),
         },
+        attrs={name: notes[name] for name in ("adversary", "horizon", "seed", "streams")},
     )

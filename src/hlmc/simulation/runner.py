@@ -1,26 +1,37 @@
-"""Hand an experiment's runs to workers and gather what they bring back."""
+"""From the arguments of :func:`simulate` to its result: what is there already, what is missing, who plays it."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed
-from contextlib import nullcontext
+from functools import cached_property
 from pathlib import Path
-from threading import Event
 from typing import Any
 
 import numpy as np
 
 from hlmc.adversaries.base import Adversary
-from hlmc.errors import BadArgument, BadType
+from hlmc.errors import BadArgument
 from hlmc.simulation.experiment import Experiment
 from hlmc.simulation.progress import reporter
 from hlmc.simulation.result import Result
-from hlmc.simulation.runs import Played, Task, play
+from hlmc.simulation.runs import Played, Task
 from hlmc.simulation.store import Store
+from hlmc.simulation.workers import Work, checked_executor
 
 Array = np.ndarray
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C during a simulation. What was finished by then is in the store, and in :attr:`partial`."""
+
+    def __init__(self, gathered: _Gathered) -> None:
+        super().__init__(f"interrupted after {gathered.finished} of {gathered.wanted} runs")
+        self._gathered = gathered
+
+    @cached_property
+    def partial(self) -> Result:
+        """The result of the runs that all policies had finished, judged when it is first asked for."""
+        return self._gathered.result()
 
 
 def simulate(
@@ -31,9 +42,9 @@ def simulate(
     seed: int = 0,
     points: Any = 200,
     device: str = "cpu",
-    executor: Executor | None = None,
+    executor: Any = None,
     store: str | Path | None = None,
-    progress: Any = None,
+    progress: bool | None = None,
 ) -> Result:
     """Let policies play against an adversary, many times, and judge them against what could have been earned.
 
@@ -51,12 +62,13 @@ def simulate(
         Decides everything random in the policies. Run r of a policy named "HLMC" is the learner
         ``policy.start(hlmc.derive_seed(seed, "HLMC"), stream=r)``, whoever else takes part.
     points
-        Time points at which rewards are noted: a number, ``("log", number)``, or a list of steps.
+        Steps at which rewards are noted: how many, ``("log", how_many)``, or a list of steps. The last is the horizon.
     device
         ``"cpu"``.
     executor
-        Who does the work: any :class:`concurrent.futures.Executor` (a Dask client's ``get_executor()`` too). Default: threads
-        on all of this machine's cores. The result does not depend on it.
+        Who does the work: any executor with the interface of :mod:`concurrent.futures`, a Dask client's
+        ``get_executor()`` or one of mpi4py's too. Default: threads on all of this machine's cores. The result does not
+        depend on it.
     store
         A folder in which finished runs are kept at once, as Parquet; the same call again plays only what is missing.
     progress
@@ -65,7 +77,8 @@ def simulate(
     Returns
     -------
     Result
-        After Ctrl-C, what was finished is in ``store``; without a store it is in the exception's ``partial`` attribute.
+        Ctrl-C ends the work at once with a :class:`KeyboardInterrupt` whose ``partial`` is the result of the runs that
+        were finished.
 
     Examples
     --------
@@ -79,54 +92,32 @@ def simulate(
     experiment = Experiment.of(policies, adversary, horizon, runs, seed, points)
     if device != "cpu":
         raise BadArgument(f'device must be "cpu", not {device!r}')
-    if executor is not None and not isinstance(executor, Executor):
-        raise BadType(f"executor must be a concurrent.futures.Executor, not {executor!r}")
+    checked_executor(executor)
     gathered = _Gathered(experiment)
-    kept = Store(store, experiment) if store is not None else None
+    kept = None if store is None else Store(store, experiment)
     if kept is not None:
-        for name, run, rewards in kept.finished():
-            gathered.add(Played(name, run, rewards[None, :], 0.0))
+        for played in kept.finished():
+            gathered.add(played)
     tasks = list(gathered.missing())
-    totals = {name: sum(t.count for t in tasks if t.name == name) for name in experiment.policies}
-    with reporter(progress, {name: total for name, total in totals.items() if total}) as report:
-        try:
-            for played in _played(tasks, experiment.points, executor):
-                gathered.add(played)
-                if kept is not None:
-                    kept.add(played)
-                report.advance(played.name, len(played.rewards))
-        except KeyboardInterrupt as interrupt:
-            interrupt.partial = gathered.result(finished_only=True)  # type: ignore[attr-defined]
-            raise
-    return gathered.result()
-
-
-def _played(tasks: list[Task], points: Array, executor: Executor | None) -> Iterator[Played]:
-    """What the workers bring back, in the order in which they finish."""
-    if not tasks:
-        return
-    stop = Event()
-    own = ThreadPoolExecutor(os.cpu_count()) if executor is None else None
-    arguments = (points, stop) if own else (points,)
-    with own or nullcontext():
-        workers = own or executor
-        assert workers is not None
-        futures: list[Future[Played]] = [workers.submit(play, task, *arguments) for task in tasks]
-        try:
-            for future in _completed(futures, own is not None):
-                yield future.result()
-        except BaseException:
-            stop.set()
-            for future in futures:
-                future.cancel()
-            raise
-
-
-def _completed(futures: list[Future[Played]], ours: bool) -> Iterator[Future[Played]]:
-    """Futures as they finish; those of foreign kinds, which the standard library cannot wait for, in order."""
-    if ours or all(isinstance(f, Future) for f in futures):
-        return as_completed(futures)
-    return iter(futures)
+    totals = {task.name: 0 for task in tasks}
+    for task in tasks:
+        totals[task.name] += task.count * experiment.horizon
+    try:
+        with reporter(progress, totals, experiment.horizon) as report:
+            work = Work(tasks, experiment.points, executor, report.advance)
+            try:
+                for played in work:
+                    gathered.add(played)
+                    if kept is not None:
+                        kept.add(played)
+            finally:
+                for played in work.end():
+                    gathered.add(played)
+                    if kept is not None:
+                        kept.add(played)
+        return gathered.result()
+    except KeyboardInterrupt:
+        raise Interrupted(gathered) from None
 
 
 class _Gathered:
@@ -140,45 +131,53 @@ class _Gathered:
         self._seconds = dict.fromkeys(experiment.policies, 0.0)
         self._timed = dict.fromkeys(experiment.policies, 0)
 
+    @property
+    def wanted(self) -> int:
+        """How many runs there will be, of all policies together."""
+        return self.experiment.runs * len(self.experiment.policies)
+
+    @property
+    def finished(self) -> int:
+        """How many are there."""
+        return int(sum(done.sum() for done in self._done.values()))
+
     def add(self, played: Played) -> None:
         """Take in finished runs; those that the experiment does not ask for are passed over."""
-        if played.name not in self._rewards or played.first >= self.experiment.runs:
-            return
-        there = slice(played.first, played.first + len(played.rewards))
-        wanted = len(self._done[played.name][there])
-        self._rewards[played.name][there] = played.rewards[:wanted]
+        wanted = played.rewards[: max(self.experiment.runs - played.first, 0)]
+        there = slice(played.first, played.first + len(wanted))
+        self._rewards[played.name][there] = wanted
         self._done[played.name][there] = True
-        if played.seconds:
-            self._seconds[played.name] += played.seconds
-            self._timed[played.name] += len(played.rewards)
+        self._seconds[played.name] += played.seconds
+        self._timed[played.name] += len(played.rewards)
 
     def missing(self) -> Iterator[Task]:
         """Tasks for the runs that are not there yet, run by run so that all policies advance together."""
         experiment = self.experiment
         for first in range(0, experiment.runs, experiment.batch):
+            last = min(first + experiment.batch, experiment.runs)
             for name, policy in experiment.policies.items():
-                last = min(first + experiment.batch, experiment.runs)
-                open_runs = [r for r in range(first, last) if not self._done[name][r]]
-                for begin, count in _stretches(open_runs):
+                for begin, count in _stretches(first + np.flatnonzero(~self._done[name][first:last])):
                     yield Task(name, policy, experiment.adversary, experiment.seed, begin, count)
 
-    def result(self, finished_only: bool = False) -> Result:
-        """Put together; a run that not all policies have finished is left out when asked."""
-        done = np.logical_and.reduce(list(self._done.values()))
-        chosen = np.flatnonzero(done) if finished_only else np.arange(self.experiment.runs)
-        rewards = np.stack([self._rewards[name][chosen] for name in self.experiment.policies])
+    def result(self) -> Result:
+        """All that is there; a run that some policy has not finished is left out."""
+        experiment = self.experiment
+        complete = np.flatnonzero(np.logical_and.reduce(list(self._done.values())))
+        rewards = np.stack([self._rewards[name][complete] for name in experiment.policies])
         nanoseconds = {
-            name: 1e9 * seconds / (self._timed[name] * self.experiment.horizon)
-            for name, seconds in self._seconds.items()
-            if self._timed[name]
+            name: 1e9 * self._seconds[name] / (count * experiment.horizon)
+            for name, count in self._timed.items()
+            if count
         }
-        return Result.of(self.experiment, rewards, chosen, nanoseconds)
+        return Result.of(experiment, rewards, complete, nanoseconds)
 
 
-def _stretches(numbers: list[int]) -> Iterator[tuple[int, int]]:
-    """(first, count) of each stretch of consecutive numbers."""
-    start = 0
-    for i in range(1, len(numbers) + 1):
-        if i == len(numbers) or numbers[i] != numbers[i - 1] + 1:
-            yield numbers[start], i - start
-            start = i
+def _stretches(numbers: Array) -> Iterator[tuple[int, int]]:
+    """(first, count) of each stretch of consecutive numbers.
+
+    >>> list(_stretches(np.array([0, 1, 2, 5, 7, 8])))
+    [(0, 3), (5, 1), (7, 2)]
+    """
+    if len(numbers):
+        for stretch in np.split(numbers, np.flatnonzero(np.diff(numbers) > 1) + 1):
+            yield int(stretch[0]), len(stretch)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from threading import Event
-from typing import Any
+from threading import Lock
 
 import numpy as np
 
@@ -20,8 +20,16 @@ from hlmc.streams import derive_seed, keys
 
 Array = np.ndarray
 
-BREATH = 2_000_000
-"""Steps between two looks at whether to stop: a fraction of a second."""
+SHORTEST, LONGEST = 1 << 12, 1 << 21
+"""Between two looks at whether to stop lie this many steps: few at first, more as long as they take little time."""
+
+BREATH = 0.05
+"""Seconds that the steps between two looks should take."""
+
+Between = Callable[[str, int], bool]
+"""Told, after every few steps, the policy's name and the number of steps; answers whether to stop."""
+
+_compiling = Lock()
 
 
 @dataclass(frozen=True)
@@ -38,7 +46,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Played:
-    """What became of a task: cumulative rewards [run, time point], and the seconds it took."""
+    """What became of a task: cumulative rewards [run, time point], and the processor's seconds that they took."""
 
     name: str
     first: int
@@ -46,45 +54,70 @@ class Played:
     seconds: float
 
 
-def play(task: Task, points: Array, stop: Event | None = None) -> Played:
-    """Play a task through to the last time point; returns early, with fewer runs, when told to stop."""
-    stops = np.union1d(points, np.arange(BREATH, points[-1], BREATH, dtype=np.int64))
-    kept = np.searchsorted(stops, points)
-    streams = keys(derive_seed(task.seed, task.name), task.first, task.count)
-    rows = fresh_rows(task.policy, streams)
-    _compile(task.policy, task.adversary)
-    started = time.perf_counter()
+def play(task: Task, points: Array, between: Between | None = None) -> Played:
+    """Play a task through to the last time point; when told to stop, only those of its runs that were finished."""
+    run = prepared(task.policy, task.adversary)
+    rows = fresh_rows(task.policy, keys(derive_seed(task.seed, task.name), task.first, task.count))
     rewards = np.empty((task.count, len(points)))
-    for run in range(task.count):
-        sums = _run(task.policy, task.adversary, rows[run], stops, stop)
-        if sums is None:
-            return Played(task.name, task.first, rewards[:run], time.perf_counter() - started)
-        rewards[run] = sums[kept]
-    return Played(task.name, task.first, rewards, time.perf_counter() - started)
+    started = time.thread_time()
+    seconds = 0.0
+    finished = 0
+    for row in rows:
+        watch = None if between is None else (lambda steps: between(task.name, steps))
+        if not walk(run, task.policy, task.adversary, row, points, rewards[finished], watch):
+            break
+        finished += 1
+        seconds = time.thread_time() - started
+    return Played(task.name, task.first, rewards[:finished], seconds)
 
 
-def _compile(policy: Policy, adversary: Adversary) -> Any:
-    """Whatever has to be compiled or laid out once, before the clock runs; the loop itself is returned."""
-    _ = policy.program, adversary.spec, adversary.address
-    return entry(RUN[policy.last_kind], *["int64"] * 9, "float64", release=True)
+def prepared(policy: Policy, adversary: Adversary) -> Callable[..., int]:
+    """The compiled loop that plays this policy; whatever else must be compiled or laid out is, too.
+
+    One thread at a time: what a second one compiled meanwhile would replace what the first is about to use.
+    """
+    with _compiling:
+        _ = policy.program, adversary.spec, adversary.address
+        return entry(RUN[policy.last_kind], *["int64"] * 9, "float64", release=True)
 
 
-def _run(policy: Policy, adversary: Adversary, row: Array, stops: Array, stop: Event | None) -> Array | None:
-    run = _compile(policy, adversary)
-    at = stops.astype(np.float64)
-    sums = np.zeros(len(stops))
-    program, spec = policy.program, adversary.spec
-    addresses = [address_of(array) for array in (program, row)]
-    outputs = [address_of(array) for array in (spec, at, sums)]
-    done = 0
-    while done < len(stops):
-        if stop is not None and stop.is_set():
-            return None
-        begin = int(stops[done - 1]) if done else 0
-        last = max(done + 1, int(np.searchsorted(stops, begin + BREATH, side="right")))
-        earned = sums[done - 1] if done else 0.0
-        status = run(addresses[0], addresses[1], adversary.address, *outputs, done, last - done, earned)
+def walk(
+    run: Callable[..., int],
+    policy: Policy,
+    adversary: Adversary,
+    row: Array,
+    points: Array,
+    sums: Array,
+    between: Callable[[int], bool] | None = None,
+) -> bool:
+    """Play from a fresh row to the last point, noting in ``sums`` what was earned; False when told to stop before.
+
+    The steps are taken a slice at a time. A slice leaves in the row all that the next one needs, so that the cuts, which
+    depend on the clock, leave no trace in the result.
+    """
+    who = [address_of(policy.program), address_of(row), adversary.address, address_of(adversary.spec)]
+    t, noted, earned, length = 0, 0, 0.0, SHORTEST
+    while noted < len(points):
+        until = min(t + length, int(points[-1]))
+        upto = int(np.searchsorted(points, until, side="right"))
+        stops = np.append(points[noted:upto], until).astype(np.float64)
+        partial = np.empty(len(stops))
+        began = time.monotonic()
+        status = run(*who, address_of(stops), address_of(partial), 0, len(stops), earned)
         if status < 0:
-            raise BadReward(f"{adversary!r} paid something outside [0, 1] at step {-status - 1}")
-        done = last
-    return sums
+            raise _refusal(adversary, -status - 1)
+        sums[noted:upto] = partial[:-1]
+        noted, earned = upto, float(partial[-1])
+        if between is not None and between(until - t) and noted < len(points):
+            return False
+        if time.monotonic() - began < BREATH / 2:
+            length = min(2 * length, LONGEST)
+        t = until
+    return True
+
+
+def _refusal(adversary: Adversary, step: int) -> BadReward:
+    if adversary.failure is not None:
+        failed = f"{type(adversary.failure).__name__}: {adversary.failure}"
+        return BadReward(f"{adversary!r} failed at step {step}: {failed}")
+    return BadReward(f"{adversary!r} paid something that is not a number in [0, 1] at step {step}")

@@ -1,124 +1,128 @@
 """Results on disk while they come in: a folder of Parquet files, each written at once when its runs are finished.
 
-``_experiment.json`` says which experiment this is. Files whose names begin with an underscore are passed over by pandas, Polars
-and DuckDB, so that ``pandas.read_parquet(folder)`` reads the rest as one table: policy, run, time, reward.
+``_experiment.json`` says which experiment this is; every Parquet file repeats it, and says which policy, when and by
+which versions. Read together (``pandas.read_parquet(folder)``), the files are one table: policy, run, time, reward.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
-import tempfile
+import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hlmc.errors import BadArgument, BadFile
+from hlmc.errors import BadArgument, BadFile, HLMCError
 from hlmc.simulation.runs import Played
+from hlmc.simulation.tables import WRITING, Runs, read_runs, write_runs, write_whole
 
 if TYPE_CHECKING:
+    from hlmc.adversaries.base import Adversary
     from hlmc.simulation.experiment import Experiment
 
-Array = np.ndarray
-
 EXPERIMENT = "_experiment.json"
-
-
-def write_whole(path: Path, data: bytes) -> None:
-    """Write a file so that a crash leaves the old one or the new one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix="_writing-")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+_DAY = 86400.0
 
 
 class Store:
-    """A folder that holds one experiment."""
+    """A folder that holds one experiment. Policies and runs may be added to it; nothing else may change."""
 
     def __init__(self, folder: str | Path, experiment: Experiment) -> None:
         self.folder = Path(folder)
         self.experiment = experiment
+        if self.folder.exists() and not self.folder.is_dir():
+            raise BadArgument(f"store must be a folder, and {self.folder} is a file")
+        self._identity = {**experiment.identity(), "rewards": _sample(experiment.adversary, experiment.horizon)}
         self._agree()
+        _tidy(self.folder)
 
     def _agree(self) -> None:
-        """Refuse a folder that holds another experiment; note policies and runs that are new."""
+        """Refuse a folder that holds another experiment; otherwise note policies that are new."""
         path = self.folder / EXPERIMENT
-        ours = self.experiment.provenance()
+        policies = {name: repr(policy) for name, policy in self.experiment.policies.items()}
         if path.exists():
-            try:
-                theirs = json.loads(path.read_text())
-            except ValueError as error:
-                raise BadFile(f"{path} is not readable as JSON: {error}") from error
-            for field, value in self.experiment.identity().items():
-                if theirs.get(field) != value:
-                    raise BadArgument(
-                        f"{self.folder} holds another experiment: {field} is {_short(theirs.get(field))} there "
-                        f"and {_short(value)} here"
-                    )
-            for name, text in theirs.get("policies", {}).items():
-                if ours["policies"].get(name, text) != text:
-                    raise BadArgument(
-                        f"{self.folder} holds another experiment: policy {name!r} is {text} there and "
-                        f"{ours['policies'][name]} here"
-                    )
-            for field in ("policies", "words", "words_total"):
-                ours[field] = theirs.get(field, {}) | ours[field]
-            ours["runs"] = max(ours["runs"], theirs.get("runs", 0))
-        write_whole(path, json.dumps(ours, indent=1).encode())
+            theirs = _read(path)
+            for field, value in self._identity.items():
+                self._compare(field, theirs.get(field), value)
+            known = theirs.get("policies", {})
+            for name in policies.keys() & known.keys():
+                self._compare(f"policy {name!r}", known[name], policies[name])
+            policies = known | policies
+        elif any(self.folder.glob("*.parquet")):
+            raise BadArgument(f"{self.folder} holds Parquet files but no {EXPERIMENT}; choose an empty folder")
+        self.folder.mkdir(parents=True, exist_ok=True)
+        write_whole(path, json.dumps({**self._identity, "policies": policies}, indent=1).encode())
+
+    def _compare(self, field: str, there: Any, here: Any) -> None:
+        if there != here:
+            raise BadArgument(
+                f"{self.folder} holds another experiment: {field} is {_short(there)} there and {_short(here)} here; "
+                f"choose another folder or delete this one"
+            )
 
     def add(self, played: Played) -> None:
         """Write finished runs."""
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        count, points = played.rewards.shape
+        count = len(played.rewards)
         if count == 0:
             return
-        runs = np.arange(played.first, played.first + count)
-        table = pa.table(
-            {
-                "policy": pa.DictionaryArray.from_arrays(
-                    pa.array(np.zeros(count * points, dtype=np.int32)), pa.array([played.name])
-                ).cast(pa.string()),
-                "run": np.repeat(runs, points),
-                "time": np.tile(self.experiment.points, count),
-                "reward": played.rewards.reshape(-1),
-            }
-        )
-        sink = pa.BufferOutputStream()
-        pq.write_table(table, sink)
+        experiment = self.experiment
         last = played.first + count - 1
+        notes = {
+            "experiment": experiment.provenance([played.name]),
+            "seconds": played.seconds,
+            "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+        }
+        runs = np.arange(played.first, last + 1)
         name = f"{_file_name(played.name)}-{played.first:08d}-{last:08d}.parquet"
-        write_whole(self.folder / name, sink.getvalue().to_pybytes())
+        table = Runs([played.name], runs, experiment.points, played.rewards[None], notes)
+        write_runs(self.folder / name, table)
 
-    def finished(self) -> Iterator[tuple[str, int, Array]]:
-        """(policy, run, rewards) of what is there already."""
-        import pyarrow.parquet as pq
-
-        points = len(self.experiment.points)
+    def finished(self) -> Iterator[Played]:
+        """What is there already of the experiment's policies."""
         for path in sorted(self.folder.glob("*.parquet")):
-            if path.name.startswith("_"):
-                continue
             try:
-                table = pq.read_table(path, columns=["policy", "run", "reward"])
-            except Exception as error:
-                raise BadFile(
-                    f"{path} is damaged: {error}; delete it and its runs are played again"
-                ) from error
-            names = table.column("policy").to_pylist()[::points]
-            runs = table.column("run").to_numpy()[::points]
-            rewards = table.column("reward").to_numpy().reshape(-1, points)
-            yield from zip(names, map(int, runs), rewards, strict=True)
+                table = read_runs(path)
+                (name,) = table.policies
+                if not np.array_equal(table.times, self.experiment.points):
+                    raise BadFile(f"{path} has other time points than {EXPERIMENT} beside it")
+                if name in self.experiment.policies:
+                    rewards = table.rewards[0]
+                    yield Played(name, int(table.runs[0]), rewards, float(table.notes["seconds"]))
+            except (BadFile, LookupError, TypeError, ValueError) as error:
+                raise BadFile(f"{error}; delete {path.name} and its runs are played again") from error
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_bytes())
+    except ValueError as error:
+        raise BadFile(f"{path} is not readable as JSON: {error}") from error
+    if not isinstance(found, dict) or not isinstance(found.get("policies", {}), dict):
+        raise BadFile(f"{path} does not describe an experiment of hlmc")
+    return found
+
+
+def _sample(adversary: Adversary, horizon: int) -> str:
+    """A digest of some rewards: two functions of one name, or a file that has changed, print alike."""
+    steps = np.unique(np.geomspace(1, horizon, 40).astype(np.int64) - 1)
+    arms = np.unique(np.linspace(0, adversary.arms - 1, 20).astype(np.int64))
+    try:
+        rows = [[adversary.reward(int(t), int(arm)) for arm in arms] for t in steps]
+    except HLMCError:
+        return "none"
+    # Rounded: another machine may have another last digit.
+    return hashlib.blake2b(np.array(rows).round(9).tobytes(), digest_size=8).hexdigest()
+
+
+def _tidy(folder: Path) -> None:
+    """Remove what a process that was killed left half written, unless it may still be at work."""
+    for path in folder.glob(f"{WRITING}*"):
+        if time.time() - path.stat().st_mtime > _DAY:
+            path.unlink(missing_ok=True)
 
 
 def _file_name(name: str) -> str:
@@ -128,5 +132,5 @@ def _file_name(name: str) -> str:
 
 
 def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) < 80 else text[:60] + "..."
+    text = value if isinstance(value, str) else repr(value)
+    return text if len(text) < 120 else text[:100] + "..."

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
 import numpy as np
 
 from hlmc.adversaries.base import Adversary
-from hlmc.errors import whole
 from hlmc.kernels.build import kernel
 from hlmc.kernels.native import call_reward, offset
 from hlmc.learner import fresh_rows
 from hlmc.policies.base import Policy
-from hlmc.simulation.runs import _run
+from hlmc.simulation.experiment import Experiment
+from hlmc.simulation.runs import prepared, walk
 from hlmc.streams import keys
 
 Array = np.ndarray
 
-INNER, LENGTH, STEPS, OWN = 0, 1, 2, 3
+INNER, LENGTH, STEPS, OWN = range(4)
 
 
 @kernel
@@ -32,30 +30,37 @@ def _recorded(spec: Array, t: int, arm: int) -> float:
 
 
 class _Recorder(Adversary):
-    rule: ClassVar[Any] = staticmethod(_recorded)
+    """An adversary that asks another one and keeps the answers behind that one's words."""
 
-    def __init__(self, adversary: Adversary, steps: int) -> None:
-        self.arms = adversary.arms
-        own = np.asarray(adversary.spec, dtype=np.float64)
-        self.__dict__["spec"] = np.concatenate(
-            [[float(adversary.address), len(own), steps], own, np.zeros(2 * steps)]
-        )
-        self.inner = adversary
+    rule = staticmethod(_recorded)
+
+    def __init__(self, inner: Adversary, steps: int) -> None:
+        self.arms = inner.arms
+        self.inner = inner
+        head = [float(inner.address), float(len(inner.spec)), float(steps)]
+        self.__dict__["spec"] = np.concatenate([head, inner.spec, np.zeros(2 * steps)])
+
+    @property
+    def failure(self) -> BaseException | None:
+        return self.inner.failure
+
+    def __repr__(self) -> str:
+        return repr(self.inner)
 
 
 def trace(
-    policy: Policy, adversary: Adversary, horizon: int, seed: int = 0, stream: int = 0
+    policy: Policy, adversary: Adversary, horizon: int | None = None, seed: int = 0, stream: int = 0
 ) -> tuple[Array, Array]:
-    """The arms and the rewards of ``policy.start(seed, stream)`` against an adversary, step by step, from the simulator.
+    """The arms and the rewards of ``policy.start(seed, stream)`` against an adversary, step by step, as simulated.
 
     >>> import hlmc
-    >>> arms, rewards = hlmc.trace(hlmc.EXP3(arms=100, horizon=50), hlmc.adversaries.BlockTrap(), 50)
+    >>> arms, rewards = hlmc.trace(hlmc.EXP3(arms=100, horizon=50), hlmc.adversaries.BlockTrap())
     >>> arms.shape, rewards.shape
     ((50,), (50,))
     """
-    steps = whole("horizon", horizon, 1)
-    recorder = _Recorder(adversary, steps)
+    steps = Experiment.of(policy, adversary, horizon, 1, seed, 1).horizon
     row = fresh_rows(policy, keys(seed, stream, 1))[0]
-    _run(policy, recorder, row, np.array([steps]), None)
+    recorder = _Recorder(adversary, steps)
+    walk(prepared(policy, recorder), policy, recorder, row, np.array([steps]), np.empty(1))
     kept = recorder.spec[-2 * steps :]
     return kept[:steps].astype(np.int64), kept[steps:].copy()

@@ -1,0 +1,163 @@
+"""``hlmc simulate FILE.toml``: play the experiment that a file describes, and show what came out."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+import tomllib
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+from hlmc.cli.numbers import BadNumber, whole_number
+from hlmc.cli.output import Table, line, show, show_json
+from hlmc.errors import BadArgument, extra, whole
+
+if TYPE_CHECKING:
+    from hlmc.simulation import Result
+    from hlmc.simulation.file import Described
+
+EPILOG = """\
+examples:
+  hlmc simulate examples/trap.toml
+  hlmc simulate examples/trap.toml --set horizon=1e6 --set policies.HLMC.memory=30
+  hlmc simulate examples/trap.toml --scheduler tcp://10.0.0.1:8786 --json
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """The options."""
+    parser.epilog = EPILOG
+    parser.add_argument("file", metavar="FILE.toml", help="the experiment; examples/ has some")
+    parser.add_argument(
+        "--set",
+        action="append",
+        type=_setting,
+        default=[],
+        metavar="KEY=VALUE",
+        help="another value for a key of the file; any number of times",
+    )
+    workers = parser.add_mutually_exclusive_group()
+    workers.add_argument("--jobs", type=whole_number, metavar="N", help="threads (default: all cores)")
+    workers.add_argument("--scheduler", metavar="ADDRESS", help="a Dask cluster, as tcp://HOST:PORT")
+    parser.add_argument("--json", action="store_true", help="print the table and where it comes from as JSON")
+    parser.add_argument("--quiet", action="store_true", help="no progress and no table")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Do it."""
+    from hlmc.simulation import Interrupted, simulate
+    from hlmc.simulation.file import read_experiment
+
+    described = read_experiment(options.file, dict(options.set))
+    with _workers(options) as executor:
+        try:
+            result = simulate(
+                described.policies,
+                described.adversary,
+                executor=executor,
+                progress=False if options.quiet else None,
+                **described.arguments,
+            )
+        except Interrupted as interrupt:
+            _interrupted(options, described, interrupt)
+            return 130
+    if described.save is not None:
+        result.save(described.save)
+    _draw(described, result)
+    _print(options, described, result)
+    return 0
+
+
+def _setting(text: str) -> tuple[str, Any]:
+    """A key and its value, which is what TOML would make of it, 10**6 as a number, or else the text itself.
+
+    >>> _setting("horizon=1e6"), _setting("horizon=10**6"), _setting("policies.HLMC.groups=[5, 5]")
+    (('horizon', 1000000.0), ('horizon', 1000000), ('policies.HLMC.groups', [5, 5]))
+    >>> _setting("adversary.name = BlockTrap")
+    ('adversary.name', 'BlockTrap')
+    """
+    key, equals, value = (part.strip() for part in text.partition("="))
+    if not equals or not all(key.split(".")):
+        raise argparse.ArgumentTypeError(f"{text!r} is not KEY=VALUE, such as horizon=1e6 or policies.HLMC.memory=20")
+    with suppress(tomllib.TOMLDecodeError):
+        return key, tomllib.loads(f"value = {value}")["value"]
+    with suppress(BadNumber):
+        return key, whole_number(value)
+    return key, value
+
+
+@contextmanager
+def _workers(options: argparse.Namespace) -> Iterator[Any]:
+    """Who does the work; None leaves it to :func:`hlmc.simulate`."""
+    if options.scheduler is not None:
+        try:
+            from distributed import Client
+        except ImportError as error:
+            raise extra("dask.distributed", "dask") from error
+        if "://" not in options.scheduler:
+            raise BadArgument(f"--scheduler takes an address such as tcp://10.0.0.1:8786, not {options.scheduler!r}")
+        connect: Callable[..., Any] = Client
+        with connect(options.scheduler, timeout=10) as client:
+            yield client.get_executor(pure=False)
+    elif options.jobs is not None:
+        with ThreadPoolExecutor(whole("--jobs", options.jobs, 1)) as pool:
+            yield pool
+    else:
+        yield None
+
+
+def _draw(described: Described, result: Result) -> None:
+    from hlmc import plotting
+
+    for look in described.plots:
+        if look.file is not None:
+            figure = result.plot(kind=look.kind, switches=look.switches, log=look.log).get_figure(root=True)
+            assert figure is not None
+            plotting.save(figure, look.file)
+
+
+def _print(options: argparse.Namespace, described: Described, result: Result) -> None:
+    look = described.summary
+    if options.quiet and not options.json:
+        return
+    summary = result.summary(look.kind, look.switches, look.level)
+    if options.json:
+        rows = {
+            str(name): {key: None if math.isnan(value) else value for key, value in row.items()}
+            for name, row in summary.to_dict("index").items()
+        }
+        regret = {"kind": look.kind, "switches": look.switches, "level": look.level}
+        experiment = {key: value for key, value in result.provenance.items() if key != "points"}
+        show_json({"experiment": experiment, "regret": regret, "summary": rows})
+        return
+    line(f"{result.provenance['adversary']}: {_count(result.data.sizes['run'])}, T = {result.provenance['horizon']:,}")
+    switches = "" if look.switches is None else f" with {look.switches} switches"
+    line(f"regret: {look.kind}{switches}")
+    line()
+    shown = summary.shown()
+    table = Table(["", *shown.columns], left=frozenset({0}))
+    for name, *cells in shown.itertuples():
+        table.add(str(name), *map(str, cells))
+    show(table)
+    files = [str(look.file) for look in described.plots]
+    if described.save is not None:
+        files.append(str(described.save))
+    if files:
+        line()
+        line(f"written: {', '.join(files)}")
+
+
+def _interrupted(options: argparse.Namespace, described: Described, interrupt: Any) -> None:
+    """Show what there is, unless it is kept and can be gone on with."""
+    sys.stderr.write(f"hlmc simulate: {interrupt}\n")
+    if "store" in described.arguments:
+        sys.stderr.write(f"they are kept in {described.arguments['store']}; the same command goes on from there\n")
+    elif interrupt.partial.data.sizes["run"]:
+        _print(options, described, interrupt.partial)
+
+
+def _count(runs: int) -> str:
+    return f"{runs:,} run{'' if runs == 1 else 's'}"

@@ -1,0 +1,224 @@
+"""An experiment as a TOML file: who plays against whom, how long, how often, and what to show of it.
+
+Every complaint names the file, the key, and what would have been right. Paths are those of the folder one works in.
+"""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hlmc import plotting
+from hlmc.adversaries import CATALOGUE as ADVERSARIES
+from hlmc.adversaries import Adversary, named
+from hlmc.errors import BadArgument, BadFile, BadType, HLMCError, fraction, whole
+from hlmc.evaluation.regret import KINDS
+from hlmc.policies import CATALOGUE, Policy
+from hlmc.simulation.experiment import Experiment
+
+KEYS = ("horizon", "runs", "seed", "points", "policies", "adversary", "store", "save", "summary", "plots")
+"""What may stand at the top of a file."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """What to show: a kind of regret with its switches, and for a plot its file and scale."""
+
+    kind: str = "weak"
+    switches: int | None = None
+    level: float = 0.95
+    file: Path | None = None
+    log: bool = False
+
+
+@dataclass(frozen=True)
+class Described:
+    """What a file asks for: the arguments of :func:`hlmc.simulate`, and what to do with the result."""
+
+    policies: dict[str, Policy]
+    adversary: Adversary
+    arguments: dict[str, Any] = field(default_factory=dict)
+    save: Path | None = None
+    summary: Look = Look()
+    plots: tuple[Look, ...] = ()
+
+
+def read_experiment(path: str | Path, settings: Mapping[str, Any] | None = None) -> Described:
+    """Read a file; ``settings`` such as ``{"policies.HLMC.memory": 20}`` take the place of what stands there.
+
+    >>> import tempfile, pathlib
+    >>> text = '''
+    ... horizon = 1e4
+    ... [policies.HLMC]
+    ... memory = 20
+    ... [adversary]
+    ... name = "BlockTrap"
+    ... '''
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "trap.toml")
+    ...     _ = file.write_text(text)
+    ...     described = read_experiment(file, {"horizon": 1e5, "runs": 3})
+    >>> described.policies["HLMC"], described.arguments["runs"]
+    (HLMC(arms=100, memory=20, horizon=100000), 3)
+    """
+    path = Path(path)
+    try:
+        contents = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise BadFile(f"{path} is not valid TOML: {error}") from error
+    with _within(str(path)):
+        for key, value in (settings or {}).items():
+            _set(contents, key, value)
+        return _described(contents)
+
+
+def _described(contents: dict[str, Any]) -> Described:
+    _known(contents, KEYS)
+    for key in ("policies", "adversary"):
+        if not isinstance(contents.get(key), dict) or not contents[key]:
+            example = (
+                '[policies.HLMC] with policy = "HLMC"' if key == "policies" else '[adversary] with name = "BlockTrap"'
+            )
+            raise BadArgument(f"{key} must be a table, such as {example}")
+    horizon = contents.get("horizon")
+    with _within("horizon"):
+        horizon = None if horizon is None else whole("it", horizon, 1)
+    with _within("adversary"):
+        adversary = _adversary(contents["adversary"], horizon)
+    policies = {}
+    for name, table in contents["policies"].items():
+        with _within(f"policies.{name}"):
+            policies[name] = _policy(name, table, adversary.arms, horizon)
+    arguments: dict[str, Any] = {
+        key: contents[key] for key in ("horizon", "runs", "seed", "points", "store") if key in contents
+    }
+    if isinstance(arguments.get("points"), list) and arguments["points"][:1] in (["log"], ["linear"]):
+        arguments["points"] = tuple(arguments["points"])
+    defaults = {"horizon": None, "runs": 10, "seed": 0, "points": 200}
+    Experiment.of(policies, adversary, **{key: arguments.get(key, value) for key, value in defaults.items()})
+    for key in ("store", "save"):
+        if not isinstance(contents.get(key, ""), str):
+            raise BadType(f"{key} must be a path, not {contents[key]!r}")
+    return Described(
+        policies,
+        adversary,
+        arguments,
+        Path(contents["save"]) if "save" in contents else None,
+        _summary(contents.get("summary", {})),
+        tuple(_plots(contents.get("plots", []))),
+    )
+
+
+def _adversary(table: dict[str, Any], horizon: int | None) -> Adversary:
+    arguments = {key: _frozen(value) for key, value in table.items() if key != "name"}
+    if "name" not in table:
+        raise BadArgument(f"name is missing; there are {', '.join(cls.__name__ for cls in ADVERSARIES)}")
+    classes = {cls.__name__: cls for cls in ADVERSARIES}
+    name = table["name"]
+    if name in classes:
+        parameters = inspect.signature(classes[name]).parameters
+        _known(arguments, parameters)
+        if "horizon" in parameters and horizon is not None:
+            arguments.setdefault("horizon", horizon)
+    return named(name, **arguments)
+
+
+def _policy(name: str, table: Any, arms: int, horizon: int | None) -> Policy:
+    if not isinstance(table, dict):
+        raise BadType(f"it must be a table of arguments, not {table!r}")
+    kind = table.get("policy", name)
+    if kind not in CATALOGUE:
+        raise BadArgument(f"there is no policy {kind!r}; {_nearest(kind, CATALOGUE)}")
+    parameters = inspect.signature(CATALOGUE[kind]).parameters
+    arguments = {key: _frozen(value) for key, value in table.items() if key != "policy"}
+    _known(arguments, ("policy", *parameters))
+    arguments.setdefault("arms", arms)
+    if "horizon" in parameters:
+        arguments.setdefault("horizon", horizon)
+        if arguments["horizon"] == "unknown":
+            arguments["horizon"] = None
+    missing = [p.name for p in parameters.values() if p.default is p.empty and p.name not in arguments]
+    if missing:
+        raise BadArgument(f"{kind} needs {' and '.join(missing)}")
+    return CATALOGUE[kind](**arguments)
+
+
+def _summary(table: Any) -> Look:
+    if not isinstance(table, dict):
+        raise BadType(f'summary must be a table, such as [summary] with regret = "weak", not {table!r}')
+    with _within("summary"):
+        _known(table, ("regret", "switches", "level"))
+        kind, switches = _kind(table)
+        return Look(kind, switches, fraction("level", table.get("level", 0.95)))
+
+
+def _plots(listed: Any) -> Iterator[Look]:
+    if not isinstance(listed, list):
+        raise BadType(f"plots must be a list of files or of tables, not {listed!r}")
+    for i, plot in enumerate(listed):
+        table = {"file": plot} if isinstance(plot, str) else plot
+        if not isinstance(table, dict) or not isinstance(table.get("file"), str):
+            raise BadType(f'plots[{i}] must be a file or a table with file = "...", not {plot!r}')
+        with _within(f"plots[{i}]"):
+            _known(table, ("file", "regret", "switches", "log"))
+            if not isinstance(table.get("log", False), bool):
+                raise BadType(f"log must be true or false, not {table['log']!r}")
+            kind, switches = _kind(table)
+            yield Look(kind, switches, file=plotting.check_path(table["file"]), log=table.get("log", False))
+
+
+def _kind(table: Mapping[str, Any]) -> tuple[str, int | None]:
+    kind = table.get("regret", "weak")
+    if kind not in KINDS:
+        raise BadArgument(f"there is no regret {kind!r}; {_nearest(kind, KINDS)}")
+    if (kind == "shifting") != ("switches" in table):
+        raise BadArgument('switches belongs to regret = "shifting" and to no other')
+    return kind, whole("switches", table["switches"], 1) if "switches" in table else None
+
+
+def _set(contents: dict[str, Any], key: str, value: Any) -> None:
+    """Put a value at a.b.c into nested tables."""
+    *folders, last = key.split(".")
+    table = contents
+    for folder in folders:
+        table = table.setdefault(folder, {})
+        if not isinstance(table, dict):
+            raise BadArgument(f"{key} cannot be set: {folder} is no table")
+    table[last] = value
+
+
+def _frozen(value: Any) -> Any:
+    """Lists as tuples, which a policy can keep."""
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value
+
+
+def _known(table: Iterable[str], keys: Iterable[str]) -> None:
+    keys = tuple(keys)
+    for key in table:
+        if key not in keys:
+            raise BadArgument(f"there is no key {key!r}; {_nearest(key, keys)}")
+
+
+def _nearest(given: Any, choices: Iterable[str]) -> str:
+    choices = list(choices)
+    folded = {choice.casefold(): choice for choice in choices}
+    near = difflib.get_close_matches(str(given).casefold(), folded, n=1)
+    listed = ", ".join(choices)
+    return f"did you mean {folded[near[0]]!r}? There are {listed}" if near else f"there are {listed}"
+
+
+@contextmanager
+def _within(place: str) -> Iterator[None]:
+    """Say where something was wrong."""
+    try:
+        yield
+    except HLMCError as error:
+        raise type(error)(f"{place}: {error}") from error
+    except TypeError as error:
+        raise BadType(f"{place}: {error}") from error

@@ -1,0 +1,84 @@
+"""The table of a result: numbers for programs, and a way to print them for people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from hlmc.errors import HLMCError
+from hlmc.evaluation import fitted_exponent, t_interval
+
+if TYPE_CHECKING:
+    from hlmc.simulation.result import Result
+
+
+class Summary(pd.DataFrame):
+    """A data frame like any other, with full numbers in its cells, that prints rounded ones."""
+
+    def shown(self) -> pd.DataFrame:
+        """The cells as they are printed: the interval as half its width, what is not known as a dash."""
+        level = f"± {100 * self.attrs.get('level', 0.95):g} %"
+        cells = {
+            "words": self["words"].map("{:,}".format),
+            "reward": self["reward"].map(_number),
+            "regret": self["regret"].map(_number),
+            level: (self["high"] - self["regret"]).map(_number),
+            "exponent": self["exponent"].map(lambda x: "-" if np.isnan(x) else f"{x:.2f}"),
+            "bound": self["bound"].map(_number),
+            "ns/step": self["ns_per_step"].map(lambda x: "-" if np.isnan(x) else f"{x:.3g}"),
+        }
+        return pd.DataFrame(cells, index=self.index)
+
+    def __repr__(self) -> str:
+        return self.shown().rename_axis(None).to_string()
+
+    def _repr_html_(self) -> str:
+        return self.shown().rename_axis(None).to_html()
+
+
+def summarise(result: Result, kind: str, switches: int | None, level: float) -> Summary:
+    """One row a policy, at the last time point."""
+    regret = result.regret(kind, switches)
+    bound = result.bound(kind, switches)
+    rows = {name: _row(result, regret.sel(policy=name), level) for name in result.policies}
+    for name, row in rows.items():
+        row["bound"] = float(bound.sel(policy=name)[-1])
+        row["ns_per_step"] = result.nanoseconds.get(name, np.nan)
+    table = Summary.from_dict(rows, orient="index")
+    table = Summary(table.rename_axis("policy"))
+    table.attrs["level"] = level
+    return table
+
+
+def _row(result: Result, curves: Any, level: float) -> dict[str, Any]:
+    """``curves``: the regret [run, time] of one policy."""
+    name = str(curves["policy"].item())
+    final = curves.values[:, -1]
+    reward = result.data["reward"].sel(policy=name).values[:, -1]
+    mean = float(final.mean()) if len(final) else np.nan
+    low, high = t_interval(final, level)[1:] if len(final) > 1 and not np.isnan(mean) else (np.nan, np.nan)
+    try:
+        exponent = float(fitted_exponent(curves["time"].values, curves.values.mean(axis=0)).exponent)
+    except (HLMCError, ZeroDivisionError):
+        exponent = np.nan
+    return {
+        "words": int(result.provenance["words"][name]),
+        "reward": float(reward.mean()) if len(reward) else np.nan,
+        "regret": mean,
+        "low": float(low),
+        "high": float(high),
+        "exponent": exponent,
+    }
+
+
+def _number(x: float) -> str:
+    """A number in as many digits as people read.
+
+    >>> _number(1513114.5), _number(12.3456), _number(float("nan"))
+    ('1,513,114', '12.35', '-')
+    """
+    if np.isnan(x):
+        return "-"
+    return f"{x:,.0f}" if abs(x) >= 1000 else f"{x:.4g}"

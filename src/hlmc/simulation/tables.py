@@ -1,0 +1,117 @@
+"""Rewards of runs as a Parquet file: policy, run, time, reward; everything else as JSON in the file's metadata.
+
+Any reader of Parquet shows the table. A digest of the table and of the JSON stands beside them, so that a file that was
+damaged is noticed and never half believed. Files appear by renaming: after a crash there is the old one or the new one.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hlmc.errors import BadFile
+
+Array = np.ndarray
+
+WRITING = "_writing-"
+"""How the names of unfinished files begin; readers of Parquet folders pass over names with an underscore."""
+
+_NOTES = b"hlmc"
+_DIGEST = b"hlmc-digest"
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Cumulative rewards [policy, run, time] with the labels of the three axes, and notes that JSON can hold."""
+
+    policies: list[str]
+    runs: Array
+    times: Array
+    rewards: Array
+    notes: dict[str, Any]
+
+
+def write_runs(path: Path, table: Runs) -> None:
+    """Write a file; its folder must exist."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    policies, runs, times = table.rewards.shape
+    place = np.repeat(np.arange(policies, dtype=np.int32), runs * times)
+    columns = {
+        "policy": pa.DictionaryArray.from_arrays(place, pa.array(table.policies, pa.string())).cast(pa.string()),
+        "run": np.tile(np.repeat(table.runs.astype(np.int64), times), policies),
+        "time": np.tile(table.times.astype(np.int64), policies * runs),
+        "reward": np.ascontiguousarray(table.rewards, dtype=np.float64).reshape(-1),
+    }
+    notes = json.dumps({"shape": [policies, runs, times], **table.notes}).encode()
+    metadata = {_NOTES: notes, _DIGEST: _digest(table, notes).encode()}
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.table(columns).replace_schema_metadata(metadata), sink, write_page_checksum=True)
+    write_whole(path, sink.getvalue())
+
+
+def read_runs(path: Path) -> Runs:
+    """Read a file that :func:`write_runs` has written, or refuse it."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    if not path.exists():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+    try:
+        with pq.ParquetFile(str(path), page_checksum_verification=True) as file:
+            found = file.read()
+        metadata = found.schema.metadata or {}
+        if _NOTES not in metadata:
+            raise BadFile(f"{path} is a Parquet file, but none that hlmc has written")
+        notes = json.loads(metadata[_NOTES])
+        policies, runs, times = notes["shape"]
+        table = Runs(
+            found.column("policy").to_pylist()[:: max(runs * times, 1)],
+            found.column("run").to_numpy()[: runs * times : max(times, 1)],
+            found.column("time").to_numpy()[:times],
+            found.column("reward").to_numpy().reshape(policies, runs, times),
+            notes,
+        )
+        sound = _digest(table, metadata[_NOTES]).encode() == metadata.get(_DIGEST)
+    except BadFile:
+        raise
+    except (pa.ArrowException, ArithmeticError, AttributeError, LookupError, OSError, TypeError, ValueError) as error:
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise BadFile(f"{path} is damaged or no Parquet file of hlmc's: {reason}") from error
+    if not sound:
+        raise BadFile(f"{path} is damaged: its contents do not have the digest that was noted when it was written")
+    return table
+
+
+def _digest(table: Runs, notes: bytes) -> str:
+    digest = hashlib.blake2b(notes, digest_size=16)
+    digest.update("\0".join(table.policies).encode())
+    for array, kind in ((table.runs, np.int64), (table.times, np.int64), (table.rewards, np.float64)):
+        digest.update(np.ascontiguousarray(array, dtype=kind).tobytes())
+    return digest.hexdigest()
+
+
+def write_whole(path: Path, data: Any) -> None:
+    """Write bytes so that a crash leaves the old file or the new one."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=WRITING)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        mask = os.umask(0)
+        os.umask(mask)
+        Path(temporary).chmod(0o666 & ~mask)  # mkstemp keeps a file from everybody else
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
