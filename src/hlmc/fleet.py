@@ -139,7 +139,7 @@ class Fleet:
             place = self._first(batch.first_unteachable, chosen, None, address_of(given))
             if place < chosen.size:
                 waiting = self._rows[chosen.learner(place), ARM] >= 0.0
-                raise self._refusal(BAD_REWARD if waiting else NOT_SELECTED, chosen, place, given[place])
+                raise self._refusal(BAD_REWARD if waiting else NOT_SELECTED, chosen, place, float(given[place]))
             self._use(chosen)
             self._spread(batch.update_many, chosen, self._program_at, address_of(given))
 
