@@ -17,6 +17,7 @@ import importlib
 import io
 import os
 import sys
+import textwrap
 from collections.abc import Sequence
 from typing import NoReturn
 
@@ -39,12 +40,29 @@ class UsageError(Exception):
     """What the user typed cannot be understood."""
 
 
+class _Help(argparse.RawDescriptionHelpFormatter):
+    """Descriptions keep their lines, and a line that is too long for the window is wrapped."""
+
+    def add_argument(self, action: argparse.Action) -> None:
+        super().add_argument(action)
+        if isinstance(action, argparse._SubParsersAction):
+            self._action_max_length += 2  # argparse forgets how far in it writes the names of commands
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        lines: list[str] = []
+        for line in text.splitlines():
+            margin = indent + " " * (len(line) - len(line.lstrip()))
+            lines += textwrap.wrap(
+                line.strip(), width, initial_indent=margin, subsequent_indent=margin + "  ", break_on_hyphens=False
+            ) or [""]
+        return "\n".join(lines) + "\n"
+
+
 class Parser(argparse.ArgumentParser):
     """A parser whose complaint is one line, and which does not guess at shortened options."""
 
     def __init__(self, **settings: object) -> None:
-        raw = argparse.RawDescriptionHelpFormatter
-        super().__init__(**{"formatter_class": raw, "allow_abbrev": False, **settings})  # type: ignore[arg-type]
+        super().__init__(**{"formatter_class": _Help, "allow_abbrev": False, **settings})  # type: ignore[arg-type]
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{self.prog}: {message} (see {self.prog} --help)")
