@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from types import FunctionType
 from typing import Any, ClassVar
 
 from hlmc.errors import BadArgument, BadType, whole
@@ -123,8 +124,8 @@ class Custom(Routine):
         if not isinstance(self.label, str) or not self.label.isidentifier():
             raise BadArgument(f"label must be a name such as 'leader', not {self.label!r}")
         for role in ("start", "select", "chance", "update"):
-            if not callable(getattr(self, role)):
-                raise BadType(f"{role} must be a function, not {getattr(self, role)!r}")
+            if not isinstance(plain(getattr(self, role)), FunctionType):
+                raise BadType(f"{role} must be a function written in Python, not {getattr(self, role)!r}")
         for count in ("words_per_child", "words_extra"):
             object.__setattr__(self, count, whole(count, getattr(self, count), 0))
         if not callable(self.values) and not isinstance(self.values, Mapping):
@@ -145,7 +146,7 @@ class Custom(Routine):
     @cached_property
     def kernels(self) -> Kernels:  # type: ignore[override]
         """The user's functions, as every other routine's are called."""
-        users = {role: kernel(plain(getattr(self, role))) for role in ("start", "select", "chance", "update")}
+        users = {role: _kernel(getattr(self, role)) for role in ("start", "select", "chance", "update")}
         return Kernels(
             specialised(_start, "custom_start", user_start=users["start"]),
             specialised(_select, "custom_select", user_select=users["select"], user_chance=users["chance"]),
@@ -159,3 +160,14 @@ class Custom(Routine):
 def plain(function: Callable[..., Any]) -> Callable[..., Any]:
     """The Python function within one that the user has compiled already."""
     return getattr(function, "py_func", function)
+
+
+def _kernel(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A user's function as a kernel, and with it the plain functions that it calls by name."""
+    own = plain(function)
+    if not hasattr(own, "__hlmc_kernel__"):
+        kernel(own)
+        for name in own.__code__.co_names:
+            if isinstance(own.__globals__.get(name), FunctionType):
+                _kernel(own.__globals__[name])
+    return own

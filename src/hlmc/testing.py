@@ -1,0 +1,347 @@
+"""What every policy and every adversary must hold to, as functions that users can run on their own.
+
+The library's own catalogue is tested with them.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+import pickle
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import FrozenInstanceError, fields
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import hlmc
+from hlmc._testing_adversary import check_adversary
+from hlmc.errors import BadReward, BadType, OutOfTurn
+from hlmc.files import own_routines
+from hlmc.kernels.layout import KEY, ROUNDS, SHUFFLE, STRUCTURE
+from hlmc.learner import Learner
+from hlmc.policies.base import Policy
+from hlmc.routines.base import Place
+from hlmc.routines.custom import Custom, plain
+from hlmc.streams import keys
+
+__all__ = ["check_adversary", "check_policy"]
+
+Array = np.ndarray
+
+_SHORT = 20_000
+"""Horizons up to this are played to their end."""
+_DRAWS = 800
+_GRID = 2000
+
+
+def check_policy(policy: Policy, steps: int = 60, seed: int = 0) -> None:
+    """Check that a policy keeps its promises; an AssertionError says which one it broke.
+
+    It is a value: frozen, hashable, comparable, picklable, and it prints as the call that makes it (unless that holds a
+    ``<``, which says that it can't). Its learners are rows of as many words as it says; they select arms that exist,
+    with the probabilities that they state; equal seeds give equal runs; a copy, pickled or saved and loaded too, goes on
+    alike; what must be refused is refused and changes nothing; steps by hand, in a fleet and in the simulator are the
+    same steps. Of a routine of the user's own, the functions themselves are looked at: that they keep to their words, and
+    draw with the chances that they state.
+
+    Parameters
+    ----------
+    policy
+        The one to check. Classes and functions of your own must be ones that pickle can find: defined in a module.
+    steps
+        How many steps are played (fewer where the horizon is shorter).
+    seed
+        Of the learners and of the rewards.
+
+    Examples
+    --------
+    >>> check_policy(hlmc.HLMC(arms=17, levels=2, horizon=50))
+    """
+    _check_value(policy)
+    _check_words(policy)
+    for level, routine in enumerate(getattr(policy, "routines_used", ())):
+        if isinstance(routine, Custom):
+            _check_custom(routine, policy.levels_at(policy.horizon or 1000)[level].place)  # type: ignore[attr-defined]
+    steps = min(steps, policy.horizon or steps)
+    _check_steps(policy, steps, seed)
+    _check_chances(policy, steps, seed)
+    _check_copies(policy, steps, seed)
+    _check_refusals(policy, steps, seed)
+    _check_fleet(policy, steps, seed)
+    _check_simulation(policy, steps, seed)
+    if policy.horizon is not None and policy.horizon <= _SHORT:
+        _check_end(policy, seed)
+
+
+def _hold(kept: bool, promise: str) -> None:
+    """An assertion that ``python -O`` does not remove."""
+    if not kept:
+        raise AssertionError(promise)
+
+
+def _refused(call: Callable[[], object], errors: type[Exception], what: str) -> None:
+    try:
+        call()
+    except errors:
+        return
+    raise AssertionError(f"{what} must be refused with {errors.__name__}")
+
+
+def _rewards(seed: int) -> Iterator[float]:
+    """Rewards without end, 0 and 1 among them."""
+    random = np.random.default_rng(seed)
+    while True:
+        yield float(np.clip(random.random() * 2.0 - 0.5, 0.0, 1.0))
+
+
+def _play(learner: Learner, steps: int, seed: int) -> list[int]:
+    arms = []
+    for reward in islice(_rewards(seed), steps):
+        arms.append(learner.select())
+        learner.update(reward)
+    return arms
+
+
+# --- Policies as values -------------------------------------------------------------------------------------
+
+
+def _check_value(policy: Policy) -> None:
+    _hold(isinstance(policy, Policy), f"{policy!r} is no Policy")
+    _hold(type(policy.arms) is int and policy.arms >= 1, f"arms must be an int of at least 1, not {policy.arms!r}")
+    name = fields(policy)[0].name  # type: ignore[arg-type]
+    try:
+        setattr(policy, name, getattr(policy, name))
+    except FrozenInstanceError:
+        pass
+    else:
+        raise AssertionError("a policy must be frozen: declare it with @dataclass(frozen=True, repr=False)")
+    for other in (pickle.loads(pickle.dumps(policy)), copy.deepcopy(policy)):  # noqa: S301 (written here a moment ago)
+        _hold(other == policy, "a pickled or copied policy must be equal")
+        _hold(hash(other) == hash(policy), "a pickled or copied policy must have the same hash")
+    _hold(policy != object(), "a policy must not equal something else")
+    printed = repr(policy)
+    if "<" not in printed:
+        names = {**vars(hlmc), type(policy).__name__: type(policy)}
+        _hold(eval(printed, names) == policy, f"{printed} does not make an equal policy")
+
+
+def _check_words(policy: Policy) -> None:
+    words, state = policy.words, policy.start().state
+    _hold(words.statistics >= 0 and words.control >= 0, f"words cannot be fewer than none: {words}")
+    _hold(state.nbytes == 8 * words.total, f"a learner is {state.nbytes} bytes, and words.total says {words.total}")
+    _hold(state.dtype == np.float64 and state.ndim == 1, "a state must be one row of float64")
+    plan = policy.plan
+    _hold(plan.statistics == words.statistics and plan.control == words.control, "plan and words disagree")
+    _hold(repr(policy) in str(plan), "a plan must name its policy")
+    json.dumps(plan.as_dict(), allow_nan=False)
+    bound = policy.bound(policy.horizon or 1000)
+    _hold(bound is None or 0.0 <= bound < math.inf, f"a bound must be None or a finite number, not {bound!r}")
+
+
+# --- Learners -----------------------------------------------------------------------------------------------
+
+
+def _check_steps(policy: Policy, steps: int, seed: int) -> None:
+    learner, twin = policy.start(seed), policy.start(seed)
+    _hold(learner == twin, "equal seeds must give equal learners")
+    _hold(learner.time == 0, "a fresh learner must have time 0")
+    for t, reward in enumerate(islice(_rewards(seed), steps)):
+        arm = learner.select()
+        state = learner.state.tobytes()
+        _hold(type(arm) is int and 0 <= arm < policy.arms, f"select gave {arm!r}: there are arms 0 to {policy.arms - 1}")
+        chance = learner.probability
+        _hold(0.0 < chance <= 1.0 + 1e-12, f"at step {t} the probability of arm {arm} is {chance!r}, not in (0, 1]")
+        _hold(learner.select() == arm, "asked again before update, select must give the same arm")
+        _hold(learner.state.tobytes() == state, "asked again before update, select must change nothing")
+        _hold(twin.select() == arm, f"equal seeds must give equal runs; at step {t} they do not")
+        learner.update(reward)
+        twin.update(reward)
+        _hold(learner.time == t + 1, f"after {t + 1} steps the time is {learner.time}")
+        known = learner.state[KEY + 1 : policy.words.control]
+        _hold(bool(np.isfinite(known).all()), f"after {t + 1} steps a word is not a finite number")
+    _hold(learner == twin, "equal seeds must give equal runs")
+
+
+def _check_chances(policy: Policy, steps: int, seed: int) -> None:
+    """Learners that differ in nothing but the random numbers to come select as often as they say."""
+    if policy.program[STRUCTURE] == ROUNDS and policy.program[SHUFFLE]:
+        return  # the order of the arms hangs on the same key as the random numbers
+    learner = policy.start(seed)
+    _play(learner, steps // 2, seed)
+    chance: dict[int, float] = {}
+    times: dict[int, int] = {}
+    row = learner.state.copy()
+    for key in keys(seed, 1, _DRAWS):
+        row.view(np.uint64)[KEY] = key
+        other = Learner(policy, row.copy())
+        arm = other.select()
+        said = chance.setdefault(arm, other.probability)
+        _hold(said == other.probability, f"the probability of arm {arm} is {said!r} and {other.probability!r}")
+        times[arm] = times.get(arm, 0) + 1
+    together = math.fsum(chance.values())
+    _hold(together <= 1.0 + 1e-9, f"probabilities add up to {together!r}, which is more than 1")
+    for arm, p in chance.items():
+        spread = 6.0 * math.sqrt(_DRAWS * p * max(1.0 - p, 0.0)) + 3.0
+        _hold(
+            abs(times[arm] - _DRAWS * p) <= spread,
+            f"arm {arm} was selected {times[arm]} times in {_DRAWS}, and states a probability of {p!r}",
+        )
+
+
+def _check_copies(policy: Policy, steps: int, seed: int) -> None:
+    learner = policy.start(seed)
+    _play(learner, steps // 2, seed)
+    learner.select()
+    copies = {
+        "copy()": learner.copy(),
+        "a pickled learner": pickle.loads(pickle.dumps(learner)),  # noqa: S301 (written here a moment ago)
+        "a saved and loaded learner": _reloaded(learner),
+    }
+    before = learner.state.tobytes()
+    for what, other in copies.items():
+        _hold(other == learner, f"{what} must be equal")
+        _play(other, steps - steps // 2, seed + 1)
+        _hold(learner.state.tobytes() == before, f"{what} must go on alone")
+    _play(learner, steps - steps // 2, seed + 1)
+    for what, other in copies.items():
+        _hold(other == learner, f"{what} must go on alike")
+
+
+def _reloaded(learner: Learner) -> Learner:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "learner.hlmc"
+        learner.save(path)
+        loaded = hlmc.load(path, own_routines(learner.policy))
+    assert isinstance(loaded, Learner)
+    return loaded
+
+
+def _check_refusals(policy: Policy, steps: int, seed: int) -> None:
+    learner, twin = policy.start(seed), policy.start(seed)
+
+    def refused(call: Callable[[], object], errors: type[Exception], what: str) -> None:
+        state = learner.state.tobytes()
+        _refused(call, errors, what)
+        _hold(learner.state.tobytes() == state, f"{what}, once refused, must have changed nothing")
+
+    refused(lambda: learner.update(0.5), OutOfTurn, "an update before select")
+    for reward in islice(_rewards(seed), min(steps, 20)):
+        arm = learner.select()
+        for bad in (math.nan, math.inf, -0.001, 1.001, 10**400):
+            refused(lambda bad=bad: learner.update(bad), BadReward, f"a reward of {float_text(bad)}")  # type: ignore[misc]
+        refused(lambda: learner.update("1"), BadType, "a reward that is no number")  # type: ignore[arg-type]
+        _hold(twin.select() == arm, "after a refusal a learner must go on as if nothing had happened")
+        learner.update(reward)
+        twin.update(reward)
+        refused(lambda: learner.update(0.5), OutOfTurn, "a second update")
+    _hold(learner == twin, "after a refusal a learner must go on as if nothing had happened")
+
+
+def float_text(value: float) -> str:
+    """A number in few characters."""
+    return f"{value}" if abs(value) < 1e300 or isinstance(value, float) else "more than a float can hold"
+
+
+def _check_end(policy: Policy, seed: int) -> None:
+    assert policy.horizon is not None
+    learner = policy.start(seed)
+    _play(learner, policy.horizon, seed)
+    _hold(learner.time == policy.horizon, f"a horizon of {policy.horizon} must allow as many steps")
+    state = learner.state.tobytes()
+    _refused(learner.select, OutOfTurn, "a step past the horizon")
+    _refused(lambda: learner.update(0.5), OutOfTurn, "an update past the horizon")
+    _hold(learner.state.tobytes() == state, "a step past the horizon, once refused, must have changed nothing")
+
+
+# --- The same steps everywhere ------------------------------------------------------------------------------
+
+
+def _check_fleet(policy: Policy, steps: int, seed: int) -> None:
+    learners = [policy.start(seed, stream) for stream in range(3)]
+    fleet = policy.fleet(size=3, seed=seed)
+    random = np.random.default_rng(seed)
+    for _ in range(min(steps, 20)):
+        some = random.permutation(3)[: random.integers(1, 4)]
+        paid = random.random(len(some))
+        arms = fleet.select(some)
+        _hold(
+            arms.tolist() == [learners[i].select() for i in some],
+            "learner i of a fleet must do what start(seed, i) does",
+        )
+        fleet.update(paid, some)
+        for i, reward in zip(some, paid, strict=True):
+            learners[i].update(float(reward))
+    _hold(list(fleet) == learners, "learner i of a fleet must be what start(seed, i) is")
+
+
+def _paid(t: int, arm: int) -> float:
+    return ((7 * t + 3 * arm) % 11) / 10.0
+
+
+def _check_simulation(policy: Policy, steps: int, seed: int) -> None:
+    adversary = hlmc.adversaries.Function(policy.arms, _paid)
+    arms, rewards = hlmc.trace(policy, adversary, steps, seed)
+    learner = policy.start(seed)
+    for t in range(steps):
+        arm = learner.select()
+        _hold(
+            arm == arms[t] and _paid(t, arm) == rewards[t],
+            f"the simulator plays arm {arms[t]} at step {t}, and a learner by hand {arm}",
+        )
+        learner.update(_paid(t, arm))
+
+
+# --- Routines of the user's own -----------------------------------------------------------------------------
+
+
+def _check_custom(routine: Custom, place: Place) -> None:
+    """The user's four functions, run by the interpreter over words with a fence behind them."""
+    fence = np.full(16, -1.2345e-67)
+    start, select, chance, update = (
+        plain(f) for f in (routine.start, routine.select, routine.chance, routine.update)
+    )
+    parameters = np.array(list(routine.parameters(place).values()), dtype=float)
+    random = np.random.default_rng(0)
+    for n in sorted({2, 3, place.children} - {1}):
+        words = np.concatenate([np.full(routine.words(n), math.nan), fence])
+        start(words, n, parameters)
+        for tau in range(12):
+            _check_custom_draws(routine, select, chance, words, n, parameters, tau)
+            slot = int(select(words, n, parameters, tau, float(random.random())))
+            stated = float(chance(words, n, parameters, tau, slot))
+            update(words, n, parameters, tau, slot, stated, float(random.integers(2)))
+            _hold(
+                words[-len(fence) :].tobytes() == fence.tobytes(),
+                f"with {n} children {routine.label} writes beyond its {routine.words(n)} words",
+            )
+
+
+def _check_custom_draws(
+    routine: Custom,
+    select: Callable[..., int],
+    chance: Callable[..., float],
+    words: Array,
+    n: int,
+    parameters: Array,
+    tau: int,
+) -> None:
+    before = words.tobytes()
+    grid = _GRID if n <= 16 and tau % 4 == 0 else 50
+    drawn: dict[int, int] = {}
+    for u in (np.arange(grid) + 0.5) / grid:
+        slot = select(words, n, parameters, tau, float(u))
+        _hold(int(slot) == slot and 0 <= slot < n, f"{routine.label} selects {slot!r} of {n} children")
+        drawn[int(slot)] = drawn.get(int(slot), 0) + 1
+    for slot, count in drawn.items():
+        stated = chance(words, n, parameters, tau, slot)
+        _hold(0.0 < stated <= 1.0 + 1e-12, f"{routine.label} states a chance of {stated!r} for what it selects")
+        _hold(
+            grid < _GRID or abs(count / grid - stated) <= 0.02,
+            f"{routine.label} selects child {slot} for {count / grid:.3f} of all u, and states a chance of {stated:.3f}",
+        )
+    _hold(words.tobytes() == before, f"{routine.label} must learn in update alone: select or chance has written")
