@@ -1,0 +1,110 @@
+"""``hlmc reproduce``: the paper's numerical section, run and judged, as a report."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from hlmc.cli.numbers import whole_number
+from hlmc.cli.output import Table, heading, line, show
+from hlmc.errors import BadArgument
+from hlmc.paper import FIGURES
+
+FULL, QUICK, RUNS = 10**7, 10**6, 10
+
+EXAMPLES = """\
+examples:
+  hlmc reproduce --quick                everything at a tenth of the paper's horizons
+  hlmc reproduce                        everything as in the paper: T = 10^7, ten runs
+  hlmc reproduce weak-1 memory --runs 100 --out more
+  hlmc reproduce --resume               go on after Ctrl-C; nothing that was finished is run again
+
+The report is DIR/index.html, one file that opens anywhere; DIR/report.md is for a terminal. Pictures are in
+DIR/figures, data as Parquet in DIR/data, finished runs in DIR/runs.
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    parser.epilog = EXAMPLES
+    parser.add_argument("names", nargs="*", metavar="NAME", help="figures to run; default: all (see --list)")
+    parser.add_argument("--list", action="store_true", help="name the figures and stop")
+    parser.add_argument("--quick", action="store_true", help=f"a longest horizon of {QUICK:,} steps")
+    parser.add_argument("--runs", type=whole_number, default=RUNS, metavar="N", help=f"runs of each policy ({RUNS})")
+    parser.add_argument(
+        "--horizon",
+        type=whole_number,
+        metavar="T",
+        help=f"steps of the longest experiments ({FULL:,}); the others shrink in proportion",
+    )
+    parser.add_argument("--seed", type=whole_number, default=0, metavar="S", help="decides everything random (0)")
+    parser.add_argument("--jobs", type=whole_number, metavar="N", help="threads (as many as there are cores)")
+    parser.add_argument("--device", default="cpu", metavar="NAME", help="where simulations run (cpu)")
+    parser.add_argument("--out", type=Path, default=Path("report"), metavar="DIR", help="the report's folder (report)")
+    parser.add_argument("--resume", action="store_true", help="keep the finished runs of an earlier call in DIR")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the figures, write the report, and say in short what came out."""
+    if options.list:
+        table = Table(("name", "what"), left=frozenset({0, 1}), fold=frozenset({1}))
+        for name, what in FIGURES.items():
+            table.add(name, what)
+        show(table)
+        return 0
+    names = list(dict.fromkeys(options.names)) or list(FIGURES)
+    for name in names:
+        if name not in FIGURES:
+            raise BadArgument(f"there is no figure {name!r}; there are {', '.join(FIGURES)}")
+    if options.quick and options.horizon is not None:
+        raise BadArgument("give --quick or --horizon, not both")
+    for option, least in (("runs", 1), ("horizon", 10_000), ("jobs", 1)):
+        value = getattr(options, option)
+        if value is not None and value < least:
+            raise BadArgument(f"--{option} must be at least {least:,}, not {value:,}")
+    options.out.mkdir(parents=True, exist_ok=True)
+
+    from hlmc.paper.experiment import Settings
+    from hlmc.paper.reproduction import reproduce
+    from hlmc.paper.writing import write
+
+    horizon = options.horizon or (QUICK if options.quick else FULL)
+    settings = Settings(options.runs, horizon, options.seed, options.device)
+    try:
+        report = reproduce(names, settings, options.out, options.jobs, options.resume, _command(options))
+    except KeyboardInterrupt:
+        line(f"Stopped. What was finished is in {options.out}; the same command with --resume goes on from there.")
+        raise
+    where = write(report, options.out)
+    _show(report, where)
+    return 0
+
+
+def _command(options: argparse.Namespace) -> str:
+    """The call, as it would be typed again."""
+    words = ["hlmc reproduce", *options.names]
+    words += ["--quick"] if options.quick else []
+    words += [f"--runs {options.runs}"] if options.runs != RUNS else []
+    words += [f"--horizon {options.horizon}"] if options.horizon else []
+    words += [f"--seed {options.seed}"] if options.seed else []
+    words += [f"--device {options.device}"] if options.device != "cpu" else []
+    return " ".join(words)
+
+
+def _show(report: object, where: Path) -> None:
+    from hlmc.paper.claims import Verdict
+    from hlmc.paper.reproduction import Report
+
+    assert isinstance(report, Report)
+    heading(report.size)
+    styles = {Verdict.HOLDS: "", Verdict.FAILS: "red", Verdict.UNDECIDED: "yellow"}
+    table = Table(("figure", "claim", "verdict", "measured"), left=frozenset({0, 1, 2, 3}), fold=frozenset({1, 3}))
+    for section, claim in report.claims:
+        other = "" if claim.printed else " *"
+        table.add(section.name, claim.name + other, str(claim.verdict), claim.measured, style=styles[claim.verdict])
+    show(table)
+    line("* another reading of the same sentence")
+    held, failed, undecided = (report.count(verdict) for verdict in Verdict)
+    line()
+    line(f"{held} claims hold, {failed} do not hold, {undecided} are undecided at this number of runs.")
+    line(f"Report: {where} ({report.seconds:.0f} s)")

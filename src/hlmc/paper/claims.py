@@ -1,0 +1,220 @@
+"""A sentence of the paper, what was measured, and whether the sentence holds.
+
+A claim is judged by the 95 % interval of a quantity: it holds where the whole interval agrees with it, it does not hold
+where the whole interval contradicts it, and otherwise it is undecided at this number of runs. Each claim is
+judged by itself, so among many that hold a few may do so by chance.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+
+from hlmc.errors import HLMCError
+from hlmc.evaluation import Interval, fitted_exponent, t_interval, t_quantile
+from hlmc.plotting import short
+
+Array = np.ndarray
+
+LEVEL = 0.95
+UNKNOWN = Interval(math.nan, -math.inf, math.inf)
+"""What too few runs say."""
+
+
+class Verdict(StrEnum):
+    """What the data say of a claim."""
+
+    HOLDS = "holds"
+    FAILS = "does not hold"
+    UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A named check.
+
+    ``says`` is the paper's sentence, quoted or paraphrased; ``measured`` the numbers; ``reading`` what the verdict
+    depends on where the text can be read in more than one way. ``printed`` is False for a check of the same sentence
+    under another reading than the default.
+    """
+
+    name: str
+    says: str
+    measured: str
+    verdict: Verdict
+    reading: str = ""
+    printed: bool = True
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values, as JSON has them."""
+        return {**asdict(self), "verdict": str(self.verdict)}
+
+
+def judged(holds_below: Interval, limit: float = 0.0) -> Verdict:
+    """Whether a quantity lies below a limit, from its interval.
+
+    >>> [str(judged(Interval(5, 4, 6), limit)) for limit in (7, 5, 3)]
+    ['holds', 'undecided', 'does not hold']
+    """
+    if holds_below.high <= limit:
+        return Verdict.HOLDS
+    return Verdict.FAILS if holds_below.low > limit else Verdict.UNDECIDED
+
+
+def less(
+    name: str,
+    says: str,
+    smaller: tuple[str, Any],
+    larger: tuple[str, Any],
+    reading: str = "",
+    printed: bool = True,
+    show: Any = short,
+) -> Claim:
+    """That one mean lies below another, from two samples, each with what to call it.
+
+    >>> claim = less("order", "A is below B", ("A", [1.0, 1.1, 0.9]), ("B", [2.0, 2.2, 1.9]))
+    >>> str(claim.verdict), claim.measured
+    ('holds', 'A 1, B 2.03; difference -1.03 [-1.29, -0.777]')
+    """
+    a, b = np.asarray(smaller[1], dtype=np.float64), np.asarray(larger[1], dtype=np.float64)
+    gap = difference(a, b)
+    measured = f"{smaller[0]} {show(a.mean())}, {larger[0]} {show(b.mean())}; difference {_shown(gap, show)}"
+    return Claim(name, says, measured, judged(gap), reading, printed)
+
+
+def at_most(
+    name: str,
+    says: str,
+    what: str,
+    interval: Interval,
+    limit: tuple[str, float],
+    reading: str = "",
+    printed: bool = True,
+    show: Any = short,
+) -> Claim:
+    """That a quantity does not exceed a limit, which has a name.
+
+    >>> str(at_most("bound", "A stays below", "A", Interval(1.0, 0.9, 1.1), ("bound", 2.0)).verdict)
+    'holds'
+    """
+    measured = f"{what} {_shown(interval, show)}, {limit[0]} {show(limit[1])}"
+    return Claim(name, says, measured, judged(interval, limit[1]), reading, printed)
+
+
+def within(
+    name: str,
+    says: str,
+    what: str,
+    interval: Interval,
+    span: tuple[float, float],
+    reading: str = "",
+    printed: bool = True,
+    show: Any = short,
+) -> Claim:
+    """That a quantity lies in a span: the interval inside, outside, or across an end.
+
+    >>> str(within("one", "it is 1", "exponent", Interval(0.99, 0.9, 1.02), (0.95, 1.05)).verdict)
+    'undecided'
+    """
+    low, high = span
+    if low <= interval.low and interval.high <= high:
+        verdict = Verdict.HOLDS
+    elif interval.high < low or interval.low > high:
+        verdict = Verdict.FAILS
+    else:
+        verdict = Verdict.UNDECIDED
+    measured = f"{what} {_shown(interval, show)}, to lie in [{show(low)}, {show(high)}]"
+    return Claim(name, says, measured, verdict, reading, printed)
+
+
+def fact(name: str, says: str, holds: bool, measured: str, reading: str = "", printed: bool = True) -> Claim:
+    """What can be computed exactly, without a sample."""
+    return Claim(name, says, measured, Verdict.HOLDS if holds else Verdict.FAILS, reading, printed)
+
+
+def all_of(name: str, says: str, parts: Sequence[Claim], reading: str = "", printed: bool = True) -> Claim:
+    """A claim of several parts: it holds where all hold, and does not where one does not.
+
+    >>> yes, perhaps = fact("a", "", True, "1"), Claim("b", "", "2", Verdict.UNDECIDED)
+    >>> str(all_of("both", "a and b", [yes, perhaps]).verdict)
+    'undecided'
+    """
+    verdicts = {part.verdict for part in parts}
+    verdict = next((v for v in (Verdict.FAILS, Verdict.UNDECIDED) if v in verdicts), Verdict.HOLDS)
+    return Claim(name, says, ". ".join(part.measured for part in parts), verdict, reading, printed)
+
+
+def mean(samples: Any) -> Interval:
+    """The mean with its interval; one run says nothing about its spread."""
+    values = np.asarray(samples, dtype=np.float64)
+    return t_interval(values, LEVEL) if len(values) > 1 else Interval(float(values.mean()), -math.inf, math.inf)
+
+
+def difference(a: Array, b: Array) -> Interval:
+    """mean(a) - mean(b) with Welch's interval.
+
+    >>> difference(np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 3.0])).estimate
+    0.0
+    """
+    gap = float(a.mean() - b.mean())
+    if min(len(a), len(b)) < 2:
+        return Interval(gap, -math.inf, math.inf)
+    va, vb = float(a.var(ddof=1)) / len(a), float(b.var(ddof=1)) / len(b)
+    if va + vb == 0.0:
+        return Interval(gap, gap, gap)
+    freedom = (va + vb) ** 2 / (va**2 / (len(a) - 1) + vb**2 / (len(b) - 1))
+    half = t_quantile(0.5 + LEVEL / 2, freedom) * math.sqrt(va + vb)
+    return Interval(gap, gap - half, gap + half)
+
+
+def spread(samples: Any) -> Interval:
+    """Standard deviation over mean, with a jackknife interval taken on its logarithm.
+
+    >>> spread([5.0, 5.0, 5.0]).estimate
+    0.0
+    """
+    x = np.asarray(samples, dtype=np.float64)
+    if len(x) < 3 or x.mean() == 0.0:
+        return UNKNOWN
+    value = float(x.std(ddof=1) / abs(x.mean()))
+    if value == 0.0:
+        return Interval(0.0, 0.0, 0.0)
+    others = [np.delete(x, i) for i in range(len(x))]
+    if min(o.std(ddof=1) for o in others) == 0.0:
+        return Interval(value, 0.0, math.inf)
+    logs = np.log([o.std(ddof=1) / abs(o.mean()) for o in others])
+    error = math.sqrt((len(x) - 1) / len(x) * float(((logs - logs.mean()) ** 2).sum()))
+    factor = math.exp(t_quantile(0.5 + LEVEL / 2, len(x) - 1) * error)
+    return Interval(value, value / factor, value * factor)
+
+
+def exponent(times: Any, curves: Any, window: tuple[float, float] | None = None) -> Interval:
+    """The exponent of t in curves [runs, points] with its interval; not known where the fit is refused.
+
+    >>> import numpy as np
+    >>> t = np.array([10.0, 100.0, 1000.0])
+    >>> round(exponent(t, [t**0.5, t**0.5], (10, 1000)).estimate, 6)
+    0.5
+    """
+    runs = np.atleast_2d(np.asarray(curves, dtype=np.float64))
+    try:
+        fit = fitted_exponent(times, runs, window)
+    except HLMCError:
+        return UNKNOWN
+    if len(runs) < 2:
+        return Interval(fit.exponent, -math.inf, math.inf)
+    half = t_quantile(0.5 + LEVEL / 2, len(runs) - 1) * fit.error
+    return Interval(fit.exponent, fit.exponent - half, fit.exponent + half)
+
+
+def _shown(interval: Interval, show: Any) -> str:
+    if math.isnan(interval.estimate):
+        return "not measured"
+    if math.isinf(interval.low) and math.isinf(interval.high):
+        return f"{show(interval.estimate)} (too few runs for an interval)"
+    return f"{show(interval.estimate)} [{show(interval.low)}, {show(interval.high)}]"

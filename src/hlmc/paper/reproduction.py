@@ -1,0 +1,131 @@
+"""Run figures and put together what a report says: play, keep, judge."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from hlmc.errors import BadArgument
+from hlmc.paper import figure
+from hlmc.paper.claims import Claim, Verdict
+from hlmc.paper.experiment import FULL, Results, Section, Settings
+from hlmc.paper.progress import Progress, Workers
+
+RUNS = "runs"
+"""The folder of a report in which finished runs are kept."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was run and what came out."""
+
+    settings: Settings
+    sections: tuple[Section, ...]
+    command: str
+    seconds: float
+
+    @property
+    def claims(self) -> list[tuple[Section, Claim]]:
+        """Every claim with its section."""
+        return [(section, claim) for section in self.sections for claim in section.claims]
+
+    def count(self, verdict: Verdict, printed: bool = True) -> int:
+        """How many claims have this verdict."""
+        return sum(claim.verdict is verdict and claim.printed is printed for _, claim in self.claims)
+
+    @property
+    def size(self) -> str:
+        """Runs and horizon, in words."""
+        T = self.settings.horizon
+        reduced = "" if T == FULL else f", reduced from the paper's {FULL:,}"
+        return f"{self.settings.runs} runs, longest horizon {T:,} steps{reduced}, seed {self.settings.seed}"
+
+    @property
+    def versions(self) -> str:
+        """What it was run with."""
+        packages = ", ".join(f"{name} {version(name)}" for name in ("hlmc", "numpy", "numba"))
+        return f"{packages}, Python {platform.python_version()}, {platform.machine()}"
+
+
+def reproduce(
+    names: Sequence[str],
+    settings: Settings,
+    out: Path,
+    jobs: int | None = None,
+    resume: bool = False,
+    command: str = "",
+) -> Report:
+    """Run the figures, keep every finished run under ``out``, and judge the claims.
+
+    Without ``resume``, runs of these figures that an earlier call left are played again.
+    """
+    modules = [figure(name) for name in names]
+    plans = [(module, module.parts(settings)) for module in modules]
+    if not resume:
+        for module in modules:
+            _forget(out / RUNS / module.NAME)
+    began = time.monotonic()
+    progress = Progress(sum(part.work for _, parts in plans for part in parts))
+    sections = []
+    try:
+        with Workers(jobs or os.cpu_count() or 1, progress) as workers:
+            for module, parts in plans:
+                started = time.monotonic()
+                results: Results = {}
+                for part in parts:
+                    progress.begin(f"{module.NAME}, {part.title}", part.work)
+                    results[part.key] = part.play(settings, workers, out / RUNS / module.NAME / part.key)
+                    progress.end()
+                    _save(results[part.key], out / "data", f"{module.NAME}-{part.key}")
+                section = _section(module, parts, results, settings)
+                sections.append(replace(section, seconds=time.monotonic() - started))
+    finally:
+        progress.close()
+    return Report(settings, tuple(sections), command, time.monotonic() - began)
+
+
+def _section(module: Any, parts: Sequence[Any], results: Results, settings: Settings) -> Section:
+    code = "import hlmc\n\n" + "\n".join(f"# {part.title}\n{part.code(settings)}" for part in parts)
+    return Section(
+        module.NAME,
+        module.TITLE,
+        module.SOURCE,
+        " ".join(module.TEXT.split()),
+        tuple(module.tables(results, settings)),
+        tuple(module.pictures(results, settings)),
+        tuple(module.claims(results, settings)),
+        code,
+    )
+
+
+def _save(result: Any, folder: Path, name: str) -> None:
+    """One Parquet file for an experiment; for a game, one for each policy and run."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if not isinstance(result, dict):
+        result.save(folder / f"{name}.parquet")
+        return
+    for policy, played in result.items():
+        plain = "".join(c if c.isalnum() else "-" for c in policy)
+        for run, each in enumerate(played):
+            each.save(folder / f"{name}-{plain}-{run:02d}.parquet")
+
+
+def _forget(folder: Path) -> None:
+    """Remove runs that an earlier call left, and nothing that is not ours."""
+    if not folder.exists():
+        return
+    strangers = [
+        path
+        for path in folder.rglob("*")
+        if path.is_file() and path.suffix != ".parquet" and not path.name.startswith("_")
+    ]
+    if strangers:
+        raise BadArgument(f"{strangers[0]} is not a file of ours; give another --out, or --resume")
+    shutil.rmtree(folder)

@@ -1,0 +1,248 @@
+"""Spectrum access under jamming (Fig. 6): a thousand agents share twenty channels, of which one is clear."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from concurrent.futures import Executor, as_completed
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hlmc import HLMC, UCBM, derive_seed, games, plotting
+from hlmc.errors import BadArgument
+from hlmc.paper.claims import Claim, fact, less, mean
+from hlmc.paper.drawing import line
+from hlmc.paper.experiment import Picture, Results, Settings, Table
+from hlmc.paper.tables import number, plus_minus
+from hlmc.policies.base import Policy
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+NAME = "spectrum"
+TITLE = "Spectrum access under jamming"
+SOURCE = "Fig. 6"
+TEXT = """\
+1000 agents, K = 20 channels, M = 10. One channel is clear and pays 10, shared evenly by the agents on it; a jammed one
+pays 1 to an agent that is alone on it and 0 to several. The clear channel moves on when a phase begins. The paper gives
+neither the horizon nor the phases' lengths: here the phases double, as in experiment 1, from h0 b0 = 3 × 120 steps on.
+All agents follow the same policy. Together they can earn at most 10 + 19 a step, 0.029 an agent, and they earn 0.010
+whenever anybody is on the clear channel and every other channel is empty or crowded."""
+
+AGENTS, K, M = 1000, 20, 10
+FULL_HORIZON = 22_680
+"""The end of the sixth phase: 360 (2^6 - 1)."""
+UCB, SHUFFLED = "UCB-M", "UCB-M shuffled"
+
+
+@dataclass(frozen=True)
+class GamePart:
+    """One policy, followed by all agents, run by run; each finished run is a file of the store."""
+
+    key: str
+    title: str
+    policies: Mapping[str, Policy]
+    game: games.Spectrum
+    horizon: int
+    runs: int
+    points: tuple[int, ...]
+    cost: float = 200.0
+
+    @property
+    def work(self) -> float:
+        """Seconds of one core, roughly."""
+        return 1e-9 * self.cost * self.horizon * self.runs * len(self.policies) * self.game.agents
+
+    def play(self, settings: Settings, executor: Executor, store: Path) -> dict[str, list[games.GameResult]]:
+        """Play what is not in the store yet: for each policy its runs."""
+        self._agree(settings, store)
+        found: dict[str, list[games.GameResult | None]] = {name: [None] * self.runs for name in self.policies}
+        open_runs = {}
+        for place, name in enumerate(self.policies):
+            for run in range(self.runs):
+                path = store / f"policy{place}-{run:04d}.parquet"
+                if path.exists():
+                    found[name][run] = games.load_result(path)
+                else:
+                    task = executor.submit(partial(self._play, name, settings, run, path))
+                    open_runs[task] = (name, run)
+        try:
+            for task in as_completed(open_runs):
+                name, run = open_runs[task]
+                found[name][run] = task.result()
+        except BaseException:
+            for task in open_runs:
+                task.cancel()
+            raise
+        return {name: [result for result in results if result is not None] for name, results in found.items()}
+
+    def _play(self, name: str, settings: Settings, run: int, path: Path) -> games.GameResult:
+        result = games.play(
+            {name: self.policies[name]},
+            self.game,
+            self.horizon,
+            runs=1,
+            seed=derive_seed(settings.seed, run),
+            points=list(self.points),
+            progress=False,
+            threads=1,
+        )
+        result.save(path)
+        return result
+
+    def _agree(self, settings: Settings, store: Path) -> None:
+        """Refuse a folder that holds other runs than these."""
+        path = store / "_experiment.json"
+        ours = {
+            "game": repr(self.game),
+            "policies": {name: repr(policy) for name, policy in self.policies.items()},
+            "horizon": self.horizon,
+            "seed": settings.seed,
+        }
+        if path.exists():
+            try:
+                theirs = json.loads(path.read_text())
+            except ValueError:
+                theirs = None
+            if theirs != ours:
+                raise BadArgument(f"{store} holds another experiment; leave --resume out, or give another --out")
+        store.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(ours, indent=1))
+
+    def code(self, settings: Settings) -> str:
+        """The calls that make this experiment, to be pasted into Python."""
+        policies = "".join(f'    "{name}": hlmc.{policy!r},\n' for name, policy in self.policies.items())
+        return (
+            f"policies = {{\n{policies}}}\n"
+            f"game = hlmc.games.Spectrum(agents={self.game.agents}, channels={self.game.channels})\n"
+            "results = {\n"
+            f"    (name, run): hlmc.games.play({{name: policy}}, game, {self.horizon}, runs=1, "
+            f"seed=hlmc.derive_seed({settings.seed}, run))\n"
+            f"    for name, policy in policies.items() for run in range({self.runs})\n"
+            "}\n"
+        )
+
+
+def parts(settings: Settings) -> list[GamePart]:
+    """One game for each policy."""
+    T = settings.scaled(FULL_HORIZON, least=100)
+    return [
+        GamePart(
+            "all",
+            f"T = {T:,}, phases that double",
+            {
+                "HLMC": HLMC(arms=K, groups=(4, 5), horizon=T),
+                UCB: UCBM(arms=K, memory=M, shuffle=False),
+                SHUFFLED: UCBM(arms=K, memory=M),
+            },
+            games.Spectrum(agents=AGENTS, channels=K),
+            T,
+            settings.runs,
+            tuple(int(t) for t in np.unique(np.rint(np.arange(1, 101) * T / 100).astype(np.int64)) if t > 0),
+        )
+    ]
+
+
+def _rewards(runs: list[games.GameResult]) -> np.ndarray:
+    """Mean reward an agent and step so far, [run, time]."""
+    return np.concatenate([run.mean_reward().isel(policy=0).transpose("run", "time").values for run in runs])
+
+
+def _share(runs: list[games.GameResult], name: str) -> np.ndarray:
+    return np.array([float(run.share(name).isel(policy=0, run=0, time=-1)) for run in runs])
+
+
+def claims(results: Results, settings: Settings) -> list[Claim]:
+    """What the text says of Fig. 6."""
+    played = results["all"]
+    reward = {name: _rewards(runs)[:, -1] for name, runs in played.items()}
+    advantage = (
+        "“The simulation result again demonstrates the advantage of HLMC against UCB-M.” (average reward per agent)"
+    )
+    reading = "Horizon and phases are chosen here, and “more than two agents” is read as two or more (reading 12)."
+    most = (10 + K - 1) / AGENTS
+    highest = max(float(values.max()) for values in reward.values())
+    return [
+        less(
+            f"HLMC above {name}",
+            advantage,
+            (name, reward[name]),
+            ("HLMC", reward["HLMC"]),
+            reading,
+            show=lambda x: f"{x:.6f}",
+        )
+        for name in (UCB, SHUFFLED)
+    ] + [
+        fact(
+            "Nobody earns more than there is",
+            "A check of the game, not the paper's.",
+            highest <= most,
+            f"the highest average is {highest:.5f} of {most}",
+        )
+    ]
+
+
+def tables(results: Results, settings: Settings) -> list[Table]:
+    """Reward, and where the agents were."""
+    (part,) = parts(settings)
+    rows = []
+    for name, runs in results["all"].items():
+        fair = np.array([float(run.fairness().isel(policy=0, run=0, time=-1)) for run in runs])
+        rows.append(
+            (
+                name,
+                f"{part.policies[name].words.statistics}",
+                plus_minus(mean(_rewards(runs)[:, -1] * 1000), 3),
+                f"{_share(runs, 'clear').mean():.3f}",
+                f"{_share(runs, 'collision').mean():.3f}",
+                f"{fair.mean():.3f}",
+                number(float(np.mean([run.nanoseconds for run in runs]))),
+            )
+        )
+    head = (
+        "policy",
+        "words",
+        "1000 × reward an agent and step",
+        "on the clear channel",
+        "in collisions",
+        "Jain's index",
+        "ns a choice",
+    )
+    return [Table(part.title, head, tuple(rows), "Shares are of all choices of all agents.")]
+
+
+def pictures(results: Results, settings: Settings) -> list[Picture]:
+    """Reward an agent against time, so far and in each stretch."""
+    return [
+        Picture(
+            f"{NAME}-{'window' if window else 'average'}",
+            text,
+            partial(_draw, results["all"], window),
+        )
+        for window, text in (
+            (False, "Average reward an agent and step so far. Bands: 95 % intervals over the runs."),
+            (True, "The same over each hundredth of the time: what happens when the clear channel moves on."),
+        )
+    ]
+
+
+def _draw(played: dict[str, list[games.GameResult]], window: bool) -> Figure:
+    looks = plotting.looks(played)
+    with plotting.style():
+        figure = plotting.figure(5.6, 4.0)
+        ax = figure.subplots()
+        for name, runs in played.items():
+            rewards = [run.mean_reward(window).isel(policy=0).transpose("run", "time") for run in runs]
+            times = rewards[0]["time"].values
+            line(ax, times, np.concatenate([each.values for each in rewards]), name, looks[name])
+        ax.set_xlabel("steps")
+        ax.set_ylabel("reward an agent and step")
+        ax.set_xlim(left=0.0)
+        ax.set_ylim(bottom=0.0)
+        plotting.short_ticks(ax.xaxis)
+        ax.legend()
+    return figure

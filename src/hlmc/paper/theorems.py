@@ -1,0 +1,486 @@
+"""What the paper proves but does not plot: orders in T and K, high probability, unknown V, unknown T, words."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hlmc import EXP3P, HLMC, adversaries, bounds, plotting
+from hlmc.evaluation import Interval, fitted_exponent, quantile_interval
+from hlmc.paper.claims import Claim, Verdict, all_of, at_most, exponent, fact, less, mean
+from hlmc.paper.drawing import draw_sizes, line
+from hlmc.paper.experiment import Part, Picture, Results, Settings, Table, curves, final, time_points
+from hlmc.paper.tables import number, plus_minus
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from hlmc.simulation import Result
+
+NAME = "theorems"
+TITLE = "What is proved but not plotted"
+SOURCE = "Theorems 1 to 5"
+TEXT = """\
+Orders are measured over horizons and numbers of arms, each with the policy made for that size, on rewards that show
+them: one arm pays 1 and the others 0, where what a policy explores is what it loses. Unknown T (doubling) is run on the
+same rewards; high probability (Theorem 2) on those of experiment 1, unknown V (Theorem 4) on those of experiment 3."""
+
+K = 100
+DEPTHS = (1, 2, 3, 4)
+DECADES = 3
+ARMS = (16, 64, 256, 1024, 4096)
+DELTAS = (0.2, 0.05, 0.01)
+PROBABLE_HORIZON = 10**5
+PROBABLE_RUNS = 20
+"""Times the number of runs: a quantile needs more of them than a mean."""
+V = 10
+
+
+def horizons(settings: Settings) -> list[int]:
+    """From a thousandth of the longest horizon to the whole of it, two to a decade."""
+    steps = settings.horizon / 10.0 ** (np.arange(2 * DECADES, -1, -1) / 2)
+    return [max(100, int(t)) for t in np.rint(steps)]
+
+
+def _one_arm(arms: int) -> adversaries.OneGoodArm:
+    return adversaries.OneGoodArm(arms=arms, arm=arms // 3, high=1.0, low=0.0)
+
+
+def _depth(D: int) -> str:
+    return f"D = {D}"
+
+
+def _delta(delta: float) -> str:
+    return f"HLMC, δ = {delta:g}"
+
+
+def parts(settings: Settings) -> list[Part]:
+    """Sizes in T and in K, then one experiment for each of the other statements."""
+    runs, T = settings.runs, settings.scaled(10**6, least=1000)
+    rates = [
+        Part(
+            f"horizon-{t}",
+            f"T = {t:,}",
+            {_depth(D): HLMC(arms=K, levels=D, horizon=t) for D in DEPTHS},
+            _one_arm(K),
+            t,
+            runs,
+            (t,),
+            cost=30.0,
+        )
+        for t in horizons(settings)
+    ]
+    sizes = [
+        Part(
+            f"arms-{k}",
+            f"K = {k:,}",
+            {"D = 2": HLMC(arms=k, levels=2, horizon=T)},
+            _one_arm(k),
+            T,
+            runs,
+            (T,),
+            cost=40.0,
+        )
+        for k in ARMS
+    ]
+    probable = settings.scaled(PROBABLE_HORIZON, least=1000)
+    return [
+        *rates,
+        *sizes,
+        Part(
+            "probable",
+            f"Theorem 2, T = {probable:,}",
+            {
+                **{_delta(d): HLMC(arms=K, levels=2, horizon=probable, delta=d) for d in DELTAS},
+                "EXP3.P, δ = 0.05": EXP3P(arms=K, horizon=probable, delta=0.05),
+                "HLMC": HLMC(arms=K, levels=2, horizon=probable),
+            },
+            adversaries.BlockTrap(arms=K, memory=20),
+            probable,
+            runs * PROBABLE_RUNS,
+            (probable,),
+            cost=200.0,
+        ),
+        Part(
+            "unknown-v",
+            f"Theorem 4, T = {T:,}, V = {V}",
+            {
+                "HLMC.S": HLMC(arms=16, levels=2, horizon=T, switches=V),
+                "HLMC.S, V unknown": HLMC(arms=16, levels=2, horizon=T, switches="unknown"),
+                "HLMC": HLMC(arms=16, levels=2, horizon=T),
+            },
+            adversaries.Shifting(arms=16, horizon=T, phases=V),
+            T,
+            runs,
+            (T,),
+            kind="shifting",
+            switches=V,
+        ),
+        *(
+            Part(
+                f"switching-{t}",
+                f"V = {V}, T = {t:,}",
+                {
+                    "HLMC.S": HLMC(arms=16, levels=2, horizon=t, switches=V),
+                    "HLMC.S, V unknown": HLMC(arms=16, levels=2, horizon=t, switches="unknown"),
+                },
+                adversaries.Shifting(arms=16, horizon=t, phases=V),
+                t,
+                runs,
+                (t,),
+                kind="shifting",
+                switches=V,
+            )
+            for t in horizons(settings)[:-1]
+        ),
+        Part(
+            "doubling",
+            f"Unknown T, until T = {settings.horizon:,}",
+            {
+                "HLMC": HLMC(arms=K, levels=2, horizon=settings.horizon),
+                "HLMC, T unknown": HLMC(arms=K, levels=2, horizon=None),
+            },
+            _one_arm(K),
+            settings.horizon,
+            runs,
+            time_points(settings.horizon),
+            cost=32.0,
+        ),
+    ]
+
+
+def _over_horizons(results: Results, settings: Settings, policy: str, prefix: str) -> tuple[list[int], np.ndarray]:
+    """Horizons, and final regrets [run, horizon]."""
+    chosen = [t for t in horizons(settings) if f"{prefix}-{t}" in results]
+    shifting = prefix == "switching"
+    finals = [
+        final(results[f"{prefix}-{t}"], policy, "shifting" if shifting else "weak", V if shifting else None)
+        for t in chosen
+    ]
+    return chosen, np.stack(finals, axis=1)
+
+
+def _over_arms(results: Results) -> np.ndarray:
+    return np.stack([final(results[f"arms-{k}"], "D = 2") for k in ARMS], axis=1)
+
+
+def _rate(results: Results, settings: Settings, D: int) -> Interval:
+    times, finals = _over_horizons(results, settings, _depth(D), "horizon")
+    return exponent(times, finals, (times[0], times[-1]))
+
+
+def _promised_in_arms(horizon: int) -> float:
+    """The exponent of K in Theorem 1's bound, its logarithm included, fitted over the same numbers of arms."""
+    return fitted_exponent(ARMS, [bounds.theorem_1(horizon, k) for k in ARMS], (ARMS[0], ARMS[-1])).exponent
+
+
+def claims(results: Results, settings: Settings) -> list[Claim]:
+    """What is proved, as far as a simulation can contradict it."""
+    found = [_order(results, settings, D) for D in DEPTHS]
+    T = settings.scaled(10**6, least=1000)
+    in_arms = exponent(ARMS, _over_arms(results), (ARMS[0], ARMS[-1]))
+    found.append(
+        at_most(
+            "Exponent in K, D = 2",
+            "Theorem 1: regret of the order of K^(1/4) (ln K)^(1/2).",
+            "exponent",
+            in_arms,
+            ("the bound's own over the same K", _promised_in_arms(T)),
+        )
+    )
+    for delta in DELTAS:
+        found.append(_probable(results, delta))
+    found.append(_spread_of_p(results))
+    found += _unknown_v(results, settings)
+    known, unknown = (final(results["doubling"], name) for name in ("HLMC", "HLMC, T unknown"))
+    most = 1 / (1 - 2**-0.75)
+    ratio = mean(unknown / known.mean())
+    found.append(
+        at_most(
+            "Doubling keeps the order",
+            "With unknown T and stages of 2^r steps “the same regret order still holds”.",
+            "regret over that with T known",
+            ratio,
+            ("the factor that doubling can cost at the exponent 3/4", most),
+        )
+    )
+    words = all(
+        HLMC(arms=k, levels=D, horizon=10**6).words.statistics <= D * _root(k, D) for k in WORDS_ARMS for D in DEPTHS
+    )
+    found.append(
+        fact(
+            "Words against K",
+            "D levels take no more than D ⌈K^(1/D)⌉ words.",
+            words,
+            ", ".join(f"D = {D}: {HLMC(arms=10**9, levels=D, horizon=10**6).words.statistics:,}" for D in DEPTHS[1:])
+            + " words for a billion arms",
+        )
+    )
+    return found
+
+
+WORDS_ARMS = tuple(10**e for e in range(1, 10))
+
+
+def _root(k: int, D: int) -> int:
+    """The least n with n^D >= k."""
+    n = max(1, round(float(k) ** (1 / D)) - 1)
+    while n**D < k:
+        n += 1
+    return n
+
+
+def _order(results: Results, settings: Settings, D: int) -> Claim:
+    """That the exponent is no larger than promised. An order shows only where the bound itself lies below T."""
+    fit = _rate(results, settings, D)
+    promised = 1 - 1 / (2 * D)
+    T = horizons(settings)[0]
+    bound = HLMC(arms=K, levels=D, horizon=T).bound() or math.inf
+    claim = at_most(
+        f"Exponent in T, {_depth(D)}",
+        f"Corollary 2: with D = {D}, regret of the order of T^{promised:.4g}, up to logarithms.",
+        "exponent",
+        fit,
+        ("at most", promised),
+    )
+    if claim.verdict is Verdict.HOLDS or bound < T:
+        return claim
+    why = f"At T = {T:,} the bound, {bound:,.0f}, exceeds T: the order need not show yet, and nothing is contradicted."
+    return replace(claim, verdict=Verdict.UNDECIDED, reading=why)
+
+
+def _probable(results: Results, delta: float) -> Claim:
+    result = results["probable"]
+    regret = final(result, _delta(delta))
+    T = int(result.data["time"][-1])
+    bound = bounds.theorem_2(T, K, delta)
+    above = int((regret > bound).sum())
+    quantile = quantile_interval(regret, 1 - delta)
+    # Too few runs leave the quantile's upper end open, but regret cannot exceed what the best arm earned.
+    most = float(result.data["best_fixed"].isel(time=-1))
+    interval = Interval(quantile.estimate, quantile.low, min(quantile.high, most))
+    empty = " The bound exceeds T here, so no run could contradict it." if bound > T else ""
+    return at_most(
+        f"Theorem 2 at δ = {delta:g}",
+        f"With probability at least {1 - delta:g} regret stays below 12.5 T^(3/4) K^(1/4) (ln(2KT/δ))^(1/2).",
+        f"{above} of {len(regret)} runs above; the {1 - delta:g} quantile is",
+        interval,
+        ("bound", bound),
+        empty.strip(),
+    )
+
+
+def _spread_of_p(results: Results) -> Claim:
+    """EXP3.P's own promise, which is not empty."""
+    result = results["probable"]
+    regret = final(result, "EXP3.P, δ = 0.05")
+    bound = bounds.lemma_4(int(result.data["time"][-1]), K, 0.05)
+    quantile = quantile_interval(regret, 0.95)
+    most = float(result.data["best_fixed"].isel(time=-1))
+    interval = Interval(quantile.estimate, quantile.low, min(quantile.high, most))
+    return at_most(
+        "Lemma 4 at δ = 0.05",
+        "EXP3.P on all arms: with probability at least 0.95 regret stays below 5.15 (K T ln(K/δ))^(1/2).",
+        "the 0.95 quantile is",
+        interval,
+        ("bound", bound),
+    )
+
+
+def _unknown_v(results: Results, settings: Settings) -> list[Claim]:
+    result = results["unknown-v"]
+    T = int(result.data["time"][-1])
+    known, unknown, weak = (final(result, name, "shifting", V) for name in ("HLMC.S", "HLMC.S, V unknown", "HLMC"))
+    bound = bounds.theorem_4(T, 16, V)
+    sublinear = []
+    for name in ("HLMC.S", "HLMC.S, V unknown"):
+        times, finals = _over_horizons(results, settings, name, "switching")
+        fit = exponent(times, finals, (times[0], times[-1]))
+        sublinear.append(at_most("", "", f"{name}: exponent in T", fit, ("below", 1.0)))
+    empty = "The bound exceeds T here, so no run could contradict it." if bound > T else ""
+    return [
+        at_most(
+            "Theorem 4",
+            "Regret with V unknown stays below √2 (V + 5) T^(3/4) K^(1/4) (ln KT)^(1/2).",
+            "regret",
+            mean(unknown),
+            ("bound", bound),
+            empty,
+        ),
+        less(
+            "Not knowing V still beats not shifting",
+            "EXP3.S over the groups helps even where V is not told.",
+            ("V unknown", unknown),
+            ("HLMC", weak),
+        ),
+        less("Knowing V helps", "Theorem 3 against Theorem 4.", ("V told", known), ("V unknown", unknown)),
+        all_of(
+            "Shifting regret is sublinear", "“HLMC achieves a sublinear scaling of shifting regret in T.”", sublinear
+        ),
+    ]
+
+
+def tables(results: Results, settings: Settings) -> list[Table]:
+    """Orders, high probability, and what is not known in advance."""
+    times = horizons(settings)
+    orders = []
+    for D in DEPTHS:
+        _, finals = _over_horizons(results, settings, _depth(D), "horizon")
+        orders.append(
+            (
+                _depth(D),
+                f"{HLMC(arms=K, levels=D, horizon=times[-1]).words.statistics}",
+                plus_minus(mean(finals[:, -1])),
+                plus_minus(_rate(results, settings, D), 3),
+                f"{1 - 1 / (2 * D):.3f}",
+                number(HLMC(arms=K, levels=D, horizon=times[-1]).bound() or math.nan),
+                number(results[f"horizon-{times[-1]}"].nanoseconds.get(_depth(D), math.nan)),
+            )
+        )
+    head = (
+        "levels",
+        "words",
+        f"regret at T = {times[-1]:,}",
+        "exponent in T",
+        "promised",
+        "theorem's bound",
+        "ns a step",
+    )
+    result = results["probable"]
+    T = int(result.data["time"][-1])
+    probable = []
+    for name in result.policies:
+        regret = final(result, name)
+        bound = float(result.data["bound"].sel(policy=name).isel(time=-1))
+        cells = [number(float(q)) for q in np.quantile(regret, [0.5, 0.95, 0.99])]
+        words = f"{result.provenance['words'][name]}"
+        probable.append((name, words, plus_minus(mean(regret)), *cells, number(float(regret.max())), number(bound)))
+    not_known = [
+        (name, f"{results[key].provenance['words'][name]}", plus_minus(mean(final(results[key], name, kind, switches))))
+        for key, kind, switches in (("unknown-v", "shifting", V), ("doubling", "weak", None))
+        for name in results[key].policies
+    ]
+    rows = [
+        (name if i < 3 else f"{name}, one good arm", words, value) for i, (name, words, value) in enumerate(not_known)
+    ]
+    return [
+        Table(
+            f"Orders, K = {K}, one good arm", head, tuple(orders), f"Exponents over T = {times[0]:,} to {times[-1]:,}."
+        ),
+        Table(
+            f"Distribution of the regret over {result.data.sizes['run']} runs, experiment 1, T = {T:,}",
+            ("policy", "words", "mean", "median", "0.95 quantile", "0.99 quantile", "largest", "theorem's bound"),
+            tuple(probable),
+        ),
+        Table(
+            "V or T not known",
+            ("policy", "words", "final regret"),
+            tuple(rows),
+            "The first three: shifting regret, experiment 3.",
+        ),
+    ]
+
+
+def pictures(results: Results, settings: Settings) -> list[Picture]:
+    """Regret against T, against K, its distribution, and words against K."""
+    series = {_depth(D): _over_horizons(results, settings, _depth(D), "horizon") for D in DEPTHS}
+    guides = {}
+    for D, (times, finals) in zip(DEPTHS, series.values(), strict=True):
+        last = finals[:, -1].mean()
+        guides[f"{_depth(D)}, slope {1 - 1 / (2 * D):.3g}"] = (
+            [times[0], times[-1]],
+            [last * (times[0] / times[-1]) ** (1 - 1 / (2 * D)), last],
+        )
+    arms = {"D = 2": (ARMS, _over_arms(results))}
+    over = results["doubling"]
+    return [
+        Picture(
+            f"{NAME}-horizon",
+            "Regret against the horizon, each policy made for its horizon. Dashed: the slopes that are promised, drawn "
+            "through the last point.",
+            partial(draw_sizes, series, ("horizon T", "weak regret at T"), guides),
+        ),
+        Picture(
+            f"{NAME}-arms",
+            "Regret of two levels against the number of arms. Dashed: the shape of Theorem 1's bound, drawn through "
+            "the first point.",
+            partial(
+                draw_sizes,
+                arms,
+                ("arms K", "weak regret at T"),
+                {"D = 2, bound's shape": _bound_shape(results, settings)},
+            ),
+        ),
+        Picture(
+            f"{NAME}-probable",
+            "Share of runs whose regret exceeds a value, experiment 1.",
+            partial(_draw_tails, results["probable"]),
+        ),
+        Picture(
+            f"{NAME}-words",
+            "Words of statistics against the number of arms.",
+            partial(
+                draw_sizes,
+                {
+                    _depth(D): (
+                        WORDS_ARMS,
+                        [[HLMC(arms=k, levels=D, horizon=10**6).words.statistics for k in WORDS_ARMS]],
+                    )
+                    for D in DEPTHS
+                },
+                ("arms K", "words"),
+            ),
+        ),
+        Picture(
+            f"{NAME}-doubling",
+            "Regret against time with T known and not known, one good arm.",
+            partial(_draw_doubling, over),
+        ),
+    ]
+
+
+def _bound_shape(results: Results, settings: Settings) -> tuple[list[float], list[float]]:
+    T = settings.scaled(10**6, least=1000)
+    shape = np.array([bounds.theorem_1(T, k) for k in ARMS])
+    return list(map(float, ARMS)), list(map(float, shape / shape[0] * _over_arms(results)[:, 0].mean()))
+
+
+def _draw_tails(result: Result) -> Figure:
+    names = result.policies
+    looks = plotting.looks(names)
+    with plotting.style():
+        figure = plotting.figure(5.6, 4.0)
+        ax = figure.subplots()
+        for name in names:
+            regret = np.sort(final(result, name))
+            share = 1.0 - np.arange(1, len(regret) + 1) / len(regret)
+            ax.step(regret, share, where="post", label=name, **looks[name].line())
+        ax.set_xlabel("weak regret at T")
+        ax.set_ylabel("share of runs above")
+        ax.set_ylim(0.0, 1.0)
+        plotting.short_ticks(ax.xaxis)
+        ax.legend()
+    return figure
+
+
+def _draw_doubling(result: Result) -> Figure:
+    names = ["HLMC", "HLMC, T unknown"]
+    looks = plotting.looks(names)
+    with plotting.style():
+        figure = plotting.figure(5.6, 4.0)
+        ax = figure.subplots()
+        for name in names:
+            times, values = curves(result, name)
+            line(ax, times, values, name, looks[name])
+        ax.set_xlabel("steps")
+        ax.set_ylabel("weak regret")
+        ax.set_xlim(left=0.0)
+        ax.set_ylim(bottom=0.0)
+        plotting.short_ticks(ax.xaxis)
+        plotting.short_ticks(ax.yaxis)
+        ax.legend()
+    return figure

@@ -1,0 +1,93 @@
+"""A report on disk: pictures, ``report.md`` for a terminal, ``claims.json`` for programs, and the page."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from hlmc import plotting
+from hlmc.paper.claims import Verdict
+from hlmc.paper.page import page
+from hlmc.paper.reproduction import Report
+
+SIGNS = {Verdict.HOLDS: "holds", Verdict.FAILS: "DOES NOT HOLD", Verdict.UNDECIDED: "undecided"}
+
+
+def write(report: Report, out: Path) -> Path:
+    """Write everything under a folder; gives the page's path."""
+    folder = out / "figures"
+    folder.mkdir(parents=True, exist_ok=True)
+    drawn: dict[str, bytes] = {}
+    for section in report.sections:
+        for picture in section.pictures:
+            figure = picture.draw()
+            plotting.save(figure, folder / f"{picture.name}.png")
+            drawn[picture.name] = plotting.save(figure, folder / f"{picture.name}.svg").read_bytes()
+    (out / "report.md").write_text(markdown(report), encoding="utf-8")
+    claims = [{"figure": section.name, **claim.as_dict()} for section, claim in report.claims]
+    (out / "claims.json").write_text(json.dumps(claims, indent=1, ensure_ascii=False), encoding="utf-8")
+    (out / "index.html").write_text(page(report, drawn), encoding="utf-8")
+    return out / "index.html"
+
+
+def markdown(report: Report) -> str:
+    """The report as Markdown that reads well in a terminal."""
+    lines = ["# The paper's numerical section, run again", "", *summary(report), ""]
+    for section in report.sections:
+        lines += [f"## {section.name}: {section.title} ({section.source})", "", section.text, ""]
+        for table in section.tables:
+            lines += [f"**{table.title}**", "", *grid([table.headings, *table.rows]), ""]
+            lines += [table.note, ""] if table.note else []
+        lines += ["### Claims", ""]
+        for claim in section.claims:
+            other = "" if claim.printed else " (another reading)"
+            lines += [
+                f"- **{claim.name}**{other}: {SIGNS[claim.verdict]}",
+                f"  {claim.says}",
+                f"  Measured: {claim.measured}.",
+            ]
+            lines += [f"  Reading: {claim.reading}"] if claim.reading else []
+        lines += ["", "### Set-up", "", "```python", section.code.rstrip(), "```", ""]
+        lines += [f"![{picture.caption}](figures/{picture.name}.png)" for picture in section.pictures]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def summary(report: Report) -> list[str]:
+    """What was run, and a table of verdicts."""
+    head = ("figure", "of the paper", "hold", "do not hold", "undecided", "seconds")
+    rows = [
+        (
+            section.name,
+            section.source,
+            *(str(sum(c.verdict is v and c.printed for c in section.claims)) for v in Verdict),
+            f"{section.seconds:.0f}",
+        )
+        for section in report.sections
+    ]
+    held, failed, open_ = (report.count(v) for v in Verdict)
+    return [
+        f"{report.size}. {report.versions}. {report.seconds:.0f} s.",
+        "",
+        f"{held + failed + open_} claims: {held} hold, {failed} do not hold, {open_} undecided at this number of runs.",
+        "",
+        *grid([head, *rows]),
+    ]
+
+
+def grid(rows: list[tuple[str, ...]]) -> list[str]:
+    """A Markdown table whose columns line up.
+
+    >>> print("\\n".join(grid([("a", "b"), ("long", "1")])))
+    | a    |   b |
+    | ---- | --: |
+    | long |   1 |
+    """
+    widths = [max(3, *(len(cell) for cell in column)) for column in zip(*rows, strict=True)]
+
+    def row(cells: tuple[str, ...]) -> str:
+        padded = [c.ljust(w) if i == 0 else c.rjust(w) for i, (c, w) in enumerate(zip(cells, widths, strict=True))]
+        return f"| {' | '.join(padded)} |"
+
+    rule = " | ".join("-" * w if i == 0 else "-" * (w - 1) + ":" for i, w in enumerate(widths))
+    return [row(rows[0]), f"| {rule} |", *map(row, rows[1:])]
