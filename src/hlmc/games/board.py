@@ -43,12 +43,12 @@ SEEN = 7  # [arm] the same over the scale: what learners learn
 ALONE = 8  # [arm] zeros, a place to ask what a round with everybody on one arm would pay
 TOGETHER = 9  # [arm] sum over the rounds of an agent's payoff with everybody on this arm
 SIZES = 10  # [group] agents in each group
-EARNED = 11  # [group] sum over the rounds of the group's mean payoff
+EARNED = 11  # [group] sum over rounds and agents of their payoffs
 MEMBERS = 12  # [group, arm] agents of each group on each arm in the last round
-STAYED = 13  # [group, arm] sum over the rounds of what an agent of the group would have got here
+STAYED = 13  # [group, arm] the same if each of them, by itself, had always been here
 OCCUPANCY = 14  # [group, arm] sum of MEMBERS over the rounds since it was last cleared
 CODES = 15  # [fact] the facts' functions
-SHARES = 16  # [fact, group] sum over the rounds of the share of the group that the fact is true of
+CHOICES = 16  # [fact, group] sum over rounds and agents on arms that the fact was true of
 TRUE_OF = 17  # [fact, arm] rounds in which it was true of the arm, since it was last cleared
 HEADER = 18
 
@@ -205,7 +205,7 @@ def settle(parts_at: Any, parts: int, board: Array, spec: Array, state: Array, p
     stayed = offset(board, int(board[STAYED]))
     occupancy = offset(board, int(board[OCCUPANCY]))
     codes = offset(board, int(board[CODES]))
-    shares = offset(board, int(board[SHARES]))
+    choices = offset(board, int(board[CHOICES]))
     true_of = offset(board, int(board[TRUE_OF]))
     for k in range(groups * arms):
         members[k] = 0.0
@@ -234,15 +234,15 @@ def settle(parts_at: Any, parts: int, board: Array, spec: Array, state: Array, p
         together[arm] += call_pay(pay_at, spec, state, t, alone, arm)
         alone[arm] = 0.0
         for group in range(groups):
-            share = members[group * arms + arm] / sizes[group]
-            stayed[group * arms + arm] += share * payoffs[arm] + (1.0 - share) * joining
-            earned[group] += share * payoffs[arm]
+            there = members[group * arms + arm]
+            stayed[group * arms + arm] += there * payoffs[arm] + (sizes[group] - there) * joining
+            earned[group] += there * payoffs[arm]
     for fact in range(int(board[FACTS])):
         for arm in range(arms):
             true = call_pay(int(codes[fact]), spec, state, t, counts, arm)
             true_of[fact * arms + arm] += true
             for group in range(groups):
-                shares[fact * groups + group] += true * members[group * arms + arm] / sizes[group]
+                choices[fact * groups + group] += true * members[group * arms + arm]
     return 0
 
 

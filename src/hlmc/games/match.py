@@ -34,7 +34,7 @@ class Board:
             layout.STAYED: (G, K),
             layout.OCCUPANCY: (G, K),
             layout.CODES: (F,),
-            layout.SHARES: (F, G),
+            layout.CHOICES: (F, G),
             layout.TRUE_OF: (F, K),
         }
         lengths = {place: int(np.prod(shape)) for place, shape in sections.items()}

@@ -85,8 +85,7 @@ class GameResult:
             "agent_reward": (("run", "agent"), np.stack([played.agents for played in finished])),
         }
         for f, fact in enumerate(game.facts):
-            shares = grouped([played.shares[f] for played in finished]) / points
-            variables[fact] = (by_group, shares)
+            variables[fact] = (by_group, grouped([played.shares[f] for played in finished]))
         if len(finished[0].occupancy):
             occupancy = np.stack([played.occupancy for played in finished]).transpose(2, 0, 1, 3)
             variables["occupancy"] = ((*by_group, "arm"), occupancy)
@@ -224,7 +223,7 @@ class GameResult:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        from hlmc.simulation.store import write_whole
+        from hlmc.simulation.tables import write_whole
 
         everything = self.data.reset_coords("agents")
         shapes = {str(name): [list(v.dims), list(v.shape)] for name, v in everything.data_vars.items()}

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import os
 import platform
-from collections.abc import Iterator
-from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from contextlib import nullcontext
+from functools import partial
 from importlib.metadata import version
 from threading import Event
 from typing import Any
 
 from hlmc.errors import BadArgument, BadType, whole
+from hlmc.evaluation.rows import checked_threads
 from hlmc.games.base import Game
-from hlmc.games.board import rounds
 from hlmc.games.population import Group, population
 from hlmc.games.result import GameResult
-from hlmc.games.runs import Played, Task
+from hlmc.games.runs import Played, Task, prepared
 from hlmc.games.runs import play as play_run
-from hlmc.kernels.build import entry
 from hlmc.simulation.points import time_points
 from hlmc.simulation.progress import reporter
+from hlmc.simulation.workers import checked_executor
 from hlmc.streams import SCHEME
 
 LARGE = 50_000
@@ -34,8 +34,8 @@ def play(
     runs: int = 10,
     seed: int = 0,
     points: Any = 200,
-    progress: Any = None,
-    executor: Executor | None = None,
+    progress: bool | None = None,
+    executor: Any = None,
     threads: int | None = None,
     occupancy: bool = True,
 ) -> GameResult:
@@ -92,10 +92,9 @@ def play(
         if group.policy.horizon is not None and group.policy.horizon < steps:
             made = f"{group.name} was made for {group.policy.horizon} steps"
             raise BadArgument(f"{made}, fewer than the horizon of {steps}")
-    if executor is not None and not isinstance(executor, Executor):
-        raise BadType(f"executor must be a concurrent.futures.Executor, not {executor!r}")
-    cores = os.cpu_count() or 1
-    shared = whole("threads", threads, 1) if threads is not None else 1
+    checked_executor(executor)
+    cores = checked_threads(None)
+    shared = checked_threads(threads) if threads is not None else 1
     if threads is None and executor is None and game.agents >= LARGE:
         shared = cores
     times = time_points(points, steps)
@@ -104,35 +103,40 @@ def play(
     provenance = _provenance(groups, game, steps, count, int(seed))
     finished: list[Played] = []
     label = " + ".join(group.name for group in groups)
-    with reporter(progress, {label: count}) as report:
+    with reporter(progress, {label: count * steps}, steps) as report:
         try:
-            for played in _played(tasks, executor, max(1, cores // shared)):
+            for played in _played(tasks, executor, max(1, cores // shared), partial(report.advance, label)):
                 finished.append(played)
-                report.advance(label, 1)
         except KeyboardInterrupt as interrupt:
             if finished:
-                partial = GameResult.of(groups, game, times, finished, provenance)
-                interrupt.partial = partial  # type: ignore[attr-defined]
+                interrupt.partial = GameResult.of(groups, game, times, finished, provenance)  # type: ignore[attr-defined]
             raise
     return GameResult.of(groups, game, times, finished, provenance)
 
 
-def _played(tasks: list[Task], executor: Executor | None, workers: int) -> Iterator[Played]:
+def _played(tasks: list[Task], executor: Any, workers: int, advance: Callable[[int], None]) -> Iterator[Played]:
     """What the workers bring back, in the order in which they finish."""
     stop = Event()
     own = ThreadPoolExecutor(workers) if executor is None else None
-    arguments = (stop,) if own else ()
+
+    def between(steps: int) -> bool:
+        advance(steps)
+        return stop.is_set()
+
     if own:
-        entry(rounds, *["int64"] * 13, release=True)  # compiled once, before the threads ask for it
+        prepared(tasks[0])
     with own or nullcontext():
-        hands = own or executor
-        assert hands is not None
-        futures: list[Future[Played | None]] = [hands.submit(play_run, task, *arguments) for task in tasks]
+        # Our own threads can be watched and told to stop.
+        watched = (between,) if own else ()
+        futures = [(own or executor).submit(play_run, task, *watched) for task in tasks]
         # Futures of foreign kinds, which the standard library cannot wait for, are taken in order.
         known = all(isinstance(future, Future) for future in futures)
         try:
-            for future in as_completed(futures) if known else iter(futures):
-                if (played := future.result()) is not None:
+            for future in as_completed(futures) if known else futures:
+                played = future.result()
+                if not own:
+                    advance(int(tasks[0].points[-1]))
+                if played is not None:
                     yield played
         except BaseException:
             stop.set()

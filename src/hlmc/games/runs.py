@@ -7,14 +7,14 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass
-from threading import Event
 from typing import Any
 
 import numpy as np
 
 from hlmc.games import board as layout
 from hlmc.games.base import Game
-from hlmc.games.board import addresses, between, rounds, squares
+from hlmc.games.board import addresses, rounds, squares
+from hlmc.games.board import between as between_passes
 from hlmc.games.match import Board, bad_payoff, game_key
 from hlmc.games.population import Group
 from hlmc.kernels.build import entry
@@ -47,9 +47,9 @@ class Played:
 
     ``sums`` [time, group]: rewards an agent so far. ``squares`` [time, group]: mean square over the agents.
     ``stayed`` [time, group] and ``together`` [time]: what the best fixed arm would have earned. ``shares``
-    [fact, time, group]: agent-rounds so far of which a fact was true, an agent. ``occupancy`` [time, group,
-    arm] and ``true_of`` [fact, time, arm]: means over the rounds since the point before. ``agents``: what
-    each agent earned.
+    [fact, time, group]: of which share of all choices so far a fact was true. ``occupancy`` [time, group, arm]
+    and ``true_of`` [fact, time, arm]: means over the rounds since the point before. ``agents``: what each
+    agent earned.
     """
 
     run: int
@@ -64,9 +64,19 @@ class Played:
     seconds: float
 
 
-def play(task: Task, stop: Event | None = None) -> Played | None:
-    """Play a run through to the last time point; None when told to stop before."""
-    started = time.perf_counter()
+def prepared(task: Task) -> Callable[..., int]:
+    """Everything that a run needs compiled, so that threads do not compile the same at the same time."""
+    for group in task.groups:
+        _ = group.policy.program
+    _ = task.game.codes, _mean_square()
+    return entry(rounds, *["int64"] * 13, release=True)
+
+
+def play(task: Task, between: Callable[[int], bool] | None = None) -> Played | None:
+    """Play a run through to the last time point; None when told to stop before.
+
+    ``between`` is told now and then how many steps were taken since, and answers whether to stop.
+    """
     points, game = task.points, task.game
     G, K, F, P = len(task.groups), game.arms, len(game.facts), len(points)
     table = _Table(task)
@@ -75,19 +85,22 @@ def play(task: Task, stop: Event | None = None) -> Played | None:
     kept = P if task.occupancy else 0
     occupancy, true_of = np.empty((kept, G, K)), np.empty((F, kept, K))
     board = table.board
+    sizes = board[layout.SIZES]
     before = 0
+    started = time.perf_counter()
     with table.pool or nullcontext():
         for p, point in enumerate(int(t) for t in points):
             most = max(1, BREATH // game.agents)
             for begin in range(before, point, most):
-                if stop is not None and stop.is_set():
+                end = min(begin + most, point)
+                table.advance(begin, end)
+                if between is not None and between(end - begin):
                     return None
-                table.advance(begin, min(begin + most, point))
-            sums[p] = board[layout.EARNED]
+            sums[p] = board[layout.EARNED] / sizes
             mean_squares[p] = table.mean_squares()
-            stayed[p] = board[layout.STAYED].max(axis=1)
+            stayed[p] = board[layout.STAYED].max(axis=1) / sizes
             together[p] = board[layout.TOGETHER].max()
-            shares[:, p] = board[layout.SHARES]
+            shares[:, p] = board[layout.CHOICES] / (sizes * point)
             if task.occupancy:
                 occupancy[p] = board[layout.OCCUPANCY] / (point - before)
                 true_of[:, p] = board[layout.TRUE_OF] / (point - before)
@@ -116,7 +129,7 @@ class _Table:
         self._counted = [len(share) // layout.PART for share in shares]
         arrays = [address_of(array) for array in (self.board.words, game.spec, self._state)]
         self._codes = (*arrays, game.codes["pay"].address, game.codes["observe"].address)
-        self._rounds = entry(rounds, *["int64"] * 13, release=True)
+        self._rounds = prepared(task)
         self.pool = ThreadPoolExecutor(threads) if threads > 1 else None
 
     def _share(self, thread: int, threads: int) -> list[Any]:
@@ -145,7 +158,7 @@ class _Table:
             if status < 0:
                 raise bad_payoff(self._game, status)
             return
-        referee = entry(between, *["int64"] * 10, release=True)
+        referee = entry(between_passes, *["int64"] * 10, release=True)
         everyone = (self._all[1], sum(self._counted), *self._codes)
         for t in range(begin, end + 1):
             if t < end:
@@ -162,12 +175,16 @@ class _Table:
 
     def mean_squares(self) -> list[float]:
         """The mean square of what the agents of each group earned so far."""
-        mean_square: Callable[..., float] = entry(squares, "float64", "int64", "int64")
+        mean_square = _mean_square()
         starts = np.cumsum([0, *(group.agents for group in self._groups)])
         return [
             mean_square(address_of(self.totals[first : first + group.agents]), group.agents)
             for first, group in zip(starts, self._groups, strict=False)
         ]
+
+
+def _mean_square() -> Callable[..., float]:
+    return entry(squares, "float64", "int64", "int64")
 
 
 def _rows(group: Group, seed: int, run: int) -> Array:
