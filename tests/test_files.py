@@ -165,7 +165,7 @@ def test_routines_of_ones_own_are_given_again(path: Path) -> None:
     with pytest.raises(BadArgument, match=needed + ", not <routine other>"):
         hlmc.load(path, routines={"own": other})
     wider = routines.Custom("own", start, select, chance, update, words_per_child=2)
-    with pytest.raises(BadFile, match=r"lays out HLMC.* differently"):
+    with pytest.raises(BadFile, match=r"it has rows of 25 words, and those of HLMC.* have 28"):
         hlmc.load(path, routines={"own": wider})
 
 
@@ -343,16 +343,16 @@ def test_forged_descriptions_are_refused(path: Path) -> None:
         good.replace(b'"arms":100', b'"arms":100,"routines":{"routine":"exp3","gamma":[]}'): nonsense,
         good.replace(b'"arms":100', b'"arms":100,"routines":[["exp3"]]'): nonsense,
         good.replace(b'"arms":100', b'"arms":100,"__class__":1'): nonsense,
-        good.replace(b'"arms":100', b'"arms":1000'): "lays out HLMC.* differently|makes no sense",
-        good.replace(b'"memory":20', b'"memory":30'): "lays out HLMC.* differently",
-        good.replace(b'"horizon":1000', b'"horizon":9000'): "lays out HLMC.* differently",
+        good.replace(b'"arms":100', b'"arms":1000'): "in other ways for HLMC|makes no sense",
+        good.replace(b'"memory":20', b'"memory":30'): "in other ways for HLMC",
+        good.replace(b'"horizon":1000', b'"horizon":9000'): "in other ways for HLMC",
         b'{"arguments":7,"levels":[],"policy":"HLMC"}': nonsense,
         b'{"arguments":[],"levels":[],"policy":"HLMC"}': nonsense,
         b'{"arguments":{},"levels":[],"policy":"HLMC"}': nonsense,
     }.items():
         refused(path, described(description), text)
     huge = files._described(hlmc.EXP3(arms=2**53, horizon=10))
-    refused(path, described(huge), "lays out EXP3.* differently")
+    refused(path, described(huge), r"it has rows of 39 words, and those of EXP3.* have 9007199254741006")
 
 
 def forgeries(learner: Learner, dice: random.Random) -> Iterator[bytes]:
@@ -383,7 +383,7 @@ def test_forged_states_lead_nowhere(policy: hlmc.Policy, path: Path) -> None:
     accepted = 0
     for steps, waiting in ((0, False), (0, True), (5, False), (20, True), (33, False)):
         source = forgeries(played(policy, steps, waiting=waiting), dice)
-        for _ in range(60):
+        for _ in range(40):
             path.write_bytes(next(source))
             try:
                 learner = hlmc.load(path)
@@ -397,7 +397,7 @@ def test_forged_states_lead_nowhere(policy: hlmc.Policy, path: Path) -> None:
                     break
                 assert 0 <= arm < policy.arms
                 learner.update(reward)
-    assert accepted < 250
+    assert accepted < 150
 
 
 DAMAGED = 20_000

@@ -19,6 +19,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -225,7 +226,7 @@ class Front:
         if front != _sealed(front):
             raise _bad(path, "its header is damaged")
         description = front[_FIXED.size : _FIXED.size + layout.described]
-        policy = _policy(description, layout.words, path, routines)
+        policy = _policy(path, description, layout.words, routines)
         return cls(layout, policy, description, _table(front, layout).copy())
 
     def encoded(self) -> bytes:
@@ -444,7 +445,28 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _policy(description: bytes, words: int, path: StrPath, routines: Mapping[str, Routine] | None) -> Policy:
+def _policy(path: StrPath, description: bytes, words: int, routines: Mapping[str, Routine] | None) -> Policy:
+    """The policy that a file describes."""
+    try:
+        policy = _understood(description, routines) if routines else _understood_alone(description)
+        if policy.words.total != words:
+            raise _Unfit(f"it has rows of {words} words, and those of {policy!r} have {policy.words.total}")
+    except _Unfit as problem:
+        raise _bad(path, str(problem)) from None
+    except _NotGiven as problem:
+        raise BadArgument(f"{os.fspath(path)} {problem}") from None
+    return policy
+
+
+class _Unfit(Exception):  # noqa: N818
+    """What is wrong with a description."""
+
+
+class _NotGiven(Exception):  # noqa: N818
+    """Which routine only the caller has."""
+
+
+def _understood(description: bytes, routines: Mapping[str, Routine]) -> Policy:
     """The policy that a description describes."""
     from hlmc.policies import CATALOGUE
 
@@ -453,50 +475,50 @@ def _policy(description: bytes, words: int, path: StrPath, routines: Mapping[str
         name, arguments, levels = (content[key] for key in ("policy", "arguments", "levels"))
         cls = CATALOGUE.get(name)
     except (ValueError, TypeError, KeyError, RecursionError):
-        raise _bad(path, "its description of the policy cannot be read") from None
+        raise _Unfit("its description of the policy cannot be read") from None
     if cls is None:
-        raise _bad(path, f"it is for a policy {name!r}, which this version of hlmc does not have")
+        raise _Unfit(f"it is for a policy {name!r}, which this version of hlmc does not have")
     try:
-        policy = cls(**{key: _value(value, path, routines or {}) for key, value in arguments.items()})
-        fits = policy.words.total == words and _levels(policy) == levels
-    except (BadFile, _NoRoutine):
+        policy = cls(**{key: _value(value, routines) for key, value in arguments.items()})
+        fits = _levels(policy) == levels
+    except _NotGiven:
         raise
     except Exception as error:  # whatever a constructor makes of nonsense
-        raise _bad(path, f"its description of the policy makes no sense ({error})") from None
+        raise _Unfit(f"its description of the policy makes no sense ({error})") from None
     if not fits:
-        raise _bad(path, f"this version of hlmc lays out {policy!r} differently")
+        raise _Unfit(f"this version of hlmc divides arms and time in other ways for {policy!r}")
     return policy
 
 
-class _NoRoutine(BadArgument):
-    """A routine that only the caller has."""
+@lru_cache(maxsize=64)
+def _understood_alone(description: bytes) -> Policy:
+    """The same for many files of one policy, which then is made once."""
+    return _understood(description, {})
 
 
-def _value(value: Any, path: StrPath, routines: Mapping[str, Routine]) -> Any:
+def _value(value: Any, routines: Mapping[str, Routine]) -> Any:
     """An argument from JSON."""
     from hlmc.routines import CATALOGUE, Custom
 
     if isinstance(value, list):
-        return tuple(_value(v, path, routines) for v in value)
+        return tuple(_value(v, routines) for v in value)
     if not isinstance(value, dict):
         return value
     own = dict(value)
     name = own.pop("routine")
     if name == Custom.name:
-        return _given(own["label"], path, routines)
+        return _given(own["label"], routines)
     cls = {cls.name: cls for cls in CATALOGUE}[name]
     return cls(**own)
 
 
-def _given(label: str, path: StrPath, routines: Mapping[str, Routine]) -> Routine:
+def _given(label: str, routines: Mapping[str, Routine]) -> Routine:
     from hlmc.routines import Custom
 
     routine = routines.get(label)
     if not isinstance(routine, Custom) or routine.label != label:
         found = "" if routine is None else f", not {routine!r}"
-        raise _NoRoutine(
-            f"{os.fspath(path)} uses a routine of your own: give it with load(path, routines={{{label!r}: ...}}){found}"
-        )
+        raise _NotGiven(f"uses a routine of your own: give it with load(path, routines={{{label!r}: ...}}){found}")
     return routine
 
 

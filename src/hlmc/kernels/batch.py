@@ -349,7 +349,7 @@ def _sound_tree(program: Array, row: Array, step: int, running: bool) -> bool:
         child = row[int(program[level + CONTROL]) + CHILD]
         size = int(program[level + SIZE])
         if last:
-            # A choice of the last level can be older than its group, which may have fewer children. A champion is one more.
+            # A choice of the last level can be older than its group, which may be smaller; a champion is one more.
             more = 1 if program[STRUCTURE] == CHAMPION else 0
             if not _whole_within(child, 0, int(program[level + CHILDREN]) - 1 + more):
                 return False
