@@ -1,0 +1,247 @@
+"""How fast the simulator is, beside a hand-written C loop and beside other libraries.
+
+    python benchmarks/simulate.py              # everything, a few minutes
+    python benchmarks/simulate.py --quick      # a tenth of the steps, no other libraries
+    python benchmarks/simulate.py loop cores   # some of the parts
+
+What is compared is measured in turn, several times, in one go, and the least of each counts: another process that
+keeps the machine busy for a while then disturbs both alike. Loops are timed in processor time. Compilation is not part
+of it, except in `start`, which is about just that. A C compiler (gcc) is needed for `loop`; `peers` installs SMPyBandits
+and pymab into virtual environments of their own, outside the repository.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+
+import hlmc
+from hlmc.simulation.runs import Task, play
+
+HERE = Path(__file__).resolve().parent
+TRAP = hlmc.adversaries.BlockTrap(arms=100, memory=20)
+REPEAT = 7
+
+PEERS = {
+    "SMPyBandits": (
+        ["SMPyBandits", "numpy<2", "scipy<1.14", "pandas<3", "tqdm"],  # it asks for names that newer ones dropped
+        """
+from SMPyBandits.Policies import Exp3
+policy = Exp3(100, gamma=0.0048)
+policy.startGame()
+def step(reward):
+    policy.getReward(policy.choice(), reward)
+""",
+        300,
+        "71",
+    ),
+    "pymab": (
+        ["pymab"],
+        """
+import numpy
+from pymab.policies import EXP3Policy
+policy = EXP3Policy(n_arms=100, gamma=0.0048)
+policy.reset()
+rng = numpy.random.default_rng(0)
+def step(reward):
+    policy.update(action=policy.select_action(rng=rng), reward=reward)
+""",
+        50,
+        "5.7 to 61",
+    ),
+}
+TIMING = """
+import time
+for i in range(500):
+    step(float(i % 3 == 0))
+least = 1e9
+for _ in range(5):
+    began = time.process_time()
+    for i in range(2000):
+        step(float(i % 3 == 0))
+    least = min(least, (time.process_time() - began) / 2000)
+print(1e9 * least)
+"""
+
+
+def say(text: str, value: str, aim: str = "") -> None:
+    print(f"{text:<62} {value:>14}   {aim}", flush=True)
+
+
+def policies(T: int) -> dict[str, hlmc.Policy]:
+    return {
+        "two-level HLMC, M = 20": hlmc.HLMC(arms=100, memory=20, horizon=T),
+        "EXP3": hlmc.EXP3(arms=100, horizon=T),
+    }
+
+
+def nanoseconds(policy: hlmc.Policy, T: int, run: int = 0) -> float:
+    """Processor time a step of one run, on one core."""
+    return 1e9 * play(Task("it", policy, TRAP, 0, run, 1), np.array([T])).seconds / T
+
+
+def loop(T: int) -> None:
+    """One run, one core, beside C."""
+    with tempfile.TemporaryDirectory() as folder:
+        program = str(Path(folder, "reference"))
+        build = ["gcc", "-O3", "-march=native", "-o", program, str(HERE / "reference.c"), "-lm"]
+        subprocess.run(build, check=True)
+        for name, policy in policies(T).items():
+            top, *rest = policy.plan.levels
+            if rest:
+                shape = [
+                    "hlmc",
+                    100,
+                    20,
+                    T,
+                    top.children,
+                    top.length,
+                    top.parameters["gamma"],
+                    rest[0].parameters["gamma"],
+                ]
+            else:
+                shape = ["exp3", 100, 20, T, top.parameters["gamma"]]
+            nanoseconds(policy, 1000)
+            ours, c = [], []
+            for i in range(REPEAT):
+                ours.append(nanoseconds(policy, T, i))
+                out = subprocess.run([program, *map(str, shape), str(i)], check=True, capture_output=True, text=True)
+                c.append(float(out.stdout.split()[0]))
+            say(f"{name}, K = 100, experiment 1, T = {T:,}", f"{min(ours):.1f} ns/step")
+            say("    the same in C, gcc -O3 -march=native", f"{min(c):.1f} ns/step")
+            say("    ratio", f"{min(ours) / min(c):.2f}", "at most 1.25")
+
+
+def peers(T: int) -> None:
+    """A round of EXP3 at K = 100."""
+    ours = min(nanoseconds(hlmc.EXP3(arms=100, horizon=T), T, i) for i in range(3))
+    for name, (packages, code, aim, published) in PEERS.items():
+        theirs = _peer(name, packages, code)
+        if theirs is None:
+            say(f"{name}: cannot be installed here; published", f"{published} us/round", f"ours {ours:.1f} ns")
+        else:
+            say(f"{name}, EXP3, K = 100", f"{theirs / 1000:.1f} us/round", f"ours {ours:.1f} ns")
+            say("    times faster", f"{theirs / ours:,.0f}", f"at least {aim}")
+
+
+def _peer(name: str, packages: list[str], code: str) -> float | None:
+    cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "hlmc" / "peers" / name
+    python = cache / "bin" / "python"
+    try:
+        if not (cache / ".ready").exists():
+            subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(cache)], check=True)
+            install = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet", *packages]
+            subprocess.run(install, check=True, capture_output=True)
+            (cache / ".ready").touch()
+        done = subprocess.run([str(python), "-c", code + TIMING], check=True, capture_output=True, text=True)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return float(done.stdout.split()[-1])
+
+
+def cores(T: int) -> None:
+    """Ten runs by one thread and by two, by the clock on the wall."""
+    policy = {"HLMC": hlmc.HLMC(arms=100, memory=20, horizon=T)}
+    taken: dict[int, list[float]] = {1: [], 2: []}
+    for _ in range(4):
+        for threads, seconds in taken.items():
+            with ThreadPoolExecutor(threads) as pool:
+                began = time.perf_counter()
+                hlmc.simulate(policy, TRAP, runs=10, executor=pool, progress=False)
+                seconds.append(time.perf_counter() - began)
+    say(f"ten runs of T = {T:,}, one thread", f"{min(taken[1]):.2f} s")
+    say(
+        "    two threads",
+        f"{min(taken[2]):.2f} s",
+        f"{len(os.sched_getaffinity(0))} cores, load {os.getloadavg()[0]:.1f}",
+    )
+    say("    times faster", f"{min(taken[1]) / min(taken[2]):.2f}", "at least 1.8")
+
+
+def memory(T: int) -> None:
+    """The most that a process with one long run ever holds."""
+    code = f"""
+import resource, hlmc
+policy = hlmc.HLMC(arms=100, memory=20, horizon={T})
+hlmc.simulate(policy, hlmc.adversaries.BlockTrap(arms=100, memory=20), runs=1, progress=False)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+"""
+    began = time.perf_counter()
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    seconds = time.perf_counter() - began
+    say(
+        f"a process with one run of T = {T:,} ({seconds:.0f} s), at most",
+        f"{float(done.stdout):.0f} MB",
+        "under 300 MB",
+    )
+
+
+def start() -> None:
+    """From the start of the process to the first step of `hlmc simulate`, when its code was compiled before."""
+    example = str(HERE.parent / "examples" / "trap.toml")
+    code = f"""
+import os, sys
+import hlmc.simulation.runs as runs
+runs.walk = lambda *_: os._exit(0)
+from hlmc.cli import main
+sys.exit(main(["simulate", {example!r}, "--jobs", "1"]))
+"""
+    full = [sys.executable, "-m", "hlmc.cli", "simulate", example, "--quiet"]
+    subprocess.run(full, check=True)
+    taken = []
+    for _ in range(5):
+        began = time.perf_counter()
+        subprocess.run([sys.executable, "-c", code], check=True)
+        taken.append(time.perf_counter() - began)
+    say("second start of hlmc simulate, until its first step", f"{min(taken):.2f} s", "under 2 s")
+
+
+def shifting(quick: bool) -> None:
+    """The exact benchmark with switches, of which benchmarks/evaluation.py has more."""
+    from evaluation import Noise, timed
+
+    from hlmc.evaluation import best_switching
+
+    best_switching(Noise(4), 100, 2)
+    for T, K, most in ((10**6, 16, 1.0), (10**7, 100, 30.0)):
+        T = T // 10 if quick else T
+        text = f"best sequence, 10 switches, T = {T:,}, K = {K}"
+        timed(text, lambda T=T, K=K: best_switching(Noise(K), T, 10, np.linspace(1, T, 200).astype(int)), most)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Time the simulator.")
+    parts = ["loop", "peers", "cores", "memory", "start", "shifting"]
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"some of {', '.join(parts)}; default: all")
+    parser.add_argument("--quick", action="store_true", help="a tenth of the steps, no other libraries")
+    options = parser.parse_args()
+    if unknown := set(options.parts) - set(parts):
+        parser.error(f"there is no part {unknown.pop()!r}; there are {', '.join(parts)}")
+    cut = 10 if options.quick else 1
+    for part in options.parts or [p for p in parts if p != "peers" or not options.quick]:
+        print(f"-- {part}")
+        match part:
+            case "loop":
+                loop(10**7 // cut)
+            case "peers":
+                peers(10**7 // cut)
+            case "cores":
+                cores(10**7 // cut)
+            case "memory":
+                memory(10**9 // cut)
+            case "start":
+                start()
+            case "shifting":
+                shifting(options.quick)
+
+
+if __name__ == "__main__":
+    main()
