@@ -4,10 +4,10 @@ A reference is *driven*: it is told which arm was played and what it paid, and s
 algorithm would have played that arm. So the two need no common random numbers, and every step of any sequence can be
 compared. Weights are kept as logarithms, because w = exp(sum of estimates) leaves the range of a float soon.
 
-How the paper's slips are read: EXP3.S shares (e alpha / n) W with every child, as in Algorithm 4 (the prose has alpha W);
-a gamma above 1 means 1; in a group that has fewer than N children the probabilities use its own number of children and
-the learning rate keeps N; a child that is alone makes no choice; an epoch that the horizon cuts short is averaged over
-the steps it really had.
+How the paper's slips are read: EXP3.S shares (e alpha / n) W with every child, as in Algorithm 4 (the prose has
+alpha W); a gamma above 1 means 1; in a group that has fewer than N children the probabilities use its own number of
+children and the learning rate keeps N; a child that is alone makes no choice; an epoch that the horizon cuts short is
+averaged over the steps it really had.
 """
 
 import math

@@ -6,9 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from driving import follow, next_choices, rewards
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+import hlmc
+from driving import follow, next_choices, rewards
+from hlmc import routines
+from hlmc.errors import BadArgument
 from reference import (
     EXP3,
     EXP3P,
@@ -16,7 +20,9 @@ from reference import (
     UCB1,
     Doubling,
     Hierarchy,
+    LossEXP3,
     Maker,
+    TsallisINF,
     Uniform,
     exp3,
     exp3s,
@@ -27,13 +33,6 @@ from reference import (
     theorem_3,
     theorem_5,
 )
-
-import hlmc
-from hlmc import routines
-from hlmc.errors import BadArgument
-
-pytestmark = pytest.mark.interpreted
-
 
 # --- The theorems' own parameters ---------------------------------------------------------------------------
 
@@ -65,6 +64,7 @@ def test_theorem_4_does_not_know_the_switches(arms: int) -> None:
     follow(policy, theorem_3(arms, 400, 1), 400, rewards(arms))
 
 
+@pytest.mark.interpreted
 @pytest.mark.parametrize(
     ("arms", "levels", "groups"),
     [
@@ -111,6 +111,8 @@ MIXED: dict[str, tuple[routines.Routine, Maker]] = {
     "ucb1": (routines.UCB1(ties="random"), lambda N: lambda n: UCB1(n)),
     "last": (routines.UCB1(ties="last"), lambda N: lambda n: UCB1(n, "last")),
     "uniform": (routines.Uniform(), lambda N: lambda n: Uniform(n)),
+    "exp3-loss": (routines.EXP3Loss(eta=0.1), lambda N: lambda n: LossEXP3(n, 0.1)),
+    "tsallis": (routines.TsallisINF(), lambda N: lambda n: TsallisINF(n, True)),
 }
 
 
@@ -124,6 +126,7 @@ def mixed(
     return policy, Hierarchy(arms, sizes_of(arms, groups), epochs, horizon, makers)
 
 
+@pytest.mark.interpreted
 @pytest.mark.parametrize(("above", "below"), list(itertools.product(MIXED, MIXED)))
 def test_every_pair_of_routines(above: str, below: str) -> None:
     # 23 arms in groups of 5, the last of 3; epochs of 9 steps, the last of 4.
@@ -131,6 +134,7 @@ def test_every_pair_of_routines(above: str, below: str) -> None:
     follow(policy, reference, 229, rewards(1))
 
 
+@pytest.mark.interpreted
 @pytest.mark.parametrize("names", list(itertools.permutations(("exp3", "exp3s", "ucb1")))[:6])
 def test_three_levels_of_mixed_routines(names: tuple[str, ...]) -> None:
     # 17 arms: groups of 6, 6 and 5; within them children of 2, the last of one.
@@ -138,6 +142,7 @@ def test_three_levels_of_mixed_routines(names: tuple[str, ...]) -> None:
     follow(policy, reference, 371, rewards(2))
 
 
+@pytest.mark.interpreted
 @pytest.mark.parametrize("arms", [17, 23, 31, 32])
 def test_five_levels_of_mixed_routines(arms: int) -> None:
     names = ("exp3s", "ucb1", "exp3", "exp3p", "uniform")
@@ -175,6 +180,7 @@ def test_any_hierarchy(arms: int, levels: list[tuple[int, int, str]], horizon: i
 # --- Unknown horizon ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.interpreted
 @pytest.mark.parametrize("first", [0, 4])
 def test_an_unknown_horizon_doubles_theorem_1(first: int) -> None:
     policy = hlmc.HLMC(17, levels=2, first_stage=first)
@@ -184,9 +190,7 @@ def test_an_unknown_horizon_doubles_theorem_1(first: int) -> None:
 def test_an_unknown_horizon_doubles_every_theorem() -> None:
     follow(hlmc.HLMC(17, levels=2, delta=0.1), Doubling(lambda T: theorem_2(17, T, 0.1)), 600, rewards(1))
     follow(hlmc.HLMC(17, levels=2, switches=3), Doubling(lambda T: theorem_3(17, T, 3)), 600, rewards(1))
-    follow(
-        hlmc.HLMC(17, levels=2, switches="unknown"), Doubling(lambda T: theorem_3(17, T, 1)), 600, rewards(1)
-    )
+    follow(hlmc.HLMC(17, levels=2, switches="unknown"), Doubling(lambda T: theorem_3(17, T, 1)), 600, rewards(1))
     follow(hlmc.HLMC(17, levels=3), Doubling(lambda T: theorem_5(17, (3, 3, 2), T)), 600, rewards(1))
 
 
@@ -206,6 +210,7 @@ def test_every_arm_is_reached_by_one_path_and_the_chances_add_up_to_1(arms: int,
     assert math.fsum(chance.values()) == pytest.approx(1.0, abs=1e-12)
 
 
+@pytest.mark.interpreted
 def test_one_level_is_the_flat_policy_bit_for_bit() -> None:
     pairs = [
         (hlmc.HLMC(50, levels=1, horizon=300), hlmc.EXP3(50, 300)),
@@ -261,6 +266,7 @@ def test_statistics_are_counted_level_by_level() -> None:
         assert hlmc.HLMC(100, memory=memory, horizon=10**6).words.statistics <= memory
 
 
+@pytest.mark.interpreted
 def test_a_group_learns_the_mean_over_the_steps_that_its_epoch_really_had() -> None:
     """Two groups, epochs of ten steps, a horizon of thirteen: by hand, the weights after the end."""
     gamma = 0.5

@@ -10,9 +10,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from driving import played, rewards
 
 import hlmc
+from driving import played, rewards
 from hlmc import routines
 from hlmc.errors import BadArgument, BadReward, BadType, HLMCError, OutOfTurn
 

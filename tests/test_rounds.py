@@ -2,20 +2,18 @@
 
 import itertools
 import math
-from collections import Counter
 from collections.abc import Callable
 
 import numpy as np
 import pytest
-from driving import rewards
-from reference import EXP3, UCB1, Rounds, Routine, cut
 
 import hlmc
+from driving import rewards
 from hlmc.kernels.build import compiled, kernel
 from hlmc.kernels.layout import CARRIED, KEY
 from hlmc.kernels.permutation import permuted
 from hlmc.streams import keys
-
+from reference import EXP3, UCB1, Rounds, Routine, cut
 
 
 def order_of(learner: hlmc.learner.Learner) -> list[int]:

@@ -4,23 +4,39 @@ import math
 from collections.abc import Callable
 
 import pytest
-from driving import follow, rewards
-from reference import EXP3, EXP3P, EXP3S, UCB1, Doubling, Hierarchy, Uniform, exp3, exp3p, exp3s, flat
 
 import hlmc
-
-pytestmark = pytest.mark.interpreted
+from driving import follow, rewards
+from hlmc import routines
+from reference import (
+    EXP3,
+    EXP3P,
+    EXP3S,
+    UCB1,
+    Doubling,
+    Hierarchy,
+    LossEXP3,
+    TsallisINF,
+    Uniform,
+    exp3,
+    exp3p,
+    exp3s,
+    flat,
+)
 
 # Over 512 arms weights lie in a tree, up to that in a plain run of words; 8 is where a block of the scan ends.
 ARMS = [1, 2, 3, 7, 8, 9, 100, 512, 513, 700]
 
 
+KINDS = [pytest.param("mixed", marks=pytest.mark.interpreted), "bits", "ones"]
+
+
 def steps(arms: int) -> int:
-    return 50 if arms > 100 else 200
+    return 30 if arms > 100 else 200
 
 
 @pytest.mark.parametrize("arms", ARMS)
-@pytest.mark.parametrize("kind", ["mixed", "bits", "ones"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_exp3_is_algorithm_2(arms: int, kind: str) -> None:
     T = steps(arms)
     for horizon, gamma in ((T, None), (100 * T, None), (T, 0.4), (T, 1.0), (T, 1e-6)):
@@ -29,38 +45,59 @@ def test_exp3_is_algorithm_2(arms: int, kind: str) -> None:
 
 
 @pytest.mark.parametrize("arms", [1, 2, 3, 9, 100, 600])
-@pytest.mark.parametrize("kind", ["mixed", "bits", "ones"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_exp3p_is_algorithm_3(arms: int, kind: str) -> None:
     T = steps(arms)
     for horizon, delta in ((T, 0.05), (100 * T, 1e-6)):
         maker = exp3p(arms, horizon, math.log(arms / delta))
-        follow(
-            hlmc.EXP3P(arms, horizon, delta), flat(arms, horizon, maker), T, rewards(arms, kind), seed=arms
-        )
+        follow(hlmc.EXP3P(arms, horizon, delta), flat(arms, horizon, maker), T, rewards(arms, kind), seed=arms)
     policy = hlmc.EXP3P(arms, T, eta=0.02, gamma=0.3, beta=0.1)
     follow(policy, flat(arms, T, lambda n: EXP3P(n, 0.02, 0.3, 0.1)), T, rewards(arms, kind), seed=arms)
 
 
 @pytest.mark.parametrize("arms", ARMS)
-@pytest.mark.parametrize("kind", ["mixed", "bits", "ones"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_exp3s_is_algorithm_4(arms: int, kind: str) -> None:
     T = steps(arms)
     for horizon, switches in ((T, 1), (100 * T, 7)):
         maker = exp3s(arms, horizon, switches)
-        follow(
-            hlmc.EXP3S(arms, horizon, switches), flat(arms, horizon, maker), T, rewards(arms, kind), seed=arms
-        )
+        follow(hlmc.EXP3S(arms, horizon, switches), flat(arms, horizon, maker), T, rewards(arms, kind), seed=arms)
     for gamma, alpha in ((0.3, 0.01), (1.0, 0.9), (0.01, 1e-9), (1e-6, 1e-3)):
         policy = hlmc.EXP3S(arms, T, gamma=gamma, alpha=alpha)
         reference = flat(arms, T, lambda n, g=gamma, a=alpha: EXP3S(n, g, a))
         follow(policy, reference, T, rewards(arms, kind), seed=arms)
 
 
-@pytest.mark.parametrize("arms", [1, 2, 3, 20, 600])
+@pytest.mark.parametrize("arms", [2, 3, 9, 100, 600])
+@pytest.mark.parametrize("kind", KINDS)
+def test_exp3_on_losses_and_exp3_ix(arms: int, kind: str) -> None:
+    T = steps(arms)
+    for horizon in (T, 100 * T):
+        eta = math.sqrt(2 * math.log(arms) / (arms * horizon))
+        policy = hlmc.HLMC(arms, levels=1, horizon=horizon, routines="exp3-loss")
+        reference = flat(arms, horizon, lambda n, eta=eta: LossEXP3(n, eta))
+        follow(policy, reference, T, rewards(arms, kind), seed=arms)
+        eta = math.sqrt(2 * math.log(arms + 1) / (arms * horizon))
+        policy = hlmc.HLMC(arms, levels=1, horizon=horizon, routines="exp3-ix")
+        reference = flat(arms, horizon, lambda n, eta=eta: LossEXP3(n, eta, eta / 2))
+        follow(policy, reference, T, rewards(arms, kind), seed=arms)
+
+
+@pytest.mark.parametrize("arms", [2, 3, 9, 100])
+@pytest.mark.parametrize("kind", KINDS[:2])
+@pytest.mark.parametrize("reduced", [False, True])
+def test_tsallis_inf(arms: int, kind: str, reduced: bool) -> None:
+    T = steps(arms) // 2
+    routine = routines.TsallisINF(estimator="reduced-variance" if reduced else "importance-weighted")
+    policy = hlmc.HLMC(arms, levels=1, horizon=T, routines=routine)
+    follow(policy, flat(arms, T, lambda n: TsallisINF(n, reduced)), T, rewards(arms, kind), seed=arms)
+
+
+@pytest.mark.parametrize("arms", [1, 2, 3, 20, 300])
 @pytest.mark.parametrize("ties", ["random", "first", "last"])
-@pytest.mark.parametrize("kind", ["mixed", "bits", "ones"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_ucb1(arms: int, ties: str, kind: str) -> None:
-    T = arms + 200
+    T = arms + 100
     follow(hlmc.UCB1(arms, ties), flat(arms, T, lambda n: UCB1(n, ties)), T, rewards(arms, kind), seed=arms)
 
 
@@ -100,6 +137,4 @@ def test_the_share_of_exp3s_goes_to_every_arm() -> None:
     played, other = math.exp(gamma / 0.5 / 2) + share, 1.0 + share
     expected = {first: played, 1 - first: other}
     arm = learner.select()
-    assert learner.probability == pytest.approx(
-        (1 - gamma) * expected[arm] / (played + other) + gamma / 2, rel=1e-12
-    )
+    assert learner.probability == pytest.approx((1 - gamma) * expected[arm] / (played + other) + gamma / 2, rel=1e-12)

@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from driving import next_choices, with_key
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference import ExactEXP3, ExactLossEXP3
 
 import hlmc
+from driving import next_choices, with_key
 from hlmc import routines
 from hlmc.kernels.layout import FIELDS, PARAMETERS
 from hlmc.routines.base import Place, Routine
 from hlmc.streams import keys
+from reference import ExactEXP3, ExactLossEXP3
 
 # --- Over any range -----------------------------------------------------------------------------------------
 
@@ -241,9 +241,7 @@ def test_exp3p_estimates_are_the_reward_and_the_confidence_term() -> None:
 
 def test_exp3_loss_estimates_are_unbiased() -> None:
     eta = 0.1
-    change = expected_change(
-        routines.EXP3Loss(eta=eta), lambda bench: np.log(vector(bench) / vector(bench)[0]), PAY
-    )
+    change = expected_change(routines.EXP3Loss(eta=eta), lambda bench: np.log(vector(bench) / vector(bench)[0]), PAY)
     assert change / eta == pytest.approx(PAY - PAY[0], abs=1e-9)
 
 
@@ -280,9 +278,7 @@ def test_a_group_is_paid_by_the_chance_of_the_group_alone() -> None:
             paths[tuple(arms)] = chance, group_logs(learner, gamma) - before
     assert len(paths) == 8
     assert math.fsum(chance for chance, _ in paths.values()) == pytest.approx(1.0, abs=1e-12)
-    chosen = [
-        math.fsum(chance for path, (chance, _) in paths.items() if path[0] // 2 == group) for group in (0, 1)
-    ]
+    chosen = [math.fsum(chance for path, (chance, _) in paths.items() if path[0] // 2 == group) for group in (0, 1)]
     mean = [
         math.fsum(c * (pay[a] + pay[b]) / 2 for (a, b), (c, _) in paths.items() if a // 2 == group) / chosen[group]
         for group in (0, 1)

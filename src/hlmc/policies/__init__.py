@@ -13,8 +13,33 @@ CATALOGUE: dict[str, type[Policy]] = {
 }
 """Every policy by its name."""
 
+EXAMPLES: tuple[Policy, ...] = (
+    HLMC(arms=100, memory=20, horizon=1000),
+    HLMC(arms=17, groups=(4, 5), horizon=300, epochs=(10, 30)),
+    HLMC(arms=23, levels=3, horizon=300, delta=0.1),
+    HLMC(arms=23, levels=2, horizon=300, switches=3),
+    HLMC(arms=23, levels=2, switches="unknown"),
+    HLMC(arms=31, levels=5, horizon=200, routines=("exp3s", "ucb1", "exp3-loss", "tsallis-inf", "exp3p")),
+    HLMC(arms=1, levels=1, horizon=10),
+    HLMC(arms=10**9, memory=96, horizon=10**8),
+    Champion(arms=30, memory=12, horizon=500),
+    EXP3(arms=10, horizon=100),
+    EXP3(arms=600, horizon=100, gamma=0.5),
+    EXP3(arms=10, horizon=None),
+    EXP3P(arms=10, horizon=100, delta=0.01),
+    EXP3S(arms=10, horizon=100, switches=2),
+    EXP3S(arms=600, horizon=100, alpha=0.01),
+    UCB1(arms=10),
+    UCBM(arms=17, memory=4),
+    UCBM(arms=17, memory=4, shuffle=False, ties="first", fill="wrap"),
+    EXP3M(arms=17, memory=4),
+    Uniform(arms=10),
+)
+"""Every policy at least once: what the conformance suite, :func:`hlmc.testing.check_policy`, is run over."""
+
 __all__ = [
     "CATALOGUE",
+    "EXAMPLES",
     "EXP3",
     "EXP3M",
     "EXP3P",

@@ -102,7 +102,8 @@ class Routine:
             value = getattr(self, name)
             if value is None:
                 continue
-            if isinstance(value, bool) or not isinstance(value, Real):
+            is_number = isinstance(value, Real) and not isinstance(value, bool)
+            if not is_number:
                 raise BadType(f"{name} must be a number in {text}, not {value!r}")
             above = value > low if text[0] == "(" else value >= low
             below = value < high if text[-1] == ")" else value <= high
