@@ -32,9 +32,10 @@ __all__ = ["GameEnv", "env", "parallel_env", "raw_env"]
 class GameEnv(ParallelEnv):  # type: ignore[misc]
     """A game of :mod:`hlmc.games` in which every agent is somebody else's to play.
 
-    An action is an arm. An agent observes the one thing that a radio knows, what it was just paid, over the game's
-    scale; its reward is the same in the game's units. :meth:`state` is the share of the agents on each arm. All agents
-    are truncated together after ``max_cycles`` steps.
+    An action is an arm. An agent observes what a radio knows: in the first place what it was just paid, over the game's
+    scale; then a 1 in the place of the arm it was on, or in the last place when it has not been anywhere yet. Its
+    reward is what it was paid, in the game's units. :meth:`state` is the share of the agents on each arm and, in the
+    last place, nowhere yet. All agents are truncated together after ``max_cycles`` steps.
 
     Parameters
     ----------
@@ -70,9 +71,10 @@ class GameEnv(ParallelEnv):  # type: ignore[misc]
         self.possible_agents = [f"{name}_{i}" for i in range(game.agents)]
         self.agents: list[str] = []
         self.action_spaces = {agent: spaces.Discrete(game.arms) for agent in self.possible_agents}
-        paid = {agent: spaces.Box(0.0, 1.0, (1,), np.float32) for agent in self.possible_agents}
-        self.observation_spaces = paid
-        self.state_space = spaces.Box(0.0, 1.0, (game.arms,), np.float32)
+        self.observation_spaces = {
+            agent: spaces.Box(0.0, 1.0, (game.arms + 2,), np.float32) for agent in self.possible_agents
+        }
+        self.state_space = spaces.Box(0.0, 1.0, (game.arms + 1,), np.float32)
         self._random = np.random.default_rng()
         self._match: Match | None = None
 
@@ -81,7 +83,7 @@ class GameEnv(ParallelEnv):  # type: ignore[misc]
         return self.action_spaces[agent]
 
     def observation_space(self, agent: str) -> spaces.Box:
-        """What an agent was just paid, over the game's scale."""
+        """What an agent was just paid, and where it was."""
         return self.observation_spaces[agent]
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[dict[str, Any], Any]:
@@ -90,8 +92,15 @@ class GameEnv(ParallelEnv):  # type: ignore[misc]
             self._random = np.random.default_rng(seed)
         self._match = self.game.match(int(self._random.integers(2**63)))
         self.agents = self.possible_agents[:]
-        nothing = {agent: np.zeros(1, np.float32) for agent in self.agents}
-        return nothing, {agent: {} for agent in self.agents}
+        nowhere = self._observed(np.zeros(self.game.agents), np.full(self.game.agents, self.game.arms))
+        return dict(zip(self.agents, nowhere, strict=True)), {agent: {} for agent in self.agents}
+
+    def _observed(self, payoffs: Array, places: Array) -> Array:
+        """One row an agent."""
+        seen = np.zeros((self.game.agents, self.game.arms + 2), np.float32)
+        seen[:, 0] = payoffs / self.game.scale
+        seen[np.arange(self.game.agents), 1 + places] = 1.0
+        return seen
 
     def step(self, actions: dict[str, int]) -> tuple[dict[str, Any], ...]:
         """Everybody chooses; everybody is paid."""
@@ -101,14 +110,14 @@ class GameEnv(ParallelEnv):  # type: ignore[misc]
         missing = [agent for agent in self.agents if agent not in actions]
         if missing:
             raise BadArgument(f"actions has no choice for {missing[0]}")
-        payoffs = self._match.play([int(actions[agent]) for agent in self.agents])
+        choices = np.array([int(actions[agent]) for agent in self.agents])
+        payoffs = self._match.play(choices)
         over = self._match.time >= self.max_cycles
-        seen = (payoffs / self.game.scale).astype(np.float32)
         everybody = self.agents
         if over:
             self.agents = []
         return (
-            {agent: seen[i : i + 1] for i, agent in enumerate(everybody)},
+            dict(zip(everybody, self._observed(payoffs, choices), strict=True)),
             {agent: float(payoffs[i]) for i, agent in enumerate(everybody)},
             dict.fromkeys(everybody, False),
             dict.fromkeys(everybody, over),
@@ -116,10 +125,11 @@ class GameEnv(ParallelEnv):  # type: ignore[misc]
         )
 
     def state(self) -> Array:
-        """The share of the agents that was on each arm in the last step."""
+        """The share of the agents that was on each arm in the last step, and nowhere yet."""
         if self._match is None:
             raise BadArgument("the environment has not been reset yet")
-        return (self._match.counts / self.game.agents).astype(np.float32)
+        nowhere = 0 if self._match.time else self.game.agents
+        return (np.append(self._match.counts, nowhere) / self.game.agents).astype(np.float32)
 
     def render(self) -> str | None:
         """Agents on each arm in the last step; what the game marks in brackets."""
