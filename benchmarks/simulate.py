@@ -6,8 +6,8 @@
 
 What is compared is measured in turn, several times, in one go, and the least of each counts: another process that
 keeps the machine busy for a while then disturbs both alike. Loops are timed in processor time. Compilation is not part
-of it, except in `start`, which is about just that. A C compiler (gcc) is needed for `loop`; `peers` installs SMPyBandits
-and pymab into virtual environments of their own, outside the repository.
+of it, except in `start`, which is about just that. A C compiler (gcc) is needed for `loop`; `peers` installs
+SMPyBandits and pymab into virtual environments of their own, outside the repository.
 """
 
 from __future__ import annotations

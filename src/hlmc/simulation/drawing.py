@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hlmc import plotting
+from hlmc.errors import BadArgument
 from hlmc.evaluation import t_interval
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ _ROOM = 1.6
 def draw_regret(result: Result, ax: Axes | None, kind: str, switches: int | None, log: bool) -> Axes:
     """One line a policy with a band for the 95 % interval of the mean; the policies' bounds thin and dashed."""
     regret = result.regret(kind, switches)
+    if not regret.notnull().any():
+        raise BadArgument("there is nothing to draw: no run was finished, or nothing to compare it with is known")
     bounds = result.bound(kind, switches)
     looks = plotting.looks(result.policies)
     means = {name: regret.sel(policy=name).values.mean(axis=0) for name in result.policies}
@@ -63,8 +66,8 @@ def _band(curves: Array) -> tuple[Array, Array]:
 
 def _positive(low: Array, mean: Array) -> Array:
     """The lower end of a band where the axis has no place for zero: no lower than a thousandth of the mean."""
-    floor: Array = np.where(mean > 0, mean / 1000, np.nan)
-    return np.maximum(low, floor)
+    raised: Array = np.maximum(low, np.where(mean > 0, mean / 1000, np.nan))
+    return raised
 
 
 def _bound(ax: Axes, name: str, times: Array, values: Array, look: plotting.Look, ceiling: float) -> None:

@@ -62,9 +62,15 @@ def play(task: Task, points: Array, between: Between | None = None) -> Played:
     started = time.thread_time()
     seconds = 0.0
     finished = 0
+    stopped = False
+
+    def watch(steps: int) -> bool:
+        nonlocal stopped
+        stopped = between is not None and between(task.name, steps)
+        return stopped
+
     for row in rows:
-        watch = None if between is None else (lambda steps: between(task.name, steps))
-        if not walk(run, task.policy, task.adversary, row, points, rewards[finished], watch):
+        if stopped or not walk(run, task.policy, task.adversary, row, points, rewards[finished], watch):
             break
         finished += 1
         seconds = time.thread_time() - started
@@ -92,8 +98,8 @@ def walk(
 ) -> bool:
     """Play from a fresh row to the last point, noting in ``sums`` what was earned; False when told to stop before.
 
-    The steps are taken a slice at a time. A slice leaves in the row all that the next one needs, so that the cuts, which
-    depend on the clock, leave no trace in the result.
+    The steps are taken a slice at a time. A slice leaves in the row all that the next one needs, so that the cuts,
+    which depend on the clock, leave no trace in the result.
     """
     who = [address_of(policy.program), address_of(row), adversary.address, address_of(adversary.spec)]
     t, noted, earned, length = 0, 0, 0.0, SHORTEST

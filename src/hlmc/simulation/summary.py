@@ -55,17 +55,20 @@ def summarise(result: Result, kind: str, switches: int | None, level: float) -> 
 def _row(result: Result, curves: Any, level: float) -> dict[str, Any]:
     """``curves``: the regret [run, time] of one policy."""
     name = str(curves["policy"].item())
+    if not len(curves["run"]):
+        nothing = dict.fromkeys(("reward", "regret", "low", "high", "exponent"), np.nan)
+        return {"words": int(result.provenance["words"][name]), **nothing}
     final = curves.values[:, -1]
     reward = result.data["reward"].sel(policy=name).values[:, -1]
-    mean = float(final.mean()) if len(final) else np.nan
+    mean = float(final.mean())
     low, high = t_interval(final, level)[1:] if len(final) > 1 and not np.isnan(mean) else (np.nan, np.nan)
     try:
         exponent = float(fitted_exponent(curves["time"].values, curves.values.mean(axis=0)).exponent)
-    except (HLMCError, ZeroDivisionError):
+    except HLMCError:
         exponent = np.nan
     return {
         "words": int(result.provenance["words"][name]),
-        "reward": float(reward.mean()) if len(reward) else np.nan,
+        "reward": float(reward.mean()),
         "regret": mean,
         "low": float(low),
         "high": float(high),

@@ -25,8 +25,8 @@ TRIES = 3
 class Work:
     """Tasks in the hands of workers: iterate to get what they bring back, in the order in which they finish.
 
-    ``executor`` is anything whose ``submit(function, *arguments)`` gives something that has a ``result()``. A future that
-    can call back is asked when it is ready; of others, the one that was handed out first. None: threads, one a core.
+    ``executor`` is anything whose ``submit(function, *arguments)`` gives something that has a ``result()``. A future
+    that can call back is asked when it is ready; of others, the one that was handed out first. None: threads, one a core.
     """
 
     def __init__(self, tasks: list[Task], points: Array, executor: Any, advance: Callable[[str, int], None]) -> None:

@@ -1,0 +1,253 @@
+"""The store: finished runs last, the same call goes on, another experiment is refused."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+import hlmc
+from hlmc import adversaries
+from hlmc.errors import BadArgument, BadFile
+from hlmc.simulation import runner, tables, workers
+
+HORIZON = 500
+TRAP = adversaries.BlockTrap(arms=12, memory=4)
+EXP3 = hlmc.EXP3(arms=12, horizon=HORIZON)
+TREE = hlmc.HLMC(arms=12, levels=2, horizon=HORIZON)
+
+
+@pytest.fixture
+def played(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
+    """Which (policy, run) are played from now on, one at a time."""
+    seen: list[tuple[str, int]] = []
+    plain = workers.Work._hand_out
+
+    def watched(self: workers.Work, task: Any, tries: int) -> None:
+        seen.extend((task.name, run) for run in range(task.first, task.first + task.count))
+        plain(self, task, tries)
+
+    monkeypatch.setattr(workers.Work, "_hand_out", watched)
+    monkeypatch.setattr("hlmc.simulation.experiment._ENOUGH", 1)
+    return seen
+
+
+def simulate(store: Path | None, policies: dict[str, hlmc.Policy], **arguments: Any) -> hlmc.Result:
+    return hlmc.simulate(
+        policies, **{"adversary": TRAP, "runs": 3, "points": 10, "progress": False} | arguments, store=store
+    )
+
+
+def same(one: hlmc.Result, other: hlmc.Result) -> bool:
+    return (
+        one.data.identical(other.data) and one.data["reward"].values.tobytes() == other.data["reward"].values.tobytes()
+    )
+
+
+def test_the_same_call_plays_only_what_is_missing(tmp_path: Path, played: list[tuple[str, int]]) -> None:
+    first = simulate(tmp_path, {"EXP3": EXP3})
+    assert sorted(played) == [("EXP3", 0), ("EXP3", 1), ("EXP3", 2)]
+    played.clear()
+    again = simulate(tmp_path, {"EXP3": EXP3})
+    assert played == []
+    assert same(again, first)
+    assert again.nanoseconds == pytest.approx(first.nanoseconds)
+
+    simulate(tmp_path, {"EXP3": EXP3}, runs=5)
+    assert sorted(played) == [("EXP3", 3), ("EXP3", 4)]
+    played.clear()
+    simulate(tmp_path, {"tree": TREE, "EXP3": EXP3}, runs=5)
+    assert sorted(played) == [("tree", run) for run in range(5)]
+    played.clear()
+    next(tmp_path.glob("EXP3*-00000002-*.parquet")).unlink()
+    whole = simulate(tmp_path, {"tree": TREE, "EXP3": EXP3}, runs=5)
+    assert played == [("EXP3", 2)]
+    assert same(whole, simulate(None, {"tree": TREE, "EXP3": EXP3}, runs=5))
+    fewer = simulate(tmp_path, {"EXP3": EXP3}, runs=2)
+    assert same(fewer, simulate(None, {"EXP3": EXP3}, runs=2))
+
+
+def test_short_runs_share_a_file(tmp_path: Path) -> None:
+    simulate(tmp_path, {"EXP3": EXP3}, runs=50)
+    assert len(list(tmp_path.glob("*.parquet"))) == 1
+    assert same(simulate(tmp_path, {"EXP3": EXP3}, runs=70), simulate(None, {"EXP3": EXP3}, runs=70))
+    assert len(list(tmp_path.glob("*.parquet"))) == 2
+
+
+def above(t: int, arm: int) -> float:
+    return 0.75
+
+
+def below(t: int, arm: int) -> float:
+    return 0.25
+
+
+below.__name__ = "above"
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        (
+            {"adversary": adversaries.BlockTrap(arms=12, memory=5)},
+            r"adversary is .*memory=4\) there and .*memory=5\) here",
+        ),
+        ({"seed": 1}, "seed is 0 there and 1 here"),
+        ({"horizon": 400}, "horizon is 500 there and 400 here"),
+        ({"points": 20}, r"points is \[50, 100, .* there and \[25, 50,"),
+        ({"policies": {"it": TREE}}, r"policy 'it' is EXP3\(.*\) there and HLMC\(.*\) here"),
+    ],
+)
+def test_another_experiment_is_refused_by_the_field_that_differs(
+    tmp_path: Path, change: dict[str, Any], text: str
+) -> None:
+    simulate(tmp_path, {"it": EXP3})
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    arguments = {"policies": {"it": EXP3}} | change
+    with pytest.raises(BadArgument, match=f"holds another experiment: {text}"):
+        simulate(tmp_path, **arguments)
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_functions_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    simulate(tmp_path, {"it": EXP3}, adversary=adversaries.Function(12, above))
+    simulate(tmp_path, {"it": EXP3}, adversary=adversaries.Function(12, above), runs=4)
+    with pytest.raises(BadArgument, match="another experiment: rewards is"):
+        simulate(tmp_path, {"it": EXP3}, adversary=adversaries.Function(12, below))
+
+
+def test_it_can_be_read_as_it_lies(tmp_path: Path) -> None:
+    result = simulate(tmp_path, {"EXP3": EXP3, "a tree/of two": TREE})
+    frame = pd.read_parquet(tmp_path)
+    assert list(frame.columns) == ["policy", "run", "time", "reward"]
+    assert len(frame) == 2 * 3 * 10
+    array = frame.set_index(["policy", "run", "time"])["reward"].to_xarray()
+    xr_sorted = result.data["reward"].sortby("policy")
+    np.testing.assert_array_equal(array.sortby("policy").values, xr_sorted.values)
+
+
+def test_provenance_is_inside(tmp_path: Path) -> None:
+    simulate(tmp_path, {"EXP3": EXP3})
+    metadata = pq.read_schema(next(tmp_path.glob("*.parquet"))).metadata
+    notes = json.loads(metadata[b"hlmc"])
+    found = notes["experiment"]
+    assert found["policies"] == {"EXP3": "EXP3(arms=12, horizon=500)"}
+    assert found["words"] == {"EXP3": 12}
+    assert found["adversary"] == "BlockTrap(arms=12, memory=4)"
+    assert set(found["versions"]) == {"hlmc", "numpy", "numba", "python"}
+    assert notes["finished"].endswith("+00:00")
+    assert notes["seconds"] > 0
+    described = json.loads((tmp_path / "_experiment.json").read_text())
+    assert (described["seed"], described["horizon"]) == (0, HORIZON)
+
+
+def test_names_that_files_cannot_have_are_kept_apart(tmp_path: Path) -> None:
+    policies: dict[str, hlmc.Policy] = {"a/b": EXP3, "a:b": EXP3, "..": EXP3, "ä" * 200: EXP3}
+    simulate(tmp_path, policies)
+    again = simulate(tmp_path, policies)
+    assert again.policies == list(policies)
+    assert same(again, simulate(None, policies))
+
+
+def test_damage_is_named_and_mended_by_deleting(tmp_path: Path) -> None:
+    whole = simulate(tmp_path, {"EXP3": EXP3})
+    path = next(tmp_path.glob("*.parquet"))
+    data = bytearray(path.read_bytes())
+    data[len(data) // 3] ^= 255
+    path.write_bytes(data)
+    with pytest.raises(BadFile, match=f"delete {path.name} and its runs are played again"):
+        simulate(tmp_path, {"EXP3": EXP3})
+    path.unlink()
+    assert same(simulate(tmp_path, {"EXP3": EXP3}), whole)
+    (tmp_path / "_experiment.json").write_text("{")
+    with pytest.raises(BadFile, match="not readable as JSON"):
+        simulate(tmp_path, {"EXP3": EXP3})
+    (tmp_path / "_experiment.json").write_text("[]")
+    with pytest.raises(BadFile, match="does not describe"):
+        simulate(tmp_path, {"EXP3": EXP3})
+
+
+def test_folders_that_are_no_store_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(BadArgument, match="is a file"):
+        simulate(tmp_path / "file", {"EXP3": EXP3})
+    pd.DataFrame({"a": [1]}).to_parquet(tmp_path / "mine.parquet")
+    with pytest.raises(BadArgument, match=r"holds Parquet files but no _experiment\.json"):
+        simulate(tmp_path, {"EXP3": EXP3})
+    simulate(tmp_path / "deep" / "folder", {"EXP3": EXP3})
+
+
+def test_what_a_crash_left_half_written_is_removed_after_a_day(tmp_path: Path) -> None:
+    old, new = tmp_path / "_writing-old", tmp_path / "_writing-new"
+    for path in (old, new):
+        path.write_bytes(b"half")
+    os.utime(old, (time.time() - 2 * 86400,) * 2)
+    simulate(tmp_path, {"EXP3": EXP3})
+    assert (old.exists(), new.exists()) == (False, True)
+    assert len(pd.read_parquet(tmp_path)) == 30
+
+
+def test_a_write_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(tables.os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        tables.write_whole(tmp_path / "it", b"text")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_ctrl_c_leaves_a_store_that_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, played: list[tuple[str, int]]
+) -> None:
+    plain = runner._Gathered.add
+
+    def interrupted(self: Any, result: Any) -> None:
+        plain(self, result)
+        if self.finished == 3:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(runner._Gathered, "add", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            simulate(tmp_path, {"EXP3": EXP3}, runs=6, executor=None)
+    kept = len(list(tmp_path.glob("*.parquet")))
+    assert kept >= 2
+    played.clear()
+    whole = simulate(tmp_path, {"EXP3": EXP3}, runs=6)
+    assert len(played) == 6 - kept
+    assert same(whole, simulate(None, {"EXP3": EXP3}, runs=6))
+
+
+KILLED = """
+    import sys, hlmc
+    T = 300_000
+    policies = {"HLMC": hlmc.HLMC(arms=100, memory=20, horizon=T)}
+    trap = hlmc.adversaries.BlockTrap()
+    hlmc.simulate(policies, trap, runs=100_000, points=10, store=sys.argv[1], progress=False)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_a_killed_process_leaves_a_store_that_goes_on(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", textwrap.dedent(KILLED), str(tmp_path)]
+    with subprocess.Popen(command) as process:
+        deadline = time.monotonic() + 120
+        while len(list(tmp_path.glob("*.parquet"))) < 3 and time.monotonic() < deadline:
+            time.sleep(0.02)
+        process.send_signal(signal.SIGKILL)
+    kept = len(list(tmp_path.glob("*.parquet")))
+    assert kept >= 3
+    assert len(pd.read_parquet(tmp_path)) >= 3 * 10
+    policy = {"HLMC": hlmc.HLMC(arms=100, memory=20, horizon=300_000)}
+    again = hlmc.simulate(policy, adversaries.BlockTrap(), runs=6, points=10, store=tmp_path, progress=False)
+    assert same(again, hlmc.simulate(policy, adversaries.BlockTrap(), runs=6, points=10, progress=False))
