@@ -8,6 +8,7 @@ import random
 import struct
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from hlmc.fleet import LEAST_SHARE, Fleet
 from hlmc.kernels.layout import ARM, TIME
 
 POLICY = hlmc.HLMC(arms=20, memory=10, horizon=40)
+LONG = hlmc.HLMC(arms=20, memory=10, horizon=10**6)
 
 
 def loaded(path: Path, **options: Any) -> Fleet:
@@ -152,14 +154,13 @@ def test_several_threads_may_call() -> None:
 
 @pytest.mark.slow
 def test_a_million_learners() -> None:
-    policy = hlmc.HLMC(arms=20, memory=10, horizon=10**6)
-    fleet = policy.fleet(10**6, seed=1)
-    assert fleet.state.nbytes == 8 * 10**6 * policy.words.total
+    fleet = LONG.fleet(10**6, seed=1)
+    assert fleet.state.nbytes == 8 * 10**6 * LONG.words.total
     ids = np.random.default_rng(0).permutation(10**6)[:1000]
     arms = fleet.select(ids)
     fleet.update(np.full(1000, 0.5), ids)
     assert fleet.time.sum() == 1000
-    learner = policy.start(1, int(ids[17]))
+    learner = LONG.start(1, int(ids[17]))
     assert learner.select() == arms[17]
     learner.update(0.5)
     assert fleet[int(ids[17])] == learner
@@ -396,10 +397,9 @@ def test_opening_does_not_read_the_rows(path: Path) -> None:
 def test_a_process_killed_at_a_checkpoint_leaves_a_checkpoint(path: Path) -> None:
     """Its file has the last checkpoint that was finished, or the one under way; never anything else."""
     size = 3000
-    policy = hlmc.HLMC(arms=20, memory=10, horizon=10**6)
-    reference = policy.fleet(size, seed=4)
+    reference = LONG.fleet(size, seed=4)
     states = [hash(bits(reference))]
-    policy.fleet(size, seed=4, file=path)
+    LONG.fleet(size, seed=4, file=path)
     # Shared with the processes to be killed: how many checkpoints have returned.
     finished = multiprocessing.get_context("fork").Value("q", 0, lock=False)
 
@@ -514,8 +514,8 @@ def test_no_crash_leaves_half_a_checkpoint(path: Path, monkeypatch: pytest.Monke
 
 
 def test_a_checkpoint_that_fails_can_be_repeated(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whichever write fails, the file has a checkpoint's state, and the next call brings it up to date."""
-    fleet = POLICY.fleet(600, seed=2, file=path)
+    """Whichever writes fail, the file has a checkpoint's state, and the next call brings it up to date."""
+    fleet = LONG.fleet(600, seed=2, file=path)
     write = files._write
     left = 0
 
@@ -527,23 +527,60 @@ def test_a_checkpoint_that_fails_can_be_repeated(path: Path, monkeypatch: pytest
             raise OSError(28, "No space left on device")
         return write(file, at, data)
 
+    def in_file() -> bytes:
+        copied = path.with_name("copied")
+        copied.write_bytes(path.read_bytes())
+        return bits(loaded(copied))
+
     monkeypatch.setattr(files, "_write", failing)
-    copied = path.with_name("copied")
-    for fails_at in range(4):
-        before = bits(fleet)
-        step(fleet, fixed_rewards(fails_at))
-        left = fails_at
-        with pytest.raises(OSError, match="No space"):
+    for first_fails_at in range(4):
+        for then_fails_at in range(8):
+            possible = [bits(fleet)]
+            for fails_at in (first_fails_at, then_fails_at):
+                fleet.select(range(50, 600, 3))
+                fleet.update([0.5] * 184, range(50, 600, 3))
+                possible.append(bits(fleet))
+                left = fails_at
+                with suppress(OSError):
+                    fleet.checkpoint()
+                left = 1000
+                assert in_file() in possible
             fleet.checkpoint()
-        left = 1000
-        copied.write_bytes(path.read_bytes())
-        assert bits(loaded(copied)) in (before, bits(fleet))
-        fleet.select(range(50))
-        fleet.checkpoint()
-        copied.write_bytes(path.read_bytes())
-        assert bits(loaded(copied)) == bits(fleet)
-        fleet.update([0.5] * 50, range(50))
-        fleet.checkpoint()
+            assert in_file() == bits(fleet)
+
+
+def test_a_checkpoint_can_follow_a_failed_one_with_older_rows(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fleet = POLICY.fleet(600, seed=2, file=path)
+    before = fleet.copy()
+    step(fleet, fixed_rewards(0))
+
+    def interrupted(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(files, "_cut", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            fleet.checkpoint()
+    fleet._rows[:] = before.state
+    fleet.checkpoint()
+    del fleet
+    assert loaded(path) == before
+
+
+@pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="needs /proc")
+def test_a_checkpoint_frees_the_memory_of_what_has_changed(path: Path) -> None:
+    def own_kilobytes() -> int:
+        entries = Path("/proc/self/smaps").read_text().split(str(path))[1:]
+        return sum(int(entry.split("Anonymous:")[1].split()[0]) for entry in entries)
+
+    fleet = POLICY.fleet(20_000, seed=2, file=path)
+    fleet.verify()
+    assert own_kilobytes() == 0
+    fleet.select()
+    assert own_kilobytes() > 0.9 * fleet.state.nbytes / 1024
+    fleet.checkpoint()
+    assert own_kilobytes() == 0
+    assert (fleet.state[:, ARM] >= 0.0).all()
 
 
 def test_what_is_behind_the_rows_and_no_journal_is_ignored(path: Path) -> None:
