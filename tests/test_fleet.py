@@ -222,6 +222,45 @@ def test_refused_calls_change_nothing(call: Callable[[Fleet], object], error: ty
 
 
 @pytest.mark.interpreted
+@pytest.mark.parametrize("ids", [None, np.array([3, 0, 1])], ids=["all", "some"])
+def test_what_a_fleet_knows_of_its_learners_is_right(ids: Any) -> None:
+    """Selected and then taught the same learners, they are not looked at again; what comes between is noticed."""
+    fleet, rewards = POLICY.fleet(4, seed=1), [0.5] * (4 if ids is None else 3)
+    for _ in range(2):
+        fleet.select(ids)
+        before = bits(fleet)
+        with pytest.raises(BadReward, match=r"learner 1: .* not nan"):
+            fleet.update([0.5, np.nan, 0.5, 0.5] if ids is None else [0.5, 0.5, np.nan], ids)
+        with pytest.raises(BadReward, match="one a learner"):
+            fleet.update(rewards[1:], ids)
+        assert bits(fleet) == before
+        fleet.update(rewards, ids)
+        before = bits(fleet)
+        with pytest.raises(OutOfTurn, match=r"learner [03]: "):
+            fleet.update(rewards, ids)
+        assert bits(fleet) == before
+    if ids is not None:
+        asked = ids.copy()
+        fleet.select(asked)
+        asked[:] = [2, 0, 1]
+        with pytest.raises(OutOfTurn, match="learner 2: "):
+            fleet.update(rewards, asked)
+        fleet.update(rewards, ids)
+    live = fleet[3]
+    fleet.select(ids)
+    live.update(1.0)
+    with pytest.raises(OutOfTurn, match="learner 3: "):
+        fleet.update(rewards, ids)
+    while live.time < 40:
+        live.select()
+        live.update(0.0)
+    with pytest.raises(OutOfTurn, match="learner 3: the horizon"):
+        fleet.copy().select([3])
+    with pytest.raises(OutOfTurn, match="learner 3: the horizon"):
+        fleet.select(ids)
+
+
+@pytest.mark.interpreted
 def test_nobody_is_a_batch_too() -> None:
     fleet = POLICY.fleet(3)
     before = bits(fleet)

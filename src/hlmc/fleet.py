@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import mmap
 import operator
 import os
@@ -67,20 +68,25 @@ class Fleet:
     True
     """
 
-    def __init__(self, policy: Policy, rows: Array, file: _File | None = None) -> None:
+    def __init__(self, policy: Policy, rows: Array, file: _File | None = None, latest: float = math.inf) -> None:
         self.policy = policy
         self.threads = _cores()
         self._rows = rows
         self._file = file
         self._marks: Array | None = None
         self._lock = threading.Lock()
+        # What is known of the learners spares a look at their rows, which lie far apart: no clock is later than
+        # `latest`, and those in `asked` wait for their rewards. A live learner puts an end to such knowledge.
+        self._latest = latest
+        self._asked: _Chosen | None = None
+        self._lent = False
 
     @classmethod
     def fresh(cls, policy: Policy, size: int, seed: int = 0, file: StrPath | None = None) -> Fleet:
         """Learners that have yet to choose, in memory or in a new file."""
         size = whole("size", size, 1)
         if file is None:
-            return cls(policy, fresh_rows(policy, keys(seed, 0, size)))
+            return cls(policy, fresh_rows(policy, keys(seed, 0, size)), latest=0)
         path = Path(file)
         if path.exists():
             raise FileExistsError(f"{path} exists already; hlmc.load opens a fleet, and a file is not overwritten")
@@ -110,6 +116,7 @@ class Fleet:
         with self._lock:
             if self._file is not None:
                 self._file.lend(i)
+            self._lent = True
         return Learner(self.policy, self._rows[i])
 
     def __iter__(self) -> Iterator[Learner]:
@@ -122,26 +129,27 @@ class Fleet:
         """
         with self._lock:
             chosen = self._chosen(ids)
-            if self.policy.horizon is not None:
-                place = self._first(batch.first_unselectable, chosen, self._program_at)
-                if place < chosen.size:
-                    raise self._refusal(PAST_HORIZON, chosen, place)
+            self._check_horizon(chosen)
             self._use(chosen)
             arms = np.empty(chosen.size, np.int64)
             self._spread(batch.select_many, chosen, self._program_at, address_of(arms))
+            self._asked = chosen.kept()
             return arms
 
     def update(self, rewards: Any, ids: Any = None) -> None:
         """Learn the rewards, in [0, 1], of the arms selected: one for every learner, or for each of those listed."""
         with self._lock:
-            chosen = self._chosen(ids)
+            asked = None if self._lent else self._asked
+            if asked is None or not asked.is_list(ids):
+                asked = None
+            chosen = asked or self._chosen(ids)
             given = _rewards(rewards, chosen.size)
-            place = self._first(batch.first_unteachable, chosen, None, address_of(given))
-            if place < chosen.size:
-                waiting = self._rows[chosen.learner(place), ARM] >= 0.0
-                raise self._refusal(BAD_REWARD if waiting else NOT_SELECTED, chosen, place, float(given[place]))
+            if asked is None or not ((given >= 0.0) & (given <= 1.0)).all():
+                self._check_turn(chosen, given)
             self._use(chosen)
             self._spread(batch.update_many, chosen, self._program_at, address_of(given))
+            self._asked = None
+            self._latest += 1
 
     @property
     def state(self) -> Array:
@@ -168,7 +176,7 @@ class Fleet:
 
     def copy(self) -> Fleet:
         """A second fleet, in memory, whose learners know the same and go on by themselves."""
-        return Fleet(self.policy, self.state.copy())
+        return Fleet(self.policy, self.state.copy(), latest=math.inf if self._lent else self._latest)
 
     def save(self, path: StrPath) -> None:
         """Write policy and state to a file, which after a crash is the old one or the new one, never half of each."""
@@ -247,6 +255,21 @@ class Fleet:
             self._file.check(listed)
         return _Chosen(listed, listed, len(listed))
 
+    def _check_horizon(self, chosen: _Chosen) -> None:
+        """Refuse a learner that has no step left."""
+        if self.policy.horizon is None or (self._latest < self.policy.horizon and not self._lent):
+            return
+        place = self._first(batch.first_unselectable, chosen, self._program_at)
+        if place < chosen.size:
+            raise self._refusal(PAST_HORIZON, chosen, place)
+
+    def _check_turn(self, chosen: _Chosen, rewards: Array) -> None:
+        """Refuse a learner that has selected nothing, and a reward that is none."""
+        place = self._first(batch.first_unteachable, chosen, None, address_of(rewards))
+        if place < chosen.size:
+            waiting = self._rows[chosen.learner(place), ARM] >= 0.0
+            raise self._refusal(BAD_REWARD if waiting else NOT_SELECTED, chosen, place, float(rewards[place]))
+
     def _use(self, chosen: _Chosen) -> None:
         """The rows of these learners are about to change."""
         if self._file is not None:
@@ -289,7 +312,21 @@ class _Chosen(NamedTuple):
     size: int
 
     def learner(self, place: int) -> int:
+        """Who is in this place."""
         return place if self.ids is None else int(self.ids[place])
+
+    def kept(self) -> _Chosen:
+        """The same, of which the caller's own list is no part."""
+        if self.ids is None:
+            return self
+        ids = self.ids.copy()
+        return _Chosen(ids, ids, self.size)
+
+    def is_list(self, ids: Any) -> bool:
+        """Whether a caller's list has the same learners in the same order."""
+        if self.ids is None or ids is None:
+            return self.ids is ids
+        return isinstance(ids, np.ndarray) and ids.dtype == np.int64 and np.array_equal(ids, self.ids)
 
 
 def _rewards(rewards: Any, count: int) -> Array:
