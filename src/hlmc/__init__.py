@@ -10,35 +10,90 @@ Pick among K arms, a hundred or a billion, keeping M words. See https://arxiv.or
 
 from __future__ import annotations
 
-from hlmc import adversaries, games
-from hlmc.files import load
-from hlmc.fleet import Fleet
-from hlmc.games import play
-from hlmc.learner import Learner
-from hlmc.policies import EXP3, EXP3M, EXP3P, EXP3S, HLMC, UCB1, UCBM, Policy, Uniform, Words
-from hlmc.simulation import Result, load_result, simulate, trace
-from hlmc.streams import derive_seed
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hlmc import adversaries, bounds, games, planning, routines, testing
+    from hlmc.files import load
+    from hlmc.fleet import Fleet
+    from hlmc.games import play
+    from hlmc.learner import Learner
+    from hlmc.policies import (
+        EXP3,
+        EXP3IX,
+        EXP3M,
+        EXP3P,
+        EXP3S,
+        HLMC,
+        UCB1,
+        UCBM,
+        Champion,
+        EXP3Loss,
+        Policy,
+        TsallisINF,
+        Uniform,
+        Words,
+    )
+    from hlmc.simulation import Result, load_result, simulate, trace
+    from hlmc.streams import derive_seed
 
 __all__ = [
     "EXP3",
+    "EXP3IX",
     "EXP3M",
     "EXP3P",
     "EXP3S",
     "HLMC",
     "UCB1",
     "UCBM",
+    "Champion",
+    "EXP3Loss",
     "Fleet",
     "Learner",
     "Policy",
     "Result",
+    "TsallisINF",
     "Uniform",
     "Words",
     "adversaries",
+    "bounds",
     "derive_seed",
     "games",
     "load",
     "load_result",
+    "planning",
     "play",
+    "routines",
     "simulate",
+    "testing",
     "trace",
 ]
+
+_HOMES = {
+    "Fleet": "hlmc.fleet",
+    "Learner": "hlmc.learner",
+    "Result": "hlmc.simulation",
+    "derive_seed": "hlmc.streams",
+    "load": "hlmc.files",
+    "load_result": "hlmc.simulation",
+    "play": "hlmc.games",
+    "simulate": "hlmc.simulation",
+    "trace": "hlmc.simulation",
+}
+_MODULES = ("adversaries", "bounds", "games", "planning", "routines", "testing")
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is asked for when it is asked for: `hlmc plan` need not wait for the simulator."""
+    if name in _MODULES:
+        return importlib.import_module(f"hlmc.{name}")
+    if name not in __all__:
+        raise AttributeError(f"module 'hlmc' has no attribute {name!r}")
+    value = getattr(importlib.import_module(_HOMES.get(name, "hlmc.policies")), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

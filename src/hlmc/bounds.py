@@ -197,9 +197,7 @@ def theorem_3(horizon: float, arms: int, switches: int) -> float:
     """
     T, K, V = _at_least("horizon", horizon, 1), whole("arms", arms, 1), whole("switches", switches, 1)
     if T < V * K:
-        raise BadArgument(
-            f"horizon must be at least switches * arms = {V * K} for Theorem 3, not {horizon!r}"
-        )
+        raise BadArgument(f"horizon must be at least switches * arms = {V * K} for Theorem 3, not {horizon!r}")
     return (6 * math.sqrt(2) + 1) * _shifting_rate(T, K, V)
 
 

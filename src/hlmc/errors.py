@@ -43,7 +43,7 @@ def whole(name: str, value: Any, least: int, most: int = 2**53, otherwise: str =
     hlmc.errors.BadArgument: arms must be a whole number of at least 1, not 0
     """
     wanted = f"{name} must be a whole number of at least {least}{otherwise}"
-    if isinstance(value, bool) or not hasattr(value, "__index__") and not isinstance(value, float):
+    if isinstance(value, bool) or not (hasattr(value, "__index__") or isinstance(value, float)):
         raise BadType(f"{wanted}, not {value!r}")
     if value != value or value in (float("inf"), float("-inf")) or value != int(value) or not value >= least:
         raise BadArgument(f"{wanted}, not {value!r}")

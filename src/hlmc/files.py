@@ -458,11 +458,11 @@ def _policy(path: StrPath, description: bytes, words: int, routines: Mapping[str
     return policy
 
 
-class _Unfit(Exception):  # noqa: N818
+class _Unfit(Exception):
     """What is wrong with a description."""
 
 
-class _NotGiven(Exception):  # noqa: N818
+class _NotGiven(Exception):
     """Which routine only the caller has."""
 
 

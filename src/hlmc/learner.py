@@ -37,9 +37,7 @@ def fresh_rows(policy: Policy, keys: Array, out: Array | None = None) -> Array:
 def refusal(status: int, policy: Policy, reward: object = None) -> HLMCError:
     """The error that a status of the step functions stands for."""
     if status == PAST_HORIZON:
-        return OutOfTurn(
-            f"the horizon of {policy.horizon} steps has been reached; a new learner can be started"
-        )
+        return OutOfTurn(f"the horizon of {policy.horizon} steps has been reached; a new learner can be started")
     if status == NOT_SELECTED:
         return OutOfTurn("update needs a selection first: call select() once before each update()")
     return BadReward(f"reward must be a number in [0, 1], not {reward!r}")

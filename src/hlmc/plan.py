@@ -101,10 +101,7 @@ class Plan:
         widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
         left = {1, len(widths) - 1}
         lines = [
-            "  ".join(
-                c.ljust(w) if i in left else c.rjust(w)
-                for i, (c, w) in enumerate(zip(row, widths, strict=True))
-            )
+            "  ".join(c.ljust(w) if i in left else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths, strict=True)))
             for row in rows
         ]
         note = [self.note] if self.note else []
@@ -114,6 +111,4 @@ class Plan:
         head, *body = self.rows()
         cells = "".join(f"<th>{c}</th>" for c in head)
         lines = "".join("<tr>" + "".join(f"<td>{c}</td>" for c in row) + "</tr>" for row in body)
-        return (
-            f"<p><code>{self.policy}</code></p><table><tr>{cells}</tr>{lines}</table><p>{self.closing()}</p>"
-        )
+        return f"<p><code>{self.policy}</code></p><table><tr>{cells}</tr>{lines}</table><p>{self.closing()}</p>"

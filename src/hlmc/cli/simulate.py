@@ -155,7 +155,7 @@ def _interrupted(options: argparse.Namespace, described: Described, interrupt: A
     sys.stderr.write(f"hlmc simulate: {interrupt}\n")
     if "store" in described.arguments:
         sys.stderr.write(f"they are kept in {described.arguments['store']}; the same command goes on from there\n")
-    elif interrupt.partial.data.sizes["run"]:
+    elif interrupt.finished and interrupt.partial.data.sizes["run"]:
         _print(options, described, interrupt.partial)
 
 

@@ -79,7 +79,7 @@ def play(task: Task, between: Callable[[int], bool] | None = None) -> Played | N
     """
     points, game = task.points, task.game
     G, K, F, P = len(task.groups), game.arms, len(game.facts), len(points)
-    table = _Table(task)
+    table = Table(task)
     sums, mean_squares, stayed = (np.empty((P, G)) for _ in range(3))
     together, shares = np.empty(P), np.empty((F, P, G))
     kept = P if task.occupancy else 0
@@ -111,7 +111,7 @@ def play(task: Task, between: Callable[[int], bool] | None = None) -> Played | N
     return Played(task.run, *noted, time.perf_counter() - started)
 
 
-class _Table:
+class Table:
     """Everything that a run needs: rows, board, state, and who makes which passes."""
 
     def __init__(self, task: Task) -> None:

@@ -50,6 +50,11 @@ def native(build: Callable[[], Any]) -> Callable[[F], F]:
     return mark
 
 
+def unbound(*_: Any) -> Any:
+    """What a name in a template means before :func:`specialised` gives it a meaning."""
+    raise RuntimeError("this kernel is a template: make one of it with specialised()")
+
+
 def specialised(template: Callable[..., Any], name: str, **meanings: Any) -> Callable[..., Any]:
     """A kernel like ``template`` in which the given global names mean something else.
 
@@ -75,8 +80,8 @@ def specialised(template: Callable[..., Any], name: str, **meanings: Any) -> Cal
 
 def linked(function: Callable[..., Any], link: Callable[[Callable[..., Any]], Any]) -> Callable[..., Any]:
     """A copy of a kernel in which the kernels it names are what ``link`` makes of them."""
-    names = {name: function.__globals__.get(name) for name in function.__code__.co_names}
-    kernels = {name: link(value) for name, value in names.items() if getattr(value, "__hlmc_kernel__", False)}
+    named = {name: function.__globals__[name] for name in function.__code__.co_names if name in function.__globals__}
+    kernels = {name: link(value) for name, value in named.items() if getattr(value, "__hlmc_kernel__", False)}
     return specialised(function, function.__qualname__, **kernels)
 
 
@@ -117,10 +122,9 @@ def _dispatcher(function: Callable[..., Any], **options: Any) -> Any:
     import numba
 
     dispatcher = numba.njit(error_model="numpy", **options)(linked(function, compiled))
-    with cache_folder():
-        # A function typed in at a prompt has no file to be cached beside.
-        with suppress(RuntimeError):
-            dispatcher.enable_caching()
+    # A function typed in at a prompt has no file to be cached beside.
+    with cache_folder(), suppress(RuntimeError):
+        dispatcher.enable_caching()
     return dispatcher
 
 

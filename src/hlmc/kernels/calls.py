@@ -1,18 +1,18 @@
 """A routine's functions as a program calls them: through their addresses, on the words of a level.
 
-The loop over the steps has the last level's routine compiled into it. Everywhere else, at the levels above and when one
-step is taken by hand, a call through an address costs next to nothing, and only the routines that are used are ever compiled.
+The loop over the steps has the last level's routine compiled into it. Everywhere else, at the levels above and when
+one step is taken by hand, a call through an address costs next to nothing, and only routines that are used are ever
+compiled.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hlmc.kernels.build import kernel, specialised
+from hlmc.kernels.build import kernel, specialised, unbound
 from hlmc.kernels.layout import CHANCE, CHILD, SCALARS
 from hlmc.kernels.native import SELECT, START, UPDATE, callback
 
@@ -21,9 +21,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray
 
-start: Callable[..., Any]
-select: Callable[..., Any]
-update: Callable[..., Any]
+start = select = update = unbound
 
 
 @kernel
@@ -34,20 +32,14 @@ def _start(program: Array, level: int, row: Array, at: int, n: int, control: int
 
 
 @kernel
-def _select(
-    program: Array, level: int, row: Array, at: int, n: int, control: int, tau: int, u: float
-) -> None:
-    slot, chance = select(
-        program, level, row, at, n, row[control + SCALARS], row[control + SCALARS + 1], tau, u
-    )
+def _select(program: Array, level: int, row: Array, at: int, n: int, control: int, tau: int, u: float) -> None:
+    slot, chance = select(program, level, row, at, n, row[control + SCALARS], row[control + SCALARS + 1], tau, u)
     row[control + CHILD] = slot
     row[control + CHANCE] = chance
 
 
 @kernel
-def _update(
-    program: Array, level: int, row: Array, at: int, n: int, control: int, tau: int, reward: float
-) -> None:
+def _update(program: Array, level: int, row: Array, at: int, n: int, control: int, tau: int, reward: float) -> None:
     a, b = update(
         program,
         level,

@@ -1,8 +1,9 @@
 """A champion across epochs: one arm that outlives the forgetting and defends itself in every group.
 
-HLMC forgets everything about arms when an epoch ends. Here one arm, the champion, is carried on and plays as slot 0 in whatever
-group is chosen, with a prior that grows with its tenure. Now and then it is challenged: the group is drawn uniformly and
-the prior is even.
+HLMC forgets everything about arms when an epoch ends. Here one arm, the champion, is carried on and plays as slot 0 in
+whatever group is chosen, with a prior that grows with its tenure. It is challenged at times, less often the longer it
+has reigned, and after every epoch that paid much less than those before it (a crisis): a challenge goes to the groups
+in turn and starts from an even prior. Arms are known by their places in a random order.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from hlmc.kernels.layout import (
     CHILD,
     CONTROL,
     COUNT,
+    CRISIS,
     DOUBT,
     FIELDS,
     KEY,
@@ -36,6 +38,7 @@ from hlmc.kernels.layout import (
     SPAN,
     SUM,
     TENURE,
+    TURN,
     UNTIL,
 )
 from hlmc.kernels.native import bits
@@ -46,18 +49,22 @@ from hlmc.routines.contest import FADING, contest_rate
 
 Array = np.ndarray
 
-# The arms' record: Delta at PARAMETERS, then
+# The arms' record holds Delta at PARAMETERS, for the contest, and then
 LEAST_DOUBT = PARAMETERS + 1  # the least share of an epoch's prior that is left to others than the champion
-CHALLENGES = (
-    PARAMETERS + 2
-)  # a champion of tenure s is challenged with probability this / sqrt(s), at most 1/2
-FADE = PARAMETERS + 3
-WIN = PARAMETERS + 4
-# A group level's record:
-CHOICES = PARAMETERS  # S: the learning rate is at least 8 / sqrt(S)
+# A group level's record holds
+CHOICES = PARAMETERS  # S: the learning rate is at least 8 / sqrt(S), so that old losses fade
 
-DUEL = 62  # the purposes of the numbers that decide on a challenge, and on whom
-PICK = 63
+EVEN = 0.5  # the share of the prior that others have in a challenge, and after a coronation
+CHALLENGES = 0.25  # a champion of tenure s is challenged with probability 0.25 / sqrt(s + 1)
+DECISIVE = 0.65  # who has this probability at the end of a challenge has won it
+CALMER = 0.6  # doubt shrinks by this factor when the champion has held its own,
+UNEASIER = 1.5  # and grows by this one when it has not
+SETTLED = 5  # epochs before a crisis can be told from the noise of the first ones
+DEVIATIONS = (
+    4.0  # a crisis is a loss of an epoch by so many standard deviations (at most 0.5 / sqrt(steps)) above its mean
+)
+
+DUEL = 63  # the purpose of the random number that decides on a challenge
 
 
 @kernel
@@ -67,19 +74,18 @@ def group_rate(program: Array, level: int, tau: int) -> float:
 
 
 @kernel
-def challenge_rate(program: Array, record: int, tenure: float) -> float:
-    """The probability that the next epoch is a challenge."""
-    return min(0.5, program[record + CHALLENGES] / math.sqrt(tenure + 1.0))
+def _other(base: int, champion: int, slot: int) -> int:
+    """The place of slot 1, 2, ...: the group's places in order, the champion's own left out."""
+    place = base + slot - 1
+    return place + 1 if base <= champion <= place else place
 
 
 @kernel
 def champion_arm(program: Array, row: Array, slot: int) -> int:
-    """The arm of a slot: the champion first, then the group without it. Arms are known by their places in a random order."""
+    """The arm of a slot: the champion first, then the group without it."""
     place = int(row[PLACE])
     if slot > 0:
-        base = int(row[BASE])
-        other = base + slot - 1
-        place = other + 1 if base <= place <= other else other
+        place = _other(int(row[BASE]), place, slot)
     return permuted(bits(row, KEY), int(program[ARMS]), place)
 
 
@@ -94,13 +100,15 @@ def champion_begin(program: Array, row: Array, t: int) -> float:
     record = level + FIELDS * (levels - 1)
     if t == 0:
         row[PLACE] = -1.0
-        row[TENURE] = 0.0
     if local == 0:
-        row[DOUBT] = 0.5
+        row[DOUBT] = EVEN
+        row[TENURE] = 0.0
+        row[CRISIS] = 0.0
     rate = 0.0
-    if row[PLACE] >= 0.0 and levels > 1:
-        rate = challenge_rate(program, record, row[TENURE])
+    if row[PLACE] >= 0.0:
+        rate = 1.0 if row[CRISIS] == 1.0 else CHALLENGES / math.sqrt(row[TENURE] + 1.0)
     challenged = uniform(key, t, DUEL) < rate
+    turn = int(row[TURN])
     base = 0
     count = int(program[ARMS])
     probability = 1.0
@@ -122,15 +130,17 @@ def champion_begin(program: Array, row: Array, t: int) -> float:
             child = 0
             chance = 1.0
             if n > 1:
-                tau = (local % int(program[level + SPAN])) // stands
-                eta = group_rate(program, level, tau)
+                eta = group_rate(program, level, (local % int(program[level + SPAN])) // stands)
                 x = row[control + SCALARS]
+                next_in_turn = permuted(key, n, turn % n)
+                child, chance = ftrl_draw(row, at, n, eta, x, uniform(key, t, d))
                 if challenged:
-                    child = min(int(uniform(key, t, PICK - 2 - d) * n), n - 1)
+                    child = next_in_turn
                     chance = probability_of(loss_of(row, at, child), x, eta)
-                else:
-                    child, chance = ftrl_draw(row, at, n, eta, x, uniform(key, t, d))
-                chance = (1.0 - rate) * chance + rate / n
+                chance *= 1.0 - rate
+                if child == next_in_turn:
+                    chance += rate
+                turn //= n
             row[control + CHILD] = child
             row[control + CHANCE] = chance
             row[control + SUM] = 0.0
@@ -139,33 +149,43 @@ def champion_begin(program: Array, row: Array, t: int) -> float:
         count = min(size, count - int(row[control + CHILD]) * size)
         until = min(until, (local // stands + 1) * stands)
         level += FIELDS
-    control = int(program[record + CONTROL])
-    at = int(program[record + AT])
-    if row[PLACE] < 0.0:
-        # Nobody has won yet: the first arm of the group sits in slot 0, and all start even.
-        row[PLACE] = base
-        n = count
-        prior = (n - 1.0) / n
-    else:
-        n = count if base <= int(row[PLACE]) < base + count else count + 1
-        prior = min(0.5 if challenged else row[DOUBT], (n - 1.0) / n)
-    eta = contest_rate(program, record, 0)
-    offset = 0.0
-    if n > 1:
-        offset = 2.0 / eta * (math.sqrt((n - 1.0) / prior) - 1.0 / math.sqrt(1.0 - prior))
-        for j in range(at, at + n - 1):
-            row[j] = offset
-        # slot 0 has loss 0 and probability 1 - prior: 4 / (eta x)^2 = 1 - prior
-        row[control + SCALARS] = -2.0 / (eta * math.sqrt(1.0 - prior))
-    row[control + SCALARS + 1] = 0.5
-    row[control + SUM] = 0.0
+    if challenged:
+        row[TURN] += 1.0
     row[CHALLENGE] = 1.0 if challenged else 0.0
     row[RECORD] = record
     row[BASE] = base
-    row[COUNT] = n
     row[BEGAN] = t
     row[UNTIL] = origin + until
+    _lay_prior(program, row, record, base, count)
     return probability
+
+
+@kernel
+def _lay_prior(program: Array, row: Array, record: int, base: int, count: int) -> None:
+    """The champion, of loss 0, has probability 1 - doubt, and the others share the rest."""
+    control = int(program[record + CONTROL])
+    at = int(program[record + AT])
+    champion = int(row[PLACE])
+    if champion < 0:
+        # Nobody has won yet: the group's first arm sits in slot 0, and all start even.
+        champion = base
+        row[PLACE] = base
+        n = count
+        doubt = 1.0
+    else:
+        n = count if base <= champion < base + count else count + 1
+        doubt = EVEN if row[CHALLENGE] == 1.0 else row[DOUBT]
+    doubt = min(doubt, (n - 1.0) / n)
+    if n > 1:
+        eta = contest_rate(program, record, 0)
+        sure = math.sqrt(1.0 - doubt)
+        behind = 2.0 / eta * (math.sqrt((n - 1.0) / doubt) - 1.0 / sure)
+        for j in range(at, at + n - 1):
+            row[j] = behind
+        row[control + SCALARS] = -2.0 / (eta * sure)
+    row[control + SCALARS + 1] = 0.5
+    row[control + SUM] = 0.0
+    row[COUNT] = n
 
 
 @kernel
@@ -178,7 +198,8 @@ def champion_end(program: Array, row: Array, t: int) -> None:
     record = int(row[RECORD])
     earned = row[int(program[record + CONTROL]) + SUM]
     count = int(program[ARMS])
-    for _ in range(levels - 1):
+    before = local - 1
+    for d in range(levels - 1):
         control = int(program[level + CONTROL])
         at = int(program[level + AT])
         size = int(program[level + SIZE])
@@ -187,47 +208,45 @@ def champion_end(program: Array, row: Array, t: int) -> None:
         child = int(row[control + CHILD])
         row[control + SUM] += earned
         if (local % stands == 0 or local == length) and n > 1:
-            before = local - 1
             tau = (before % int(program[level + SPAN])) // stands
-            loss = 1.0 - min(1.0, row[control + SUM] / (before % stands + 1))
+            steps = before % stands + 1
+            loss = 1.0 - min(1.0, row[control + SUM] / steps)
             x = row[control + SCALARS]
-            baseline = row[control + SCALARS + 1]
-            ftrl_learn(
-                row, at, n, group_rate(program, level, tau), x, child, row[control + CHANCE], loss, baseline
-            )
+            mean = row[control + SCALARS + 1]
+            if d == levels - 2:
+                worse = loss - mean > DEVIATIONS * 0.5 / math.sqrt(float(steps))
+                row[CRISIS] = 1.0 if worse and tau >= SETTLED else 0.0
+            ftrl_learn(row, at, n, group_rate(program, level, tau), x, child, row[control + CHANCE], loss, mean)
             row[control + SCALARS] = normaliser(row, at, n, group_rate(program, level, tau + 1), x)
-            row[control + SCALARS + 1] = baseline + max(1.0 / (tau + 2.0), FADING) * (loss - baseline)
+            row[control + SCALARS + 1] = mean + max(1.0 / (tau + 2.0), FADING) * (loss - mean)
         count = min(size, count - child * size)
         level += FIELDS
-    _crown(program, row, record, t)
+    row[TENURE] += 1.0
+    if int(row[COUNT]) > 1:
+        _crown(program, row, record, t)
 
 
 @kernel
 def _crown(program: Array, row: Array, record: int, t: int) -> None:
-    n = int(row[COUNT])
-    row[TENURE] += 1.0
-    if n < 2:
-        return
+    """The winner of the epoch is champion; if that is the old one, it is doubted less, or more, than before."""
     at = int(program[record + AT])
     x = row[int(program[record + CONTROL]) + SCALARS]
     eta = contest_rate(program, record, t - int(row[BEGAN]))
     best = 0
     least = 0.0
-    for j in range(1, n):
+    for j in range(1, int(row[COUNT])):
         if row[at + j - 1] < least:
             least = row[at + j - 1]
             best = j
     challenged = row[CHALLENGE] == 1.0
-    if best != 0 and (not challenged or probability_of(least, x, eta) >= program[record + WIN]):
-        place = int(row[PLACE])
-        base = int(row[BASE])
-        other = base + best - 1
-        row[PLACE] = other + 1 if base <= place <= other else other
-        row[DOUBT] = 0.5
+    if best != 0 and (not challenged or probability_of(least, x, eta) >= DECISIVE):
+        row[PLACE] = _other(int(row[BASE]), int(row[PLACE]), best)
+        row[DOUBT] = EVEN
         row[TENURE] = 0.0
+        row[CRISIS] = 0.0
     elif not challenged:
-        p = probability_of(0.0, x, eta)
-        if p >= 0.5:
-            row[DOUBT] = max(program[record + LEAST_DOUBT], program[record + FADE] * row[DOUBT])
-        elif p < 0.25:
-            row[DOUBT] = min(0.5, 1.5 * row[DOUBT])
+        held = probability_of(0.0, x, eta)
+        if held >= 0.5:
+            row[DOUBT] = max(program[record + LEAST_DOUBT], CALMER * row[DOUBT])
+        elif held < 0.25:
+            row[DOUBT] = min(EVEN, UNEASIER * row[DOUBT])

@@ -1,10 +1,10 @@
 """Follow the regularised leader with 1/2-Tsallis entropy: p_j = 4 / (eta (L_j - x))^2 with sum 1.
 
-Adding a constant to all losses changes nothing, so n losses are kept as n - 1 differences to the loss of slot 0, which is
-0 by definition and takes no word. The normaliser x is the root of a function that increases and is convex left of the least
-loss; Newton's method from the right of the root falls on it monotonically. The old normaliser may lie on either
-side after an update; from the left one Newton step leads to the right side or past the point where the least loss alone
-has probability 1, which is then taken instead.
+Adding a constant to all losses changes nothing, so n losses are kept as n - 1 differences to the loss of slot 0, which
+is 0 by definition and takes no word. The normaliser x is the root of a function that increases and is convex left of
+the least loss; Newton's method from the right of the root falls on it monotonically. The old normaliser may lie on
+either side after an update; from the left one Newton step leads to the right side or past the point where the least
+loss alone has probability 1, which is then taken instead.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def normaliser(row: Array, at: int, n: int, eta: float, x: float) -> float:
         least = min(least, row[j])
     right = least - 2.0 / eta
     x = min(x, right)
-    for step in range(STEPS):
+    for _ in range(STEPS):
         root = 2.0 / (eta * -x)
         total = root * root
         slope = total * root
@@ -84,7 +84,7 @@ def ftrl_learn(
     loss: float,
     baseline: float,
 ) -> None:
-    """Add the estimate of every slot's loss: the baseline where p >= eta^2, and for the slot played, what was above it."""
+    """Add every slot's estimated loss: the baseline where p >= eta^2, and for the slot played, what was above it."""
     square = eta * eta
     first = baseline if probability_of(0.0, x, eta) >= square else 0.0
     zero = first + ((loss - first) / chance if slot == 0 else 0.0)

@@ -56,10 +56,12 @@ CARRIED = 9  # rounds: the place in the order of the arm carried over, or -1
 DOUBT = 9  # champion: the share of the prior that is left to others
 CHALLENGE = 10  # champion: 1 while it is being challenged
 TENURE = 11  # champion: epochs since it was crowned
-PLACE = 12  # champion: its place in the order of the arms, or -1; a statistic
+CRISIS = 12  # champion: 1 when the last epoch paid much less than those before it
+TURN = 13  # champion: challenges so far; they go round the groups
+PLACE = 14  # champion: its place in the order of the arms, or -1; a statistic
 TREE_HEADER = 9
 ROUNDS_HEADER = 10
-CHAMPION_HEADER = 13
+CHAMPION_HEADER = 15
 
 # A level's control words, relative to its CONTROL.
 CHILD = 0  # the child chosen

@@ -58,9 +58,7 @@ def address_of(array: Array) -> Any:
 def _signature(names: tuple[str, ...]) -> Any:
     from numba import types
 
-    result, *arguments = [
-        types.CPointer(types.float64) if name == "words" else getattr(types, name) for name in names
-    ]
+    result, *arguments = [types.CPointer(types.float64) if name == "words" else getattr(types, name) for name in names]
     return result(*arguments)
 
 

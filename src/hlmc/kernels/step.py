@@ -1,9 +1,9 @@
 """One step of a learner, and many: the only place where a learner's row is read and written.
 
 ``select`` and ``update`` take one step by hand. ``run`` takes many against an adversary, with the working values of the
-last level in registers, and leaves the very same row behind. What happens between two restarts of the last level's routine
-depends on the policy's structure: a tree of groups (HLMC; a flat policy is a tree of one level) or rounds of blocks
-(UCB-M, EXP3-M).
+last level in registers, and leaves the very same row behind. What happens between two restarts of the last level's
+routine depends on the policy's structure: a tree of groups (HLMC; a flat policy is a tree of one level), rounds of
+blocks (UCB-M, EXP3-M), or a tree with a champion.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from hlmc.kernels.build import kernel, specialised
+from hlmc.kernels.build import kernel, specialised, unbound
 from hlmc.kernels.champion import champion_arm, champion_begin, champion_end
 from hlmc.kernels.layout import (
     ARM,
@@ -132,8 +132,7 @@ def update(program_at: Any, row_at: Any, reward: float) -> int:
     return 0
 
 
-leaf_select: Callable[..., Any]
-leaf_update: Callable[..., Any]
+leaf_select = leaf_update = unbound
 
 
 @kernel
@@ -239,12 +238,8 @@ def _addressed_update(
 
 def _looped(cls: type[Routine]) -> Callable[..., int]:
     if cls is Custom:
-        return specialised(
-            _run, "run_addressed", leaf_select=_addressed_select, leaf_update=_addressed_update
-        )
-    return specialised(
-        _run, f"run_{cls.name}", leaf_select=cls.kernels.select, leaf_update=cls.kernels.update
-    )
+        return specialised(_run, "run_addressed", leaf_select=_addressed_select, leaf_update=_addressed_update)
+    return specialised(_run, f"run_{cls.name}", leaf_select=cls.kernels.select, leaf_update=cls.kernels.update)
 
 
 RUN = tuple(_looped(cls) for cls in CATALOGUE)

@@ -117,7 +117,7 @@ def _scan_draw(row: Array, at: int, n: int, x: float) -> int:
 
 @kernel
 def _scan_multiply(row: Array, at: int, n: int, total: float, slot: int, x: float) -> float:
-    old = row[at + slot]
+    old: float = row[at + slot]
     if old > 0.0:
         new = old * math.exp(x)
         if new >= _TINY:
@@ -168,7 +168,7 @@ def _height(n: int) -> int:
 def _odds(row: Array, at: int, n: int, middle: int, half: int) -> float:
     """The logarithm of the weight left of a boundary over the weight right of it, within its node."""
     right = min(half, n - middle)
-    odds = row[at + middle - 1]
+    odds: float = row[at + middle - 1]
     return odds if right == half else odds + math.log(half / right)
 
 

@@ -43,7 +43,7 @@ V = 10
 def horizons(settings: Settings) -> list[int]:
     """From a thousandth of the longest horizon to the whole of it, two to a decade."""
     steps = settings.horizon / 10.0 ** (np.arange(2 * DECADES, -1, -1) / 2)
-    return [max(100, int(t)) for t in np.rint(steps)]
+    return list(dict.fromkeys(max(100, int(t)) for t in np.rint(steps)))
 
 
 def _one_arm(arms: int) -> adversaries.OneGoodArm:
@@ -227,8 +227,8 @@ WORDS_ARMS = tuple(10**e for e in range(1, 10))
 
 
 def _root(k: int, D: int) -> int:
-    """The least n with n^D >= k."""
-    n = max(1, round(float(k) ** (1 / D)) - 1)
+    """The least n with n^D >= k, in whole numbers."""
+    n = 1
     while n**D < k:
         n += 1
     return n

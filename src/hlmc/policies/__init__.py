@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from hlmc.policies.base import Policy, Words
 from hlmc.policies.champion import Champion
-from hlmc.policies.flat import EXP3, EXP3P, EXP3S, UCB1, Uniform
+from hlmc.policies.flat import EXP3, EXP3IX, EXP3P, EXP3S, UCB1, EXP3Loss, TsallisINF, Uniform
 from hlmc.policies.hierarchy import HLMC
 from hlmc.policies.rounds import EXP3M, UCBM
 
 CATALOGUE: dict[str, type[Policy]] = {
-    cls.__name__: cls for cls in (HLMC, Champion, EXP3, EXP3P, EXP3S, UCB1, UCBM, EXP3M, Uniform)
+    cls.__name__: cls
+    for cls in (HLMC, Champion, EXP3, EXP3P, EXP3S, EXP3Loss, EXP3IX, TsallisINF, UCB1, UCBM, EXP3M, Uniform)
 }
 """Every policy by its name."""
 
@@ -23,12 +24,20 @@ EXAMPLES: tuple[Policy, ...] = (
     HLMC(arms=1, levels=1, horizon=10),
     HLMC(arms=10**9, memory=96, horizon=10**8),
     Champion(arms=30, memory=12, horizon=500),
+    Champion(arms=23),
+    Champion(arms=100, memory=14, horizon=400, switches=2),
+    Champion(arms=5, memory=9, horizon=100),
     EXP3(arms=10, horizon=100),
     EXP3(arms=600, horizon=100, gamma=0.5),
     EXP3(arms=10, horizon=None),
     EXP3P(arms=10, horizon=100, delta=0.01),
     EXP3S(arms=10, horizon=100, switches=2),
     EXP3S(arms=600, horizon=100, alpha=0.01),
+    EXP3Loss(arms=10, horizon=100),
+    EXP3Loss(arms=600, horizon=100),
+    EXP3IX(arms=10, horizon=100),
+    TsallisINF(arms=10),
+    TsallisINF(arms=10, estimator="importance-weighted"),
     UCB1(arms=10),
     UCBM(arms=17, memory=4),
     UCBM(arms=17, memory=4, shuffle=False, ties="first", fill="wrap"),
@@ -41,6 +50,7 @@ __all__ = [
     "CATALOGUE",
     "EXAMPLES",
     "EXP3",
+    "EXP3IX",
     "EXP3M",
     "EXP3P",
     "EXP3S",
@@ -48,7 +58,9 @@ __all__ = [
     "UCB1",
     "UCBM",
     "Champion",
+    "EXP3Loss",
     "Policy",
+    "TsallisINF",
     "Uniform",
     "Words",
 ]

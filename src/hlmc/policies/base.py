@@ -26,8 +26,8 @@ Array = np.ndarray
 class Words:
     """How many 64-bit words a learner is.
 
-    ``statistics`` is the paper's M, the numbers kept per arm or per group; ``control`` is the rest: clocks, sums and the
-    random stream, a few words a level whatever the number of arms.
+    ``statistics`` is the paper's M, the numbers kept per arm or per group; ``control`` is the rest: clocks, sums and
+    the random stream, a few words a level whatever the number of arms.
 
     >>> Words(20, 19).total
     39
@@ -45,8 +45,8 @@ class Words:
 class Policy:
     """A way to learn: frozen, hashable, comparable, picklable; prints as the call that makes it.
 
-    Subclasses are frozen dataclasses that check their arguments when they are made and compile to a *program*, the small table
-    that the step functions read (:mod:`hlmc.kernels.layout`).
+    Subclasses are frozen dataclasses that check their arguments when they are made and compile to a *program*, the
+    small table that the step functions read (:mod:`hlmc.kernels.layout`).
     """
 
     arms: int
@@ -68,7 +68,7 @@ class Policy:
         raise NotImplementedError
 
     def _wired(self, table: Array, structure: int, routines: Sequence[Routine]) -> Array:
-        """Put the addresses of compiled functions into a program, ``routines[i % len]`` into its row 1 + i; flat, read-only."""
+        """Put addresses of compiled functions into a program, those of ``routines[i % len]`` into row 1 + i."""
         from hlmc.kernels.step import structure_callbacks
 
         table[0, [BEGIN_AT, END_AT]] = [c.address for c in structure_callbacks(structure)]

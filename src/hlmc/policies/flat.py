@@ -201,4 +201,87 @@ class UCB1(FlatPolicy):
     arms: int
     ties: str = "random"
     routine_class: ClassVar[type[Routine]] = routines.UCB1
-    horizon: ClassVar[None] = None
+    horizon: ClassVar[None] = None  # type: ignore[misc]  # it needs none
+
+
+@dataclass(frozen=True, repr=False)
+class EXP3Loss(FlatPolicy):
+    """EXP3 on losses over all arms: expected weak regret of at most sqrt(2 T K ln K), half of the gain form's bound.
+
+    Parameters
+    ----------
+    arms, horizon
+        K and T (None: not known).
+    eta
+        Learning rate. Default: sqrt(2 ln K / (K T)).
+
+    Examples
+    --------
+    >>> import hlmc
+    >>> round(hlmc.EXP3Loss(arms=100, horizon=10**6).bound())
+    30349
+    """
+
+    arms: int
+    horizon: int | None
+    eta: float | None = None
+    routine_class: ClassVar[type[Routine]] = routines.EXP3Loss
+
+
+@dataclass(frozen=True, repr=False)
+class EXP3IX(FlatPolicy):
+    """EXP3-IX over all arms: the loss form with implicit exploration, whose regret is small with high probability.
+
+    Parameters
+    ----------
+    arms, horizon
+        K and T (None: not known).
+    eta
+        Learning rate. Default: sqrt(2 ln(K + 1) / (K T)).
+
+    Examples
+    --------
+    >>> import hlmc
+    >>> hlmc.EXP3IX(arms=100, horizon=10**6).words.statistics
+    100
+
+    References
+    ----------
+    Neu, "Explore no more: improved high-probability regret bounds for non-stochastic bandits", NIPS 2015.
+    """
+
+    arms: int
+    horizon: int | None
+    eta: float | None = None
+    routine_class: ClassVar[type[Routine]] = routines.EXP3IX
+
+
+@dataclass(frozen=True, repr=False)
+class TsallisINF(FlatPolicy):
+    """Tsallis-INF over all arms: regret of order sqrt(K T) against any adversary, logarithmic on stochastic rewards.
+
+    It needs no horizon. Losses are kept as differences: K - 1 words.
+
+    Parameters
+    ----------
+    arms
+        K.
+    estimator
+        ``"reduced-variance"`` or ``"importance-weighted"``.
+
+    Examples
+    --------
+    >>> import hlmc
+    >>> policy = hlmc.TsallisINF(arms=100)
+    >>> policy.words.statistics, policy.horizon
+    (99, None)
+
+    References
+    ----------
+    Zimmert and Seldin, "Tsallis-INF: An optimal algorithm for stochastic and adversarial bandits", JMLR 22 (2021).
+    """
+
+    arms: int
+    estimator: str = "reduced-variance"
+    routine_class: ClassVar[type[Routine]] = routines.TsallisINF
+    horizon: ClassVar[None] = None  # type: ignore[misc]  # it needs none

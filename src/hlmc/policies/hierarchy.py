@@ -20,7 +20,8 @@ UNKNOWN = "unknown"
 class HLMC(TreePolicy):
     """Group the arms in a tree and the time in nested epochs; learn at every level, forget below when an epoch ends.
 
-    D levels keep N_1 + ... + N_D numbers for K <= N_1 ... N_D arms, and lose of the order of T^(1 - 1/(2D)) to the best arm.
+    D levels keep N_1 + ... + N_D numbers for K <= N_1 ... N_D arms, and lose of the order of T^(1 - 1/(2D)) to the best
+    arm.
     Say how the tree is to be: by ``memory``, by ``groups`` or by ``levels``.
 
     Parameters
@@ -28,8 +29,8 @@ class HLMC(TreePolicy):
     arms
         K.
     memory
-        M: the planner picks the split with the least bound in at most M words of statistics, or, where no bound is below the
-        horizon, the one with the fewest levels.
+        M: the planner picks the split with the least bound in at most M words of statistics, or, where no bound is
+        below the horizon, the one with the fewest levels.
     groups
         (N_1, ..., N_D), top first.
     levels
@@ -39,12 +40,13 @@ class HLMC(TreePolicy):
     delta
         EXP3.P on every level: regret that is small with probability 1 - delta (Theorem 2).
     switches
-        V: EXP3.S at the top and EXP3 below, to keep up with a benchmark of V constant pieces (Theorem 3). ``"unknown"``: Theorem 4.
+        V: EXP3.S at the top and EXP3 below, to keep up with a benchmark of V constant pieces (Theorem 3).
+        ``"unknown"``: Theorem 4.
     routines
         The routine of each level, top first, by name or as an object that carries its own parameters; one for all.
     epochs
-        (S_1, ..., S_D): how often each level chooses before it starts afresh (with unknown horizon S_1 is what a stage needs); with
-        two levels, one number, the epoch length Delta.
+        (S_1, ..., S_D): how often each level chooses before it starts afresh (with unknown horizon S_1 is what a stage
+        needs); with two levels, one number, the epoch length Delta.
     first_stage
         With unknown horizon, the first stage takes 2^first_stage steps.
 

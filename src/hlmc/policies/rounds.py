@@ -53,7 +53,7 @@ class RoundsPolicy(Policy):
     fill: str
     subphases: int | None
     sublength: int | None
-    horizon: ClassVar[None] = None
+    horizon: ClassVar[None] = None  # type: ignore[misc]  # it has none, and no argument for one
 
     def __post_init__(self) -> None:
         self._set(arms=whole("arms", self.arms, 1))
@@ -132,9 +132,7 @@ class RoundsPolicy(Policy):
         h0, b0 = self.phases
         level = PlanLevel(1, self.routine.name, self.held, 1, b0, 1, {}, self.words.statistics)
         note = f"phase i = 0, 1, ... has {h0} sub-phases of {b0} x 2^i steps; shown for i = 0"
-        return Plan(
-            repr(self), self.arms, None, (level,), self.words.statistics, self.words.control, None, note
-        )
+        return Plan(repr(self), self.arms, None, (level,), self.words.statistics, self.words.control, None, note)
 
 
 @dataclass(frozen=True, repr=False)
@@ -151,10 +149,11 @@ class UCBM(RoundsPolicy):
     shuffle
         Whether the order of the arms is shuffled once, at the start (in no memory: a keyed permutation).
     ties
-        ``"random"``, ``"first"`` or ``"last"``: which of equal arms is played, and which of the most played is carried. It decides
-        the paper's experiment 1, in which all rewards that UCB-M sees are equal.
+        ``"random"``, ``"first"`` or ``"last"``: which of equal arms is played, and which of the most played is carried.
+        It decides the paper's experiment 1, in which all rewards that UCB-M sees are equal.
     fill
-        ``"left"``: the last sub-phase of a phase holds the arms that are left; ``"wrap"``: it is filled up from the order's start.
+        ``"left"``: the last sub-phase of a phase holds the arms that are left; ``"wrap"``: it is filled up from the
+        order's start.
     subphases, sublength
         h0 and b0; default ceil((K-1)/(M-1)) and M (M+2).
 

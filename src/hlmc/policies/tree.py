@@ -183,9 +183,7 @@ class TreePolicy(Policy):
             for d, level in enumerate(self.levels_at(shown))
         )
         staged = self.horizon is None and not self.anytime
-        note = (
-            f"horizon unknown: stages of 2^r steps, shown for the stage of 2^{SHOWN_STAGE}" if staged else ""
-        )
+        note = f"horizon unknown: stages of 2^r steps, shown for the stage of 2^{SHOWN_STAGE}" if staged else ""
         words = self.words
         return Plan(
             repr(self),

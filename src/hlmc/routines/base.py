@@ -51,8 +51,8 @@ class Place:
 class Routine:
     """A bandit algorithm over n children that chooses S times before it is forgotten.
 
-    Subclasses are dataclasses (``frozen=True, repr=False``) whose fields are the algorithm's parameters; ``None`` means what the theorem
-    chooses for the place.
+    Subclasses are dataclasses (``frozen=True, repr=False``) whose fields are the algorithm's parameters; ``None`` means
+    what the theorem chooses for the place.
     """
 
     name: ClassVar[str]

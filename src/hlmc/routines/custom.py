@@ -9,17 +9,14 @@ from types import FunctionType
 from typing import Any, ClassVar
 
 from hlmc.errors import BadArgument, BadType, whole
-from hlmc.kernels.build import kernel, specialised
+from hlmc.kernels.build import kernel, specialised, unbound
 from hlmc.kernels.layout import FIELDS, PARAMETERS
 from hlmc.kernels.native import offset
 from hlmc.routines.base import Array, Kernels, Place, Routine
 
 MOST = FIELDS - PARAMETERS
 
-user_start: Callable[..., Any]
-user_select: Callable[..., Any]
-user_chance: Callable[..., Any]
-user_update: Callable[..., Any]
+user_start = user_select = user_chance = user_update = unbound
 
 
 @kernel
@@ -61,8 +58,8 @@ class Custom(Routine):
     """A routine of your own.
 
     The four functions are plain Python that Numba can compile. ``words`` is a run of numbers that is theirs alone,
-    ``n`` the number of children, ``parameters`` the numbers given here, ``tau`` the choices made since the start, ``u`` a
-    uniform number in [0, 1).
+    ``n`` the number of children, ``parameters`` the numbers given here, ``tau`` the choices made since the start, ``u``
+    a uniform number in [0, 1).
 
     Parameters
     ----------
@@ -113,15 +110,13 @@ class Custom(Routine):
     update: Callable[..., None]
     words_per_child: int = 1
     words_extra: int = 0
-    values: Mapping[str, float] | Callable[[Place], Mapping[str, float]] = field(
-        default_factory=dict, hash=False
-    )
+    values: Mapping[str, float] | Callable[[Place], Mapping[str, float]] = field(default_factory=dict, hash=False)
 
     name: ClassVar[str] = "custom"
     stored: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        if not isinstance(self.label, str) or not self.label.isidentifier():
+        if not str(self.label).isidentifier():
             raise BadArgument(f"label must be a name such as 'leader', not {self.label!r}")
         for role in ("start", "select", "chance", "update"):
             if not isinstance(plain(getattr(self, role)), FunctionType):

@@ -92,7 +92,7 @@ class EXP3Loss(Routine):
 
 @dataclass(frozen=True, repr=False)
 class EXP3IX(EXP3Loss):
-    r"""EXP3-IX at one level: losses divided by :math:`p_i + \eta/2`, which keeps the regret small with high probability.
+    r"""EXP3-IX at one level: losses divided by :math:`p_i + \eta/2` keep the regret small with high probability.
 
     Parameters
     ----------

@@ -113,9 +113,7 @@ class EXP3S(Routine):
 
     def parameters(self, place: Place) -> dict[str, float]:
         n, s = place.children, place.choices
-        return self.chosen(
-            gamma=min(1.0, math.sqrt(place.switches * n * math.log(n * s) / s)), alpha=1.0 / max(s, 2)
-        )
+        return self.chosen(gamma=min(1.0, math.sqrt(place.switches * n * math.log(n * s) / s)), alpha=1.0 / max(s, 2))
 
     def packed(self, place: Place) -> tuple[float, ...]:
         gamma, alpha = self.parameters(place).values()

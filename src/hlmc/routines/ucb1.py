@@ -28,8 +28,9 @@ def ucb1_start(program: Array, level: int, row: Array, at: int, n: int) -> tuple
 
 @kernel
 def ucb1_index(row: Array, at: int, n: int, j: int, twice_log: float) -> float:
-    played = row[at + n + j]
-    return row[at + j] / played + math.sqrt(twice_log / played)
+    earned: float = row[at + j]
+    played: float = row[at + n + j]
+    return earned / played + math.sqrt(twice_log / played)
 
 
 @kernel

@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from hlmc.simulation.result import Result, load_result
 from hlmc.simulation.runner import Interrupted, simulate
-from hlmc.simulation.trace import trace
+from hlmc.simulation.tracing import trace
 
 __all__ = ["Interrupted", "Result", "load_result", "simulate", "trace"]

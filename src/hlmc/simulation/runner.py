@@ -26,6 +26,7 @@ class Interrupted(KeyboardInterrupt):
 
     def __init__(self, gathered: _Gathered) -> None:
         super().__init__(f"interrupted after {gathered.finished} of {gathered.wanted} runs")
+        self.finished = gathered.finished
         self._gathered = gathered
 
     @cached_property

@@ -80,11 +80,17 @@ def play(task: Task, points: Array, between: Between | None = None) -> Played:
 def prepared(policy: Policy, adversary: Adversary) -> Callable[..., int]:
     """The compiled loop that plays this policy; whatever else must be compiled or laid out is, too.
 
-    One thread at a time: what a second one compiled meanwhile would replace what the first is about to use.
+    One thread at a time: what a second one compiled meanwhile would replace what the first is about to use. In a thread
+    that is not the main one, Ctrl-C finds no compiler at work; Numba does not survive an exception at any place.
     """
     with _compiling:
         _ = policy.program, adversary.spec, adversary.address
         return entry(RUN[policy.last_kind], *["int64"] * 9, "float64", release=True)
+
+
+def compiling() -> bool:
+    """Whether some thread is in :func:`prepared`."""
+    return _compiling.locked()
 
 
 def walk(

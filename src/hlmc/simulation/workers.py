@@ -14,7 +14,7 @@ import numpy as np
 
 from hlmc.errors import BadType, HLMCError
 from hlmc.evaluation.rows import checked_threads
-from hlmc.simulation.runs import Between, Played, Task, play, prepared
+from hlmc.simulation.runs import Between, Played, Task, compiling, play
 
 Array = np.ndarray
 
@@ -26,7 +26,8 @@ class Work:
     """Tasks in the hands of workers: iterate to get what they bring back, in the order in which they finish.
 
     ``executor`` is anything whose ``submit(function, *arguments)`` gives something that has a ``result()``. A future
-    that can call back is asked when it is ready; of others, the one that was handed out first. None: threads, one a core.
+    that can call back is asked when it is ready; of others, the one that was handed out first. None: threads, one a
+    core.
     """
 
     def __init__(self, tasks: list[Task], points: Array, executor: Any, advance: Callable[[str, int], None]) -> None:
@@ -43,9 +44,6 @@ class Work:
         self._silent: deque[tuple[Task, int, Any]] = deque()
 
     def __iter__(self) -> Iterator[Played]:
-        if self._threads:
-            for task in {task.name: task for task in self._tasks}.values():
-                prepared(task.policy, task.adversary)
         for task in self._tasks:
             self._hand_out(task, 1)
         left = len(self._tasks)
@@ -73,7 +71,8 @@ class Work:
             with suppress(Exception):
                 future.cancel()
         if self._own is not None:
-            self._own.shutdown(wait=True, cancel_futures=True)
+            # Threads look up every few steps, but a compiler at work cannot be interrupted.
+            self._own.shutdown(wait=not compiling(), cancel_futures=True)
         played = []
         while not self._ready.empty():
             with suppress(Exception, CancelledError):
