@@ -49,8 +49,8 @@ format: $(READY) ## mend what ruff can mend
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-reproduce: $(READY) ## run the demonstration
-	$(BIN)/python -m hlmc.demo
+reproduce: $(READY) ## the paper's figures and claims at a tenth of its horizons, as report/index.html
+	$(BIN)/hlmc reproduce --quick --out report
 
 bench: $(READY) ## run the timings, which no test depends on
 	@set -e; for script in $(wildcard benchmarks/*.py); do echo "== $$script"; $(BIN)/python $$script; done

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hlmc import EXP3P, HLMC, adversaries, bounds, plotting
+from hlmc import EXP3P, HLMC, adversaries, bounds, planning, plotting
 from hlmc.evaluation import Interval, fitted_exponent, quantile_interval
 from hlmc.paper.claims import Claim, Verdict, all_of, at_most, exponent, fact, less, mean
 from hlmc.paper.drawing import draw_sizes, line
@@ -209,7 +209,9 @@ def claims(results: Results, settings: Settings) -> list[Claim]:
         )
     )
     words = all(
-        HLMC(arms=k, levels=D, horizon=10**6).words.statistics <= D * _root(k, D) for k in WORDS_ARMS for D in DEPTHS
+        HLMC(arms=k, levels=D, horizon=10**6).words.statistics <= D * planning.ceil_root(k, D)
+        for k in WORDS_ARMS
+        for D in DEPTHS
     )
     found.append(
         fact(
@@ -224,14 +226,6 @@ def claims(results: Results, settings: Settings) -> list[Claim]:
 
 
 WORDS_ARMS = tuple(10**e for e in range(1, 10))
-
-
-def _root(k: int, D: int) -> int:
-    """The least n with n^D >= k, in whole numbers."""
-    n = 1
-    while n**D < k:
-        n += 1
-    return n
 
 
 def _order(results: Results, settings: Settings, D: int) -> Claim:
