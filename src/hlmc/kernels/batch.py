@@ -29,6 +29,7 @@ from hlmc.kernels.layout import (
     COUNT,
     DOUBT,
     FIELDS,
+    FOREVER,
     HORIZON,
     KIND,
     LENGTH,
@@ -45,6 +46,7 @@ from hlmc.kernels.layout import (
     SUBPHASES,
     TIME,
     TREE,
+    TURN,
     UNTIL,
     WORDS,
 )
@@ -364,6 +366,8 @@ def _sound_tree(program: Array, row: Array, step: int, running: bool) -> bool:
             level += FIELDS
     if program[STRUCTURE] == CHAMPION:
         if not (_whole_within(row[PLACE], 0, int(program[ARMS]) - 1) and _finite(row, DOUBT, PLACE)):
+            return False
+        if not _whole_within(row[TURN], 0, FOREVER):
             return False
         # Slot 0 is the champion's. It is one more, unless it is of the group; when an epoch ends it may be another.
         if not (base <= row[PLACE] < base + count) or (not running and row[COUNT] == count + 1):
