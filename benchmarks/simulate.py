@@ -151,12 +151,14 @@ def cores(T: int) -> None:
     """Ten runs by one thread and by two, by the clock on the wall."""
     policy = {"HLMC": hlmc.HLMC(arms=100, memory=20, horizon=T)}
     taken: dict[int, list[float]] = {1: [], 2: []}
+    busy: dict[int, list[float]] = {1: [], 2: []}
     for _ in range(4):
         for threads, seconds in taken.items():
             with ThreadPoolExecutor(threads) as pool:
-                began = time.perf_counter()
+                began, before = time.perf_counter(), time.process_time()
                 hlmc.simulate(policy, TRAP, runs=10, executor=pool, progress=False)
                 seconds.append(time.perf_counter() - began)
+                busy[threads].append(time.process_time() - before)
     say(f"ten runs of T = {T:,}, one thread", f"{min(taken[1]):.2f} s")
     say(
         "    two threads",
@@ -164,6 +166,8 @@ def cores(T: int) -> None:
         f"{len(os.sched_getaffinity(0))} cores, load {os.getloadavg()[0]:.1f}",
     )
     say("    times faster", f"{min(taken[1]) / min(taken[2]):.2f}", "at least 1.8")
+    # Where other processes take the cores, the clock says little; work that is not done twice shows in processor time.
+    say("    processor time of one thread, and of two", f"{min(busy[1]):.2f}, {min(busy[2]):.2f} s")
 
 
 def memory(T: int) -> None:

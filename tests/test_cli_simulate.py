@@ -236,6 +236,7 @@ def test_a_cluster_does_the_work(file: Path, capsys: pytest.CaptureFixture[str])
     assert {name: row["reward"] for name, row in found.items()} == {name: row["reward"] for name, row in alone.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 @pytest.mark.parametrize("store", [False, True])
 def test_ctrl_c_says_what_is_kept(file: Path, store: bool) -> None:

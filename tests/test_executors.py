@@ -92,6 +92,7 @@ def test_threads(alone: hlmc.Result, threads: int | None) -> None:
             assert pool.submit(abs, -1).result() == 1  # it is the caller's, and left open
 
 
+@pytest.mark.slow
 def test_processes(alone: hlmc.Result) -> None:
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
         assert same(hlmc.simulate(POLICIES, TRAP, HORIZON, runs=6, executor=pool, progress=False), alone)

@@ -265,6 +265,7 @@ def test_a_task_is_small_wherever_its_rewards_lie(tmp_path: Path) -> None:
     assert len(pickle.dumps(task)) < 2000
 
 
+@pytest.mark.slow
 def test_compiling_is_not_part_of_a_steps_time() -> None:
     code = """
         import hlmc
@@ -328,6 +329,7 @@ INTERRUPTED = """
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_ctrl_c_ends_at_once() -> None:
     with subprocess.Popen(

@@ -237,6 +237,7 @@ KILLED = """
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_a_killed_process_leaves_a_store_that_goes_on(tmp_path: Path) -> None:
     command = [sys.executable, "-c", textwrap.dedent(KILLED), str(tmp_path)]
