@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import math
 import mmap
 import operator
@@ -10,7 +11,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -133,7 +134,7 @@ class Fleet:
             self._use(chosen)
             arms = np.empty(chosen.size, np.int64)
             self._spread(batch.select_many, chosen, self._program_at, address_of(arms))
-            self._asked = chosen.kept()
+            self._asked = chosen
             return arms
 
     def update(self, rewards: Any, ids: Any = None) -> None:
@@ -146,10 +147,10 @@ class Fleet:
             given = _rewards(rewards, chosen.size)
             if asked is None or not ((given >= 0.0) & (given <= 1.0)).all():
                 self._check_turn(chosen, given)
-            self._use(chosen)
-            self._spread(batch.update_many, chosen, self._program_at, address_of(given))
             self._asked = None
             self._latest += 1
+            self._use(chosen)
+            self._spread(batch.update_many, chosen, self._program_at, address_of(given))
 
     @property
     def state(self) -> Array:
@@ -242,7 +243,8 @@ class Fleet:
             raise BadArgument(f"ids must be a list of learners, not of shape {given.shape}")
         if given.dtype.kind not in "iu" and given.size:
             raise BadType(f"ids must be whole numbers, not {given.dtype}")
-        listed = np.ascontiguousarray(given, np.int64)
+        # A copy, which nobody can change after it has been checked.
+        listed = np.array(given, np.int64)
         if self._marks is None:
             self._marks = np.zeros(len(self) // 32 + 1, np.int64)
         search = _compiled(batch.first_refused, 4)
@@ -297,7 +299,11 @@ class Fleet:
 
         if parts == 1:
             return [run(0, chosen.size)]
-        return list(_pool().map(run, ends[:-1], ends[1:]))
+        running = [_pool().submit(run, first, stop) for first, stop in itertools.pairwise(ends)]
+        try:
+            return [part.result() for part in running]
+        finally:
+            wait(running)  # after Ctrl-C too: nobody is to be at work on the rows when this returns
 
     def _refusal(self, status: int, chosen: _Chosen, place: int, reward: object = None) -> HLMCError:
         error = refusal(status, self.policy, reward)
@@ -314,13 +320,6 @@ class _Chosen(NamedTuple):
     def learner(self, place: int) -> int:
         """Who is in this place."""
         return place if self.ids is None else int(self.ids[place])
-
-    def kept(self) -> _Chosen:
-        """The same, of which the caller's own list is no part."""
-        if self.ids is None:
-            return self
-        ids = self.ids.copy()
-        return _Chosen(ids, ids, self.size)
 
     def is_list(self, ids: Any) -> bool:
         """Whether a caller's list has the same learners in the same order."""
