@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 import hlmc
 from driving import next_choices, with_key
 from hlmc import routines
+from hlmc.kernels import weights
 from hlmc.kernels.layout import FIELDS, PARAMETERS
 from hlmc.routines.base import Place, Routine
 from hlmc.streams import keys
-from reference import ExactEXP3, ExactLossEXP3
+from reference import Exact, ExactEXP3, ExactLossEXP3
 
 # --- Over any range -----------------------------------------------------------------------------------------
 
@@ -85,6 +86,39 @@ def test_exp3s_turns_to_another_payer_however_long_the_first_has_paid(arms: int)
         learner.update(1.0 if arm == (0 if t < 30_000 else 1) else 0.0)
     assert late > 400
     assert np.isfinite(learner.state[1:]).all()
+
+
+@pytest.mark.interpreted
+@pytest.mark.parametrize("n", [2, 3, 9, 100, 513])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        (-0.3,),  # every weight shrinks, for ever
+        (0.3,),
+        (1.0, -0.5),
+        (-1000.0, 300.0),
+        (1e-9, -1e-12),
+        (-1e5, 0.7, 300.0),
+        (1e-300, 0.0, 30.0, -30.0),
+    ],
+)
+def test_a_store_keeps_any_weights(n: int, changes: tuple[float, ...]) -> None:
+    """Weights multiplied by exp(x), again and again, against sums of x that are exact."""
+    rng = np.random.default_rng(n)
+    row, logs = np.zeros(n), [Exact() for _ in range(n)]
+    total = weights.weights_start(row, 0, n)
+    for step in range(1200):
+        slot = int(rng.integers(min(n, 7))) if step % 2 else int(rng.integers(n))
+        x = float(rng.choice(changes)) * (1.0 if rng.random() < 0.5 else float(rng.random()))
+        total = weights.weights_multiply(row, 0, n, total, slot, x)
+        logs[slot].add(x)
+        if step % 100 == 99:
+            top = max(logs, key=lambda s: s.units)
+            exact = np.array([math.exp(s.over(top)) for s in logs])
+            found = np.array([weights.weights_share(row, 0, n, total, j) for j in range(n)])
+            assert np.abs(found - exact / exact.sum()).max() < 1e-10
+            assert found == pytest.approx(exact / exact.sum(), rel=1e-8, abs=1e-200)
+    assert np.isfinite(row).all()
 
 
 # --- By the chances that are stated -------------------------------------------------------------------------

@@ -67,7 +67,7 @@ def weights_share(row: Array, at: int, n: int, total: float, slot: int) -> float
 
 @kernel
 def weights_multiply(row: Array, at: int, n: int, total: float, slot: int, x: float) -> float:
-    """Multiply the weight of a slot by exp(x); returns the new sum (which only the scan needs)."""
+    """Multiply the weight of a slot by exp(x), x up to 300; returns the new sum (which only the scan needs)."""
     if n <= SCAN:
         return _scan_multiply(row, at, n, total, slot, x)
     tree_multiply(row, at, n, slot, x)
