@@ -79,11 +79,11 @@ def less(
 
     >>> claim = less("order", "A is below B", ("A", [1.0, 1.1, 0.9]), ("B", [2.0, 2.2, 1.9]))
     >>> str(claim.verdict), claim.measured
-    ('holds', 'A 1, B 2.03; difference -1.03 [-1.29, -0.777]')
+    ('holds', 'A: 1; B: 2.03; difference: -1.03 [-1.29, -0.777]')
     """
     a, b = np.asarray(smaller[1], dtype=np.float64), np.asarray(larger[1], dtype=np.float64)
     gap = difference(a, b)
-    measured = f"{smaller[0]} {show(a.mean())}, {larger[0]} {show(b.mean())}; difference {_shown(gap, show)}"
+    measured = f"{smaller[0]}: {show(a.mean())}; {larger[0]}: {show(b.mean())}; difference: {_shown(gap, show)}"
     return Claim(name, says, measured, judged(gap), reading, printed)
 
 
@@ -102,7 +102,7 @@ def at_most(
     >>> str(at_most("bound", "A stays below", "A", Interval(1.0, 0.9, 1.1), ("bound", 2.0)).verdict)
     'holds'
     """
-    measured = f"{what} {_shown(interval, show)}, {limit[0]} {show(limit[1])}"
+    measured = f"{what}: {_shown(interval, show)}; {limit[0]}: {show(limit[1])}"
     return Claim(name, says, measured, judged(interval, limit[1]), reading, printed)
 
 
@@ -128,7 +128,7 @@ def within(
         verdict = Verdict.FAILS
     else:
         verdict = Verdict.UNDECIDED
-    measured = f"{what} {_shown(interval, show)}, to lie in [{show(low)}, {show(high)}]"
+    measured = f"{what}: {_shown(interval, show)}; to lie in [{show(low)}, {show(high)}]"
     return Claim(name, says, measured, verdict, reading, printed)
 
 

@@ -64,8 +64,8 @@ def _summary(report: Report) -> str:
         for section in report.sections
     )
     contradicted = "\n".join(
-        f'<li><a href="#{section.name}">{section.name}</a>: {escape(claim.says)} {escape(claim.measured)}. '
-        f"<em>{escape(claim.reading)}</em></li>"
+        f'<li><a href="#{section.name}">{section.name}</a>: <b>{escape(claim.name)}.</b> {escape(claim.says)} '
+        f"{escape(claim.measured)}. <em>{escape(claim.reading)}</em></li>"
         for section, claim in report.claims
         if claim.verdict is Verdict.FAILS and claim.printed
     )
