@@ -1,6 +1,7 @@
 """What holds for every test."""
 
 import matplotlib
+import pytest
 from hypothesis import settings
 
 # No window is opened, wherever the tests run.
@@ -11,3 +12,8 @@ matplotlib.use("Agg")
 settings.register_profile("steady", derandomize=True, deadline=None)
 settings.register_profile("explore", max_examples=2000, deadline=None)
 settings.load_profile("steady")
+
+
+def pytest_make_parametrize_id(config: pytest.Config, val: object, argname: str) -> str | None:
+    """Functions by name, not by address: workers that share the tests must find the same names."""
+    return getattr(val, "__name__", None) if callable(val) else None

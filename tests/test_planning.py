@@ -139,9 +139,7 @@ def test_printed_depth_by_hand() -> None:
     # D ceil(100^(1/D)) for D = 1..7: 100, 20, 15, 16, 15, 18, 14.
     depths = [planning.printed_depth(100, memory) for memory in (14, 15, 16, 19, 20, 99, 100, 10**6)]
     assert depths == [7, 3, 3, 3, 2, 2, 1, 1]
-    with pytest.raises(
-        ValueError, match=r"^memory must be at least 14 words for even groups of 100 arms, not 13$"
-    ):
+    with pytest.raises(ValueError, match=r"^memory must be at least 14 words for even groups of 100 arms, not 13$"):
         planning.printed_depth(100, 13)
 
 

@@ -114,7 +114,7 @@ def test_uniform(arms: int) -> None:
         (hlmc.EXP3S(5, None, 3), lambda T: exp3s(5, T, 3)),
         (hlmc.EXP3S(5, None), lambda T: exp3s(5, T, 1)),
     ],
-    ids=repr,
+    ids=lambda value: repr(value) if isinstance(value, hlmc.Policy) else "reading",
 )
 def test_an_unknown_horizon_is_met_in_stages_that_double(
     policy: hlmc.Policy, maker: Callable[[int], Callable[[int], EXP3]]
