@@ -150,7 +150,7 @@ def _run(
     """Play until each of the times ``stops[first:first + count]`` and note the rewards so far in ``sums``.
 
     ``earned`` is what was earned before. The answer is 0, or -(t + 1) when the adversary paid something outside
-    [0, 1] at time t, or PAST_HORIZON's own value never: the caller asks for no step past the horizon.
+    [0, 1] at time t. The caller asks for no step past the horizon.
     """
     program = words(program_at)
     row = words(row_at)
