@@ -17,7 +17,7 @@ from hlmc.kernels import weights
 from hlmc.kernels.layout import FIELDS, PARAMETERS
 from hlmc.routines.base import Place, Routine
 from hlmc.streams import keys
-from reference import Exact, ExactEXP3, ExactLossEXP3
+from reference import EXP3S, Exact, ExactEXP3, ExactLossEXP3, flat
 
 # --- Over any range -----------------------------------------------------------------------------------------
 
@@ -75,6 +75,17 @@ def test_exp3_on_losses_follows_too(arms: int, eta: float, steps: int, implicit:
     assert np.isfinite(learner.state[1:]).all()
 
 
+@pytest.mark.interpreted
+@pytest.mark.parametrize(
+    ("arms", "gamma", "alpha", "steps"), [(2, 0.9, 1e-6, 1500), (3, 0.5, 0.5, 600), (513, 0.5, 0.5, 420)]
+)
+def test_exp3s_grows_past_the_range_of_a_float(arms: int, gamma: float, alpha: float, steps: int) -> None:
+    """The weights pass 2^500 on the way, where they are scaled down."""
+    learner = hlmc.EXP3S(arms, steps, gamma=gamma, alpha=alpha).start(seed=1)
+    reference = flat(arms, steps, lambda n: EXP3S(n, gamma, alpha))
+    assert follow(learner, reference, steps, lambda t, arm: float(arm == 0)) < 1e-9
+
+
 @pytest.mark.parametrize("arms", [3, 600])
 def test_exp3s_turns_to_another_payer_however_long_the_first_has_paid(arms: int) -> None:
     """The share keeps every weight within reach of the largest; EXP3 would need as long again."""
@@ -119,6 +130,16 @@ def test_a_store_keeps_any_weights(n: int, changes: tuple[float, ...]) -> None:
             assert np.abs(found - exact / exact.sum()).max() < 1e-10
             assert found == pytest.approx(exact / exact.sum(), rel=1e-8, abs=1e-200)
     assert np.isfinite(row).all()
+
+
+@pytest.mark.interpreted
+@pytest.mark.parametrize("n", [2, 7, 8, 9, 16])
+def test_a_draw_past_the_sum_by_rounding_gives_a_weight_that_counts(n: int) -> None:
+    row = np.zeros(n)
+    total = weights.weights_start(row, 0, n)
+    total = weights.weights_multiply(row, 0, n, total, n - 1, -5000.0)
+    assert weights.weights_draw(row, 0, n, total * (1.0 + 1e-15), 1.0 - 2.0**-53) == n - 2
+    assert weights.weights_draw(row, 0, n, total, 0.0) == 0
 
 
 # --- By the chances that are stated -------------------------------------------------------------------------
