@@ -23,6 +23,8 @@ from hlmc.cli import main
 from hlmc.errors import BadArgument, BadFile, BadReward, BadType
 from hlmc.games import Game, Routing, Spectrum, jammers
 from hlmc.games.population import population
+from hlmc.games.runs import Task
+from hlmc.games.runs import play as play_run
 from hlmc.kernels.build import kernel
 
 SMALL = hlmc.HLMC(arms=6, levels=2)
@@ -104,6 +106,7 @@ CASES = [
 ]
 
 
+@pytest.mark.interpreted
 @pytest.mark.parametrize(("jammer", "collision"), CASES, ids=[repr(jammer) for jammer, _ in CASES])
 def test_spectrum_is_the_game_of_the_paper(jammer, collision):
     game = Spectrum(agents=11, channels=6, jammer=jammer, collision=collision)
@@ -146,6 +149,7 @@ def test_spectrum_is_the_game_of_the_paper(jammer, collision):
         assert result.data["occupancy"].sel(run=run).sum(["policy", "arm"]).values == pytest.approx([11.0] * 4)
 
 
+@pytest.mark.interpreted
 def test_regret_is_what_moving_to_one_channel_would_have_brought():
     game = Spectrum(agents=7, channels=6, jammer=jammers.Circulating(period=30))
     who = {"HLMC": (SMALL, 4), "UCB-M": (ROUNDS, 3)}
@@ -173,6 +177,7 @@ def test_regret_is_what_moving_to_one_channel_would_have_brought():
         result.regret("weak")
 
 
+@pytest.mark.interpreted
 def test_alone_in_the_game_regret_is_weak_regret():
     game = Spectrum(agents=1, channels=6, jammer=jammers.Circulating(period=50))
     result = hlmc.play(SMALL, game, 200, 1, progress=False)
@@ -236,6 +241,7 @@ def test_random_jammer_is_random_by_run_and_by_period():
     assert np.abs(clear.sum(axis=(0, 1)) - 200).max() < 46
 
 
+@pytest.mark.interpreted
 def test_a_random_jammer_played_by_hand_is_that_of_the_run():
     game = Spectrum(agents=3, channels=6, jammer=jammers.Random(period=5))
     result = hlmc.play(SMALL, game, 50, 2, seed=4, points=50, progress=False)
@@ -245,6 +251,7 @@ def test_a_random_jammer_played_by_hand_is_that_of_the_run():
         assert match.fact("clear").tolist() == (result.data["clear_arms"].values[1, t] == 1.0).tolist()
 
 
+@pytest.mark.interpreted
 def test_routing_pays_by_latency():
     game = Routing(agents=9, links=3, capacity=(1, 2, 3), empty=(1.0, 2.0, 0.5), slowdown=0.5, power=2.0)
     choices = [0, 0, 1, 1, 1, 2, 2, 2, 2]
@@ -309,6 +316,7 @@ class Beach(Game):
         return packed(self.prize, self.other)
 
 
+@pytest.mark.interpreted
 def test_a_users_own_game():
     match = Beach(agents=3).match()
     assert match.play([1, 1, 0]).tolist() == [2.0, 2.0, 0.5]
@@ -323,6 +331,7 @@ def test_a_users_own_game():
         Beach(other=-1.0).match().play([0, 0, 0, 0, 0])
 
 
+@pytest.mark.interpreted
 def test_games_are_values():
     game = Spectrum(agents=10, channels=4, jammer=jammers.Crowd(period=3))
     again = pickle.loads(pickle.dumps(game))
@@ -355,6 +364,7 @@ BAD = [
     (lambda: hlmc.play({"a": (SMALL, 1), "b": (ROUNDS, 1e-9)}, Spectrum(channels=6), 10), BadArgument, "too small"),
     (lambda: hlmc.play(hlmc.EXP3(arms=20, horizon=5), Spectrum(), 10), BadArgument, "made for 5 steps"),
     (lambda: hlmc.play(SMALL, Spectrum(channels=6), 10, executor=3), BadType, "executor"),
+    (lambda: hlmc.play(SMALL, Spectrum(channels=6), 10, seed=0.5), BadType, "seed"),
     (lambda: hlmc.play(SMALL, Spectrum(channels=6), 10, threads=0), BadArgument, "threads"),
     (lambda: Spectrum(agents=2).match().play([0]), BadArgument, "2 whole numbers"),
     (lambda: Spectrum(agents=2).match().play([0, 20]), BadArgument, "0 to 19"),
@@ -369,6 +379,7 @@ def test_what_is_wrong_is_said(call, kind, text):
         call()
 
 
+@pytest.mark.interpreted
 def test_populations_are_handed_out_to_within_one_agent():
     game = Spectrum(agents=10, channels=6)
 
@@ -451,6 +462,39 @@ def test_ctrl_c_leaves_what_was_finished():
     with pytest.raises(KeyboardInterrupt) as caught:
         hlmc.play(SMALL, Spectrum(agents=5, channels=6), 20, 3, executor=Interrupting(), progress=False)
     assert caught.value.partial.data.sizes["run"] == 2
+
+
+def test_a_run_can_travel_to_another_process():
+    game = Spectrum(agents=9, channels=6, jammer="random")
+    task = Task(population({"HLMC": (SMALL, 2), "UCB-M": (ROUNDS, 1)}, game), game, 3, 1, np.array([5, 30]), True)
+    here, there = play_run(task), play_run(pickle.loads(pickle.dumps(task)))
+    for name in ("sums", "squares", "stayed", "together", "shares", "occupancy", "true_of", "agents"):
+        assert np.array_equal(getattr(here, name), getattr(there, name))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no resource module")
+def test_many_agents_take_little_more_than_their_rows():
+    code = (
+        "import hlmc, resource, sys\n"
+        "policy = hlmc.HLMC(arms=20, memory=10, horizon=10)\n"
+        "def play(agents):\n"
+        "    game = hlmc.games.Spectrum(agents=agents)\n"
+        "    hlmc.play(policy, game, 3, runs=1, points=1, progress=False, threads=2)\n"
+        "    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == 'darwin' else 1024)\n"
+        "before = play(1000)\n"
+        "print((play(500_000) - before) / (8 * policy.words.total * 500_000))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert float(done.stdout) < 1.3
+
+
+def test_importing_is_light():
+    code = (
+        "import hlmc, sys\n"
+        "print(sorted({'numba', 'gymnasium', 'pettingzoo', 'river', 'matplotlib', 'xarray'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout == "[]\n"
 
 
 def test_the_interpreter_plays_the_same_game(tmp_path):

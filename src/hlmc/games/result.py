@@ -57,7 +57,7 @@ class GameResult:
         self.provenance = provenance
         self.game = game
         self.nanoseconds = nanoseconds
-        """Time a choice took (an agent, a step) on its thread, in nanoseconds."""
+        """Nanoseconds of the clock that a choice (an agent, a step) took, within its run."""
 
     @classmethod
     def of(
@@ -137,11 +137,11 @@ class GameResult:
     def regret(self, kind: str = "agent") -> xr.DataArray:
         r"""What an agent might have earned so far on one fixed arm, beyond what it did earn, on average.
 
-        ``"agent"`` (policy, run, time): an agent leaves its choices for one arm while everybody else, and
-        the game, do what they did. For an arm c that earns :math:`\sum_t p_t(c, n_t(c))` in the rounds in
-        which it was there anyway and :math:`p_t(c, n_t(c) + 1)` in the others; this is averaged over the
-        agents of the group, and c is the arm for which the average is largest, the same for all of them.
-        For one agent alone it is the weak regret.
+        ``"agent"`` (policy, run, time): each agent, by itself, sits on one arm c all the time, while everybody
+        else and the game do what they did. In round t it would get :math:`p_t(c, n_t(c))` if it was there anyway
+        and :math:`p_t(c, n_t(c) + 1)` if it was not. This is averaged over the agents of the group, and c is the arm
+        for which the average is largest, the same for all of them. For one agent alone it is the weak regret. (Where
+        payoffs depend on the other arms' counts too, an agent that moves still counts where it was.)
 
         ``"population"`` (run, time): everybody sits on the same arm all the time, the best such arm in
         hindsight, while the game makes the moves that it made. It can be negative: sharing the arms out can

@@ -21,7 +21,7 @@ from hlmc.games.runs import play as play_run
 from hlmc.simulation.points import time_points
 from hlmc.simulation.progress import reporter
 from hlmc.simulation.workers import checked_executor
-from hlmc.streams import SCHEME
+from hlmc.streams import SCHEME, derive_seed
 
 LARGE = 50_000
 """From so many agents on, threads share one run after another; below, each thread has runs of its own."""
@@ -87,6 +87,7 @@ def play(
     if not isinstance(game, Game):
         raise BadType(f"game must be one of hlmc.games, not {game!r}")
     groups = population(policies, game)
+    derive_seed(seed)  # refuses what is no seed
     steps = whole("horizon", horizon, 1)
     for group in groups:
         if group.policy.horizon is not None and group.policy.horizon < steps:
