@@ -32,7 +32,7 @@ def derive_seed(seed: int, *names: Any) -> int:
 def keys(seed: int, first: int, count: int) -> np.ndarray:
     """The keys of streams first .. first + count - 1 of a seed, as uint64.
 
-    >>> keys(0, 0, 3)[1] == keys(0, 1, 1)[0]
+    >>> bool(keys(0, 0, 3)[1] == keys(0, 1, 1)[0])
     True
     """
     base = np.uint64(derive_seed(seed))

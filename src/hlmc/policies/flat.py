@@ -100,7 +100,7 @@ class EXP3P(FlatPolicy):
     --------
     >>> import hlmc
     >>> round(hlmc.EXP3P(arms=100, horizon=10**6, delta=0.05).bound())
-    141978
+    141984
 
     References
     ----------
@@ -146,7 +146,7 @@ class EXP3S(FlatPolicy):
     --------
     >>> import hlmc
     >>> round(hlmc.EXP3S(arms=16, horizon=10**6, switches=10).bound())
-    206012
+    206072
 
     References
     ----------

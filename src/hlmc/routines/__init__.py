@@ -64,7 +64,7 @@ def routine(given: str | Routine) -> Routine:
     routines.EXP3S()
     >>> routine("exp4")
     Traceback (most recent call last):
-    hlmc.errors.BadArgument: there is no routine 'exp4'; there are exp3, exp3-counted, ...
+    hlmc.errors.BadArgument: there is no routine 'exp4'; there are contest, exp3, ...
     """
     if isinstance(given, Routine):
         return given
