@@ -95,22 +95,24 @@ def plain_spectrum(groups, game, horizon, seed, run):
     return choices, payoffs, clears
 
 
+MIXED = {"HLMC": (SMALL, 6), "UCB-M": (ROUNDS, 5)}
 CASES = [
-    (jammers.Circulating(subphases=2, sublength=5), 2),
-    (jammers.Circulating(period=7, clear=2), 3),
-    (jammers.Sweeping(dwell=3), 2),
-    (jammers.Sweeping(dwell=2, width=5), 2),
-    (jammers.Reactive(crowd=1.0, delay=3, clear=2), 2),
-    (jammers.Crowd(), 2),
-    (jammers.Crowd(period=4, clear=2), 1),
+    (jammers.Circulating(subphases=2, sublength=5), 2, MIXED),
+    (jammers.Circulating(period=7, clear=2), 3, {"HLMC": SMALL}),
+    (jammers.Circulating(period=20), 2, {"UCB-M": ROUNDS}),
+    (jammers.Sweeping(dwell=3), 2, {"EXP3": hlmc.EXP3(arms=6, horizon=120), "HLMC": SMALL}),
+    (jammers.Sweeping(dwell=2, width=5), 2, MIXED),
+    (jammers.Reactive(crowd=1.0, delay=3, clear=2), 2, MIXED),
+    (jammers.Crowd(), 2, MIXED),
+    (jammers.Crowd(period=4, clear=2), 1, {"HLMC": SMALL}),
 ]
 
 
 @pytest.mark.interpreted
-@pytest.mark.parametrize(("jammer", "collision"), CASES, ids=[repr(jammer) for jammer, _ in CASES])
-def test_spectrum_is_the_game_of_the_paper(jammer, collision):
+@pytest.mark.parametrize(("jammer", "collision", "who"), CASES, ids=[repr(jammer) for jammer, *_ in CASES])
+def test_spectrum_is_the_game_of_the_paper(jammer, collision, who):
+    """One routine for all is compiled into the loop, several are called: both are tried."""
     game = Spectrum(agents=11, channels=6, jammer=jammer, collision=collision)
-    who = {"HLMC": (SMALL, 6), "UCB-M": (ROUNDS, 5)}
     horizon, runs, seed = 120, 2, 5
     points = [1, 40, 41, 120]
     result = hlmc.play(who, game, horizon, runs, seed, points=points, progress=False)
@@ -122,7 +124,9 @@ def test_spectrum_is_the_game_of_the_paper(jammer, collision):
         for row in paid:
             total += row
         assert result.data["agent_reward"].sel(run=run).values.tolist() == total.tolist()
-        for g, (name, members) in enumerate((("HLMC", slice(0, 6)), ("UCB-M", slice(6, 11)))):
+        first_of = np.cumsum([0, *(group.agents for group in groups)])
+        for g, name in enumerate(group.name for group in groups):
+            members = slice(first_of[g], first_of[g + 1])
             mine = result.data.sel(policy=name, run=run)
             so_far = paid[:, members].cumsum(axis=0)
             assert mine["reward"].values == pytest.approx([so_far[t - 1].mean() for t in points])

@@ -14,15 +14,17 @@ can be seen in a result.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from hlmc.kernels.batch import row_of
-from hlmc.kernels.build import JIT, kernel, native
-from hlmc.kernels.layout import ARM
+from hlmc.kernels.build import JIT, kernel, native, specialised, unbound
+from hlmc.kernels.layout import ARM, CHANCE, CHILD, SCALARS
 from hlmc.kernels.native import address_of, callback, offset, words
 from hlmc.kernels.step import select, update
+from hlmc.routines import CATALOGUE, Custom
 
 Array = np.ndarray
 
@@ -284,6 +286,47 @@ def rounds(
             if status < 0:
                 return status
     return 0
+
+
+routine_select = routine_update = unbound
+
+
+@kernel
+def _own_select(
+    address: int, program: Array, level: int, row: Array, at: int, n: int, control: int, tau: int, u: float
+) -> None:
+    """What a call through the address of a routine's select does, with the routine compiled in."""
+    a, b = row[control + SCALARS], row[control + SCALARS + 1]
+    row[control + CHILD], row[control + CHANCE] = routine_select(program, level, row, at, n, a, b, tau, u)
+
+
+@kernel
+def _own_update(
+    address: int, program: Array, level: int, row: Array, at: int, n: int, control: int, tau: int, reward: float
+) -> None:
+    a, b = row[control + SCALARS], row[control + SCALARS + 1]
+    slot, chance = int(row[control + CHILD]), row[control + CHANCE]
+    a, b = routine_update(program, level, row, at, n, a, b, tau, slot, chance, reward)
+    row[control + SCALARS], row[control + SCALARS + 1] = a, b
+
+
+@cache
+def rounds_of(kind: int | None) -> Callable[..., int]:
+    """:func:`rounds` for agents whose last level runs this routine, compiled in; None, or a user's own: called."""
+    if kind is None or CATALOGUE[kind] is Custom:
+        return rounds
+    cls = CATALOGUE[kind]
+
+    def own(template: Callable[..., Any], role: str, **meanings: Any) -> Callable[..., Any]:
+        return specialised(template, f"{role}_of_{cls.name}", **meanings)
+
+    choose = own(_own_select, "own_select", routine_select=cls.kernels.select)
+    learn = own(_own_update, "own_update", routine_update=cls.kernels.update)
+    steps = {
+        "select": own(select, "select", call_select=choose),
+        "update": own(update, "update", call_update=learn),
+    }
+    return own(rounds, "rounds", turn=own(turn, "turn", **steps))
 
 
 @kernel

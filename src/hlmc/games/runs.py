@@ -13,7 +13,7 @@ import numpy as np
 
 from hlmc.games import board as layout
 from hlmc.games.base import Game
-from hlmc.games.board import addresses, rounds, squares
+from hlmc.games.board import addresses, rounds_of, squares
 from hlmc.games.board import between as between_passes
 from hlmc.games.match import Board, bad_payoff, game_key
 from hlmc.games.population import Group
@@ -69,7 +69,8 @@ def prepared(task: Task) -> Callable[..., int]:
     for group in task.groups:
         _ = group.policy.program
     _ = task.game.codes, _mean_square()
-    return entry(rounds, *["int64"] * 13, release=True)
+    kinds = {group.policy.last_kind for group in task.groups}
+    return entry(rounds_of(kinds.pop() if len(kinds) == 1 else None), *["int64"] * 13, release=True)
 
 
 def play(task: Task, between: Callable[[int], bool] | None = None) -> Played | None:
