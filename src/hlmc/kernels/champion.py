@@ -179,7 +179,8 @@ def _lay_prior(program: Array, row: Array, record: int, base: int, count: int) -
     if n > 1:
         eta = contest_rate(program, record, 0)
         sure = math.sqrt(1.0 - doubt)
-        behind = 2.0 / eta * (math.sqrt((n - 1.0) / doubt) - 1.0 / sure)
+        # Never negative by a last digit: among equals, slot 0 is the best.
+        behind = max(0.0, 2.0 / eta * (math.sqrt((n - 1.0) / doubt) - 1.0 / sure))
         for j in range(at, at + n - 1):
             row[j] = behind
         row[control + SCALARS] = -2.0 / (eta * sure)

@@ -1,0 +1,270 @@
+"""Plain, slow readings of the routines that learn from losses, and of the champion.
+
+Driven like those in :mod:`reference`: told what was played, they say with what probability it would have been. Losses
+are kept in full, never as differences, and the normaliser of Tsallis-INF is found by halving an interval.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+
+from reference import sizes_of, up
+
+# --- Routines -----------------------------------------------------------------------------------------------
+
+
+def exponential(losses: Sequence[float], eta: float) -> list[float]:
+    """p_i ~ exp(-eta L_i)."""
+    least = min(losses)
+    weights = [math.exp(-eta * (loss - least)) for loss in losses]
+    whole = math.fsum(weights)
+    return [w / whole for w in weights]
+
+
+def tsallis(losses: Sequence[float], eta: float) -> list[float]:
+    """p_i = 4 / (eta (L_i - x))^2 for the x that makes them add up to 1."""
+    least = min(losses)
+    above = [loss - least for loss in losses]
+    # y = min L - x lies between 2 / eta, where the least loss has all, and 2 sqrt(n) / eta, where all are equal.
+    low, high = 2.0 / eta, 2.0 * math.sqrt(len(losses)) / eta
+    while low < (middle := (low + high) / 2.0) < high:
+        if math.fsum((2.0 / (eta * (a + middle))) ** 2 for a in above) > 1.0:
+            low = middle
+        else:
+            high = middle
+    return [(2.0 / (eta * (a + high))) ** 2 for a in above]
+
+
+def estimates(p: Sequence[float], slot: int, chance: float, loss: float, baseline: float, eta: float) -> list[float]:
+    """What each loss grows by: the baseline where p_i >= eta^2, and for the one played, what was above it / chance."""
+    grown = []
+    for i, each in enumerate(p):
+        base = baseline if each >= eta * eta else 0.0
+        grown.append(base + ((loss - base) / chance if i == slot else 0.0))
+    return grown
+
+
+class LossForm:
+    """EXP3 on losses; EXP3-IX where ``implicit`` is eta / 2."""
+
+    def __init__(self, n: int, eta: float, implicit: float = 0.0) -> None:
+        self.eta, self.implicit, self.losses = eta, implicit, [0.0] * n
+
+    def probabilities(self) -> list[float]:
+        return exponential(self.losses, self.eta)
+
+    def update(self, slot: int, reward: float) -> None:
+        self.losses[slot] += (1.0 - reward) / (self.probabilities()[slot] + self.implicit)
+
+
+class Tsallis:
+    """Tsallis-INF, importance-weighted (eta_t = 2 / sqrt(t)) or with reduced variance (4 / sqrt(t), baseline 1/2)."""
+
+    def __init__(self, n: int, reduced: bool) -> None:
+        self.scale, self.baseline = (4.0, 0.5) if reduced else (2.0, 0.0)
+        self.losses, self.t = [0.0] * n, 1
+
+    def probabilities(self) -> list[float]:
+        return tsallis(self.losses, self.scale / math.sqrt(self.t))
+
+    def update(self, slot: int, reward: float) -> None:
+        p, eta = self.probabilities(), self.scale / math.sqrt(self.t)
+        grown = estimates(p, slot, p[slot], 1.0 - reward, self.baseline, eta)
+        self.losses = [a + b for a, b in zip(self.losses, grown, strict=True)]
+        self.t += 1
+
+
+def exp3_loss(n: int, choices: int) -> Callable[[int], LossForm]:
+    """For N = n children and S choices: eta = sqrt(2 ln N / (N S))."""
+    eta = math.sqrt(2.0 * math.log(n) / (n * choices))
+    return lambda m: LossForm(m, eta)
+
+
+def exp3_ix(n: int, choices: int) -> Callable[[int], LossForm]:
+    """eta = sqrt(2 ln(N + 1) / (N S)), and half of it is added to the probability."""
+    eta = math.sqrt(2.0 * math.log(n + 1.0) / (n * choices))
+    return lambda m: LossForm(m, eta, eta / 2.0)
+
+
+# --- The champion -------------------------------------------------------------------------------------------
+
+
+def faded(mean: float, t: int, value: float) -> float:
+    """The mean of 1/2 and t values (t counted after this one), or, once that is longer, of about the last 50."""
+    return mean + max(1.0 / (t + 1.0), 0.02) * (value - mean)
+
+
+def champion_epochs(groups: Sequence[int], horizon: int, switches: int = 1) -> list[int]:
+    """S_1, ..., S_D: Tsallis-INF's balance x_i = N_i, the last made 1.2 / sqrt(V) times as long, the first to fit."""
+    if len(groups) == 1:
+        return [horizon]
+    share = (horizon / math.prod(groups)) ** (1.0 / len(groups))
+    *above, last = [min(horizon, max(1, up(n * share))) for n in groups]
+    last = min(horizon, max(1, round(1.2 / math.sqrt(switches) * last)))
+    middle = above[1:]
+    return [up(horizon / (last * math.prod(middle))), *middle, last]
+
+
+class Groups:
+    """The choice among the n parts of one group, from the moment it is entered until it is forgotten."""
+
+    def __init__(self, n: int, choices: int) -> None:
+        self.losses, self.choices, self.done, self.mean = [0.0] * n, choices, 0, 0.5
+        self.child, self.chance, self.earned = 0, 1.0, list[float]()
+
+    def eta(self) -> float:
+        return max(4.0 / math.sqrt(self.done + 1.0), 8.0 / math.sqrt(self.choices))
+
+    def probabilities(self) -> list[float]:
+        return tsallis(self.losses, self.eta())
+
+    def learn(self) -> tuple[float, bool]:
+        """The loss of the choice that has stood, and whether it was far above those before it."""
+        steps = len(self.earned)
+        loss = 1.0 - min(1.0, math.fsum(self.earned) / steps)
+        far = self.done >= 5 and loss > self.mean + 4.0 * (0.5 / math.sqrt(steps))
+        grown = estimates(self.probabilities(), self.child, self.chance, loss, self.mean, self.eta())
+        self.losses = [a + b for a, b in zip(self.losses, grown, strict=True)]
+        self.done += 1
+        self.mean = faded(self.mean, self.done, loss)
+        return loss, far
+
+
+class Champion:
+    """HLMC with Tsallis-INF and one arm that outlives the epochs.
+
+    What chance decides is told: ``order``, the arms by their places; ``turns``, in which order n groups are
+    challenged; and, when an epoch begins, the group and whether it is a challenge.
+    """
+
+    def __init__(
+        self,
+        groups: Sequence[int],
+        order: Sequence[int],
+        turns: Callable[[int], Sequence[int]],
+        horizon: int | None,
+        switches: int = 1,
+    ) -> None:
+        self.groups, self.order, self.turns, self.switches = groups, order, turns, switches
+        self.sizes = sizes_of(len(order), groups)
+        self.doubles, self.length = horizon is None, horizon or 1
+        self.place: int | None = None
+        self.challenges = 0
+        self.coronations = self.crises = self.begun = 0
+        self.due_rate = 0.0  # the sum of the rates of challenges
+        self._stage()
+
+    def _stage(self) -> None:
+        self.epochs = champion_epochs(self.groups, self.length, self.switches)
+        self.lengths = [math.prod(self.epochs[d + 1 :]) for d in range(len(self.groups))]
+        self.local, self.doubt, self.tenure, self.crisis = 0, 0.5, 0, False
+        self.runs: list[Groups] = [Groups(1, 1)] * (len(self.groups) - 1)
+        self.due = True
+        steps = self.epochs[-1]
+        self.least_doubt = min(0.5, max(0.005, self.groups[-1] / (1.0 + 4.0 / 3.0 * math.sqrt(steps)) ** 2))
+
+    def rate(self) -> float:
+        """The probability that the next epoch is a challenge."""
+        if self.place is None:
+            return 0.0
+        return 1.0 if self.crisis else 0.25 / math.sqrt(self.tenure + 1.0)
+
+    def begin(self, base: int, challenged: bool) -> None:
+        """An epoch begins, with the group whose first place is ``base``."""
+        rate, turn = self.rate(), self.challenges
+        assert 0.0 < rate < 1.0 or challenged == (rate == 1.0), "a challenge out of turn"
+        self.begun += 1
+        self.due_rate += rate
+        self.above = 1.0
+        first, end = 0, len(self.order)
+        fresh = self.local == 0
+        for d, size in enumerate(self.sizes[:-1]):
+            n = len(range(first, end, size))
+            if fresh:
+                self.runs[d] = Groups(n, self.epochs[d])
+            run, child = self.runs[d], (base - first) // size
+            fresh = self.local % self.lengths[d] == 0
+            if fresh:
+                run.child, run.chance, run.earned = child, 1.0, []
+                if n > 1:
+                    next_in_turn = self.turns(n)[turn % n]
+                    turn //= n
+                    assert not challenged or child == next_in_turn, "a challenge to the wrong group"
+                    run.chance = (1.0 - rate) * run.probabilities()[child] + (rate if child == next_in_turn else 0.0)
+                self.above *= run.chance
+            assert run.child == child, "a group changed while its choice stood"
+            first, end = first + child * size, min(first + (child + 1) * size, end)
+        assert first == base
+        self.challenged = challenged
+        self.challenges += challenged
+        self._prior(first, end)
+
+    def _prior(self, first: int, end: int) -> None:
+        self.tau, self.base, self.due = 0, 0.5, False
+        if self.place is None:
+            self.place = first
+            self.slots = list(range(first, end))
+            self.losses = [0.0] * len(self.slots)
+            return
+        self.slots = [self.place, *(p for p in range(first, end) if p != self.place)]
+        others = len(self.slots) - 1
+        if others == 0:
+            self.losses = [0.0]
+            return
+        # The probabilities that are wanted, and the losses that have them: 2 / (eta sqrt(p)) + x.
+        e = min(0.5 if self.challenged else self.doubt, others / (others + 1.0))
+        scale = 2.0 / self.eta()
+        self.losses = [scale / math.sqrt(1.0 - e)] + [scale / math.sqrt(e / others)] * others
+
+    def eta(self) -> float:
+        return 4.0 / math.sqrt(self.epochs[-1] + self.tau + 1.0)
+
+    def probabilities(self) -> list[float]:
+        return tsallis(self.losses, self.eta())
+
+    def probability(self, arm: int) -> float:
+        return (self.above if self.tau == 0 else 1.0) * self.probabilities()[self._slot(arm)]
+
+    def _slot(self, arm: int) -> int:
+        return self.slots.index(self.order.index(arm))
+
+    def play(self, arm: int, reward: float) -> None:
+        slot, p, loss = self._slot(arm), self.probabilities(), 1.0 - reward
+        grown = estimates(p, slot, p[slot], loss, self.base, self.eta())
+        self.losses = [a + b for a, b in zip(self.losses, grown, strict=True)]
+        self.tau += 1
+        self.base = faded(self.base, self.tau, loss)
+        for run in self.runs:
+            run.earned.append(reward)
+        self.local += 1
+        last = self.local == self.length
+        if last or (self.runs and self.local % self.lengths[-2] == 0):
+            self._end(last)
+        if last and self.doubles:
+            self.length *= 2
+            self._stage()
+
+    def _end(self, last: bool) -> None:
+        for d, run in enumerate(self.runs):
+            if len(run.losses) > 1 and (last or self.local % self.lengths[d] == 0):
+                _, far = run.learn()
+                if d == len(self.runs) - 1:
+                    self.crisis = far
+                    self.crises += far
+        self.tenure += 1
+        self.due = True
+        if len(self.slots) > 1:
+            self._crown()
+
+    def _crown(self) -> None:
+        p = self.probabilities()
+        # The least loss wins; of several, the first.
+        least = min(self.losses)
+        best = next(i for i, loss in enumerate(self.losses) if loss - least <= 1e-11 * max(1.0, abs(least)))
+        if best != 0 and (not self.challenged or p[best] >= 0.65):
+            self.place, self.doubt, self.tenure, self.crisis = self.slots[best], 0.5, 0, False
+            self.coronations += 1
+        elif not self.challenged:
+            if p[0] >= 0.5:
+                self.doubt = max(self.least_doubt, 0.6 * self.doubt)
+            elif p[0] < 0.25:
+                self.doubt = min(0.5, 1.5 * self.doubt)
