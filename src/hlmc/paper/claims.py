@@ -79,7 +79,7 @@ def less(
 
     >>> claim = less("order", "A is below B", ("A", [1.0, 1.1, 0.9]), ("B", [2.0, 2.2, 1.9]))
     >>> str(claim.verdict), claim.measured
-    ('holds', 'A: 1; B: 2.03; difference: -1.03 [-1.29, -0.777]')
+    ('holds', 'A: 1; B: 2.03; difference: -1.03 [-1.35, -0.721]')
     """
     a, b = np.asarray(smaller[1], dtype=np.float64), np.asarray(larger[1], dtype=np.float64)
     gap = difference(a, b)

@@ -22,6 +22,7 @@ def write(report: Report, out: Path) -> Path:
         for picture in section.pictures:
             figure = picture.draw()
             plotting.save(figure, folder / f"{picture.name}.png")
+            figure.set_layout_engine("none")  # everything has its place now; finding it again takes as long
             drawn[picture.name] = plotting.save(figure, folder / f"{picture.name}.svg").read_bytes()
     (out / "report.md").write_text(markdown(report), encoding="utf-8")
     claims = [{"figure": section.name, **claim.as_dict()} for section, claim in report.claims]
