@@ -138,6 +138,18 @@ def test_the_normaliser_from_anywhere(case: tuple[list[float], float, float]) ->
 
 
 @pytest.mark.interpreted
+@pytest.mark.parametrize("loss", [1e15, 1e16, 1e17, 1e20])
+def test_the_normaliser_is_finite_where_words_end(loss: float) -> None:
+    """No run gets here: a loss of 1e16 takes an arm that is played with probability 1e-16."""
+    for row in ([-loss], [loss], [-loss, loss, 1.0], [1.0, -loss]):
+        for eta in (4.0, 0.1):
+            for guess in (-1.0, -2.0 * loss):
+                x = normaliser(np.array(row), 0, len(row) + 1, eta, guess)
+                p = [float(probability_of(each, x, eta)) for each in (0.0, *row)]
+                assert all(0.0 <= each <= 1.0 + 1e-12 for each in p)
+
+
+@pytest.mark.interpreted
 @given(st.integers(0, 2**32), st.integers(2, 12), st.sampled_from([1e-3, 0.05, 1.0, 4.0]), st.floats(0.0, 1.0))
 def test_probabilities_add_up_after_any_updates(seed: int, n: int, eta: float, baseline: float) -> None:
     """The old normaliser is the guess for the new one, as in a run, also when the rate leaps."""

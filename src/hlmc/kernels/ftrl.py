@@ -36,7 +36,8 @@ def normaliser(row: Array, at: int, n: int, eta: float, x: float) -> float:
     least = 0.0
     for j in range(at, at + n - 1):
         least = min(least, row[j])
-    right = least - 2.0 / eta
+    # Losses so large that a word cannot tell the root from the least of them must not lead to a division by 0.
+    right = min(least - 2.0 / eta, least + 1e-15 * least)
     x = min(x, right)
     for _ in range(STEPS):
         root = 2.0 / (eta * -x)
