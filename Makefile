@@ -42,7 +42,7 @@ types: $(READY) ## mypy in strict mode
 # shows the kernels line by line, and then the whole suite with the compiler on adds to the same record.
 # Status 5 of the first pass means that no test carries the mark.
 unit: $(READY) ## pytest with branch coverage
-	HLMC_JIT=0 $(BIN)/pytest -q -m interpreted --cov --cov-report= || test $$? -eq 5
+	HLMC_JIT=0 $(BIN)/pytest -q -n $(WORKERS) -m interpreted --cov --cov-report= || test $$? -eq 5
 	$(BIN)/pytest -n $(WORKERS) --cov --cov-append --cov-report=term-missing:skip-covered --cov-fail-under=$(COVERAGE)
 
 format: $(READY) ## mend what ruff can mend
