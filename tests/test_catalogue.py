@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -123,6 +124,48 @@ def test_a_routine_of_ones_own_conforms_at_every_level() -> None:
 def test_routines_of_ones_own_learn_beside_others() -> None:
     policy = hlmc.HLMC(arms=17, groups=(4, 5), horizon=200, routines=("exp3", with_own().routines[0]))
     check_policy(policy)
+
+
+CONSTANT = """
+import os
+import hlmc
+from hlmc.routines import Custom
+
+CHILD = int(os.environ["CHILD"])
+
+
+def start(words, n, parameters):
+    words[0] = 0.0
+
+
+def select(words, n, parameters, tau, u):
+    return CHILD
+
+
+def chance(words, n, parameters, tau, slot):
+    return 1.0
+
+
+def update(words, n, parameters, tau, slot, chance, reward):
+    words[0] += reward
+
+
+own = Custom("own", start, select, chance, update)
+learner = hlmc.HLMC(arms=9, groups=(3, 3), horizon=10, routines=("uniform", own)).start()
+print(learner.select() % 3)
+"""
+
+
+@pytest.mark.slow
+def test_stored_machine_code_is_never_that_of_another_routine(tmp_path: Path) -> None:
+    """Routines share a name within the package; and what their global names mean can change from run to run."""
+    env = {**os.environ, "HLMC_JIT": "1", "XDG_CACHE_HOME": str(tmp_path)}
+    for file, child in (("one.py", "0"), ("one.py", "2"), ("other.py", "1")):
+        path = tmp_path / file
+        path.write_text(CONSTANT, encoding="utf-8")
+        command = [sys.executable, str(path)]
+        done = subprocess.run(command, env={**env, "CHILD": child}, capture_output=True, text=True, check=True)
+        assert done.stdout.strip() == child
 
 
 def beyond(words, n, parameters, tau, slot, chance, reward):

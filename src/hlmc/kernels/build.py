@@ -16,6 +16,7 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
+import threading
 import types
 from collections.abc import Callable
 from contextlib import contextmanager, suppress
@@ -32,6 +33,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 JIT = os.environ.get("HLMC_JIT", "1") != "0"
 _PACKAGE = Path(__file__).resolve().parent.parent
+_one_at_a_time = threading.RLock()
 
 
 def kernel(function: F) -> F:
@@ -80,9 +82,25 @@ def specialised(template: Callable[..., Any], name: str, **meanings: Any) -> Cal
 
 def linked(function: Callable[..., Any], link: Callable[[Callable[..., Any]], Any]) -> Callable[..., Any]:
     """A copy of a kernel in which the kernels it names are what ``link`` makes of them."""
-    named = {name: function.__globals__[name] for name in function.__code__.co_names if name in function.__globals__}
-    kernels = {name: link(value) for name, value in named.items() if getattr(value, "__hlmc_kernel__", False)}
+    kernels = {name: link(value) for name, value in _named(function).items()}
     return specialised(function, function.__qualname__, **kernels)
+
+
+def _named(function: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
+    """The kernels that a kernel calls by name."""
+    known = {name: function.__globals__.get(name) for name in function.__code__.co_names}
+    return {name: value for name, value in known.items() if value and hasattr(value, "__hlmc_kernel__")}
+
+
+@cache
+def storable(function: Callable[..., Any]) -> bool:
+    """Whether a kernel and all that it calls stand in this package, so that the folder's digest speaks for them.
+
+    Of others Numba would not notice that what their names mean has changed, and two that are made from the same
+    template it would take for one.
+    """
+    ours = Path(function.__code__.co_filename).resolve().is_relative_to(_PACKAGE)
+    return ours and all(storable(called) for called in _named(function).values())
 
 
 @cache
@@ -122,9 +140,10 @@ def _dispatcher(function: Callable[..., Any], **options: Any) -> Any:
     import numba
 
     dispatcher = numba.njit(error_model="numpy", **options)(linked(function, compiled))
-    # A function typed in at a prompt has no file to be cached beside.
-    with cache_folder(), suppress(RuntimeError):
-        dispatcher.enable_caching()
+    if storable(function):
+        # In a place that cannot be written to, nothing is kept.
+        with cache_folder(), suppress(RuntimeError):
+            dispatcher.enable_caching()
     return dispatcher
 
 
@@ -154,13 +173,15 @@ def cache_folder() -> Iterator[None]:
     """Within this block Numba keeps what it compiles in a folder of the package's own."""
     import numba
 
-    before = numba.config.CACHE_DIR
-    base = Path(before) if before else _user_cache()
-    numba.config.CACHE_DIR = str(base / f"kernels-{source_digest()}")
-    try:
-        yield
-    finally:
-        numba.config.CACHE_DIR = before
+    with _one_at_a_time:
+        before = numba.config.CACHE_DIR
+        base = Path(before) if before else _user_cache()
+        ours = f"kernels-{source_digest()}"
+        numba.config.CACHE_DIR = str(base if base.name == ours else base / ours)
+        try:
+            yield
+        finally:
+            numba.config.CACHE_DIR = before
 
 
 def _user_cache() -> Path:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from hlmc.kernels.build import JIT, cache_folder, compiled, linked, native
+from hlmc.kernels.build import JIT, cache_folder, compiled, linked, native, storable
 
 Array = np.ndarray
 
@@ -38,7 +38,8 @@ def callback(function: Callable[..., Any], signature: tuple[str, ...], store: bo
     import numba
 
     with cache_folder():
-        return numba.cfunc(_signature(signature), cache=store, nogil=True, error_model="numpy")(
+        keep = store and storable(function)
+        return numba.cfunc(_signature(signature), cache=keep, nogil=True, error_model="numpy")(
             linked(function, compiled)
         )
 
