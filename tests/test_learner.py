@@ -253,6 +253,11 @@ def test_a_step_past_the_horizon_is_refused_and_nothing_has_changed(policy: hlmc
 
 # --- Bad arguments ------------------------------------------------------------------------------------------
 
+
+class OwnClass(routines.EXP3):
+    """A routine that no compiled loop knows."""
+
+
 BAD_ARGUMENTS: list[tuple[Callable[[], object], type[Exception], str]] = [
     (lambda: hlmc.EXP3(0, 10), BadArgument, r"arms must be .* at least 1, not 0"),
     (lambda: hlmc.EXP3(-3, 10), BadArgument, r"arms must be .* at least 1, not -3"),
@@ -298,6 +303,7 @@ BAD_ARGUMENTS: list[tuple[Callable[[], object], type[Exception], str]] = [
     (lambda: hlmc.HLMC(100, levels=2, switches="some"), BadType, r'switches must be .*\(or "unknown"\), not \'some\''),
     (lambda: hlmc.HLMC(100, levels=2, routines="exp4"), BadArgument, r"there is no routine 'exp4'; there are .*exp3"),
     (lambda: hlmc.HLMC(100, levels=2, routines=3), BadType, r"routine is given by its name .* not as 3"),
+    (lambda: hlmc.HLMC(100, levels=2, routines=OwnClass()), BadType, r"given as a routines.Custom, not as"),
     (lambda: hlmc.HLMC(100, levels=2, routines=("exp3",)), BadArgument, r"routines must be 2 names"),
     (lambda: hlmc.HLMC(100, levels=2, epochs=(2, 2, 2)), BadArgument, r"epochs must be 2 numbers.*\(2, 2, 2\)"),
     (lambda: hlmc.HLMC(100, levels=3, epochs=7), BadArgument, r"epochs must be 3 numbers.*not 7"),

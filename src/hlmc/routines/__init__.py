@@ -66,8 +66,10 @@ def routine(given: str | Routine) -> Routine:
     Traceback (most recent call last):
     hlmc.errors.BadArgument: there is no routine 'exp4'; there are contest, exp3, ...
     """
+    if type(given) in CATALOGUE:
+        return given  # type: ignore[return-value]
     if isinstance(given, Routine):
-        return given
+        raise BadType(f"a routine of your own is given as a routines.Custom, not as {given!r}")
     if not isinstance(given, str):
         raise BadType(f"a routine is given by its name or as a Routine, not as {given!r}")
     named = {cls.name: cls for cls in CATALOGUE if cls is not Custom}
