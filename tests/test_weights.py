@@ -451,3 +451,12 @@ def test_no_hierarchy_leads_to_nan(
         learner.update(reward)
     assert np.isfinite(learner.state[1:]).all()
     assert learner.time == horizon
+
+
+def test_a_sum_that_cancels_to_nothing_is_added_up_anew() -> None:
+    """All of the weight goes at once: what the sum loses must not leave it at 0."""
+    learner = hlmc.EXP3Loss(arms=2, horizon=400, eta=38.0).start(seed=0)
+    for reward in [0.0, 1.0 - 2.0**-53] * 50:
+        learner.select()
+        assert 0.0 < learner.probability <= 1.0
+        learner.update(reward)

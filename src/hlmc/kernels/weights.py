@@ -124,7 +124,7 @@ def _scan_multiply(row: Array, at: int, n: int, total: float, slot: int, x: floa
             row[at + slot] = new
             after = total + (new - old)
             # What is taken away leaves its rounding behind: on its way down the sum is added up anew at every halving.
-            if after <= _HIGH and (x >= 0.0 or math.frexp(after)[1] == math.frexp(total)[1]):
+            if after <= _HIGH and (x >= 0.0 or (after > 0.0 and math.frexp(after)[1] == math.frexp(total)[1])):
                 return after
         else:
             row[at + slot] = math.log(old) + x
