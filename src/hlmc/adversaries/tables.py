@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from hlmc.errors import BadArgument, BadFile, BadReward
-from hlmc.kernels.build import _user_cache
+from hlmc.kernels.build import user_cache
 
 Array = np.ndarray
 
@@ -221,7 +221,7 @@ def _arrays(batches: Any, kind: np.dtype[Any], name: str) -> Iterator[Array]:
 @cache
 def _folder() -> Path:
     """Where turned files are kept between runs; a fresh folder where that cannot be written to."""
-    folder = _user_cache() / "traces"
+    folder = user_cache() / "traces"
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError:

@@ -175,7 +175,7 @@ def cache_folder() -> Iterator[None]:
 
     with _one_at_a_time:
         before = numba.config.CACHE_DIR
-        base = Path(before) if before else _user_cache()
+        base = Path(before) if before else user_cache()
         ours = f"kernels-{source_digest()}"
         numba.config.CACHE_DIR = str(base if base.name == ours else base / ours)
         try:
@@ -184,7 +184,7 @@ def cache_folder() -> Iterator[None]:
             numba.config.CACHE_DIR = before
 
 
-def _user_cache() -> Path:
+def user_cache() -> Path:
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local")) / "hlmc"
     if sys.platform == "darwin":
