@@ -828,7 +828,7 @@ def test_files_that_cannot_be_read_are_refused(tmp_path, cache):
 def test_a_cache_that_cannot_be_written_is_done_without(tmp_path, monkeypatch):
     blocked = tmp_path / "file"
     blocked.write_text("not a folder")
-    monkeypatch.setattr(tables, "_user_cache", lambda: blocked)
+    monkeypatch.setattr(tables, "user_cache", lambda: blocked)
     tables._folder.cache_clear()
     try:
         rows = table()
