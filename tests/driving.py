@@ -74,9 +74,10 @@ def played(
 ) -> tuple[float, np.ndarray]:
     """What ``policy.start(seed, stream)`` earns in the compiled loop, and the row that it leaves behind."""
     adversary = hlmc.adversaries.Function(policy.arms, reward)
-    loop = entry(RUN[policy.last_kind], *["int64"] * 9, "float64")
+    loop = entry(RUN[policy.last_kind], *["int64"] * 11, "float64")
     row = fresh_rows(policy, keys(seed, stream, 1))[0]
     stops, sums = np.array([float(steps)]), np.zeros(1)
-    words = [address_of(x) for x in (policy.program, row, adversary.spec, stops, sums)]
-    assert loop(*words[:2], adversary.address, *words[2:], 0, 1, 0.0) == 0
+    program, learner, spec, until, earned = (address_of(x) for x in (policy.program, row, adversary.spec, stops, sums))
+    who = (program, program, learner, learner, adversary.address, spec)
+    assert loop(*who, until, earned, 0, 1, 0.0) == 0
     return float(sums[0]), row

@@ -16,6 +16,9 @@ from hlmc.kernels.build import kernel
 Array = np.ndarray
 
 STEPS = 64  # never reached: Newton's method at least halves the excess until it is quadratic
+CLOSE = 1e-13  # probabilities whose sum is as near as this to 1 are normalised
+APART = 1e-15  # a relative difference that a word can still tell
+SINGLE = {"CLOSE": 1e-5, "APART": 1e-6}
 
 
 @kernel
@@ -37,7 +40,7 @@ def normaliser(row: Array, at: int, n: int, eta: float, x: float) -> float:
     for j in range(at, at + n - 1):
         least = min(least, row[j])
     # Losses so large that a word cannot tell the root from the least of them must not lead to a division by 0.
-    right = min(least - 2.0 / eta, least + 1e-15 * least)
+    right = min(least - 2.0 / eta, least + APART * least)
     x = min(x, right)
     for _ in range(STEPS):
         root = 2.0 / (eta * -x)
@@ -51,10 +54,10 @@ def normaliser(row: Array, at: int, n: int, eta: float, x: float) -> float:
         excess = total - 1.0
         moved = x - excess / (eta * slope)
         if excess < 0.0:
-            if excess > -1e-13:
+            if excess > -CLOSE:
                 return x
             moved = min(moved, right)
-        elif excess < 1e-13 or moved == x:
+        elif excess < CLOSE or moved == x:
             return moved
         x = moved
     return x

@@ -27,6 +27,7 @@ from hlmc.kernels.layout import (
     CONTROL,
     COUNT,
     END_AT,
+    FOREVER,
     HORIZON,
     KEY,
     LEVELS,
@@ -136,9 +137,39 @@ leaf_select = leaf_update = unbound
 
 
 @kernel
+def take_up(program: Array, row: Array, at: int, desk: Array) -> int:
+    """Lay the statistics of the last level on the desk; where on it they lie. Here the desk is the row itself."""
+    return at
+
+
+@kernel
+def lay_down(program: Array, row: Array, at: int, desk: Array) -> None:
+    """Bring the statistics back from the desk."""
+
+
+@kernel
+def working(x: float) -> float:
+    """A number as the loop holds it: in the precision of the desk."""
+    return x
+
+
+@kernel
+def outlook(reward_at: Any, spec: Array, t: int) -> tuple[int, int]:
+    """What the adversary will pay from step t on, in a number of its own, and for how long that stands."""
+    return 0, FOREVER
+
+
+@kernel
+def paid(reward_at: Any, spec: Array, state: int, t: int, arm: int) -> float:
+    return call_reward(reward_at, spec, t, arm)
+
+
+@kernel
 def _run(
     program_at: Any,
+    own_at: Any,
     row_at: Any,
+    desk_at: Any,
     reward_at: Any,
     spec_at: Any,
     stops_at: Any,
@@ -150,10 +181,13 @@ def _run(
     """Play until each of the times ``stops[first:first + count]`` and note the rewards so far in ``sums``.
 
     ``earned`` is what was earned before. The answer is 0, or -(t + 1) when the adversary paid something outside
-    [0, 1] at time t. The caller asks for no step past the horizon.
+    [0, 1] at time t. The caller asks for no step past the horizon. The routine at the last level reads its parameters
+    from ``own`` and works on a ``desk``: here these are the program and the row, on other devices something faster.
     """
     program = words(program_at)
+    own = words(own_at)
     row = words(row_at)
+    desk = words(desk_at)
     spec = words(spec_at)
     stops = words(stops_at)
     sums = words(sums_at)
@@ -167,32 +201,36 @@ def _run(
         while t < stop:
             above = call_begin(int(program[BEGIN_AT]), program, row, t) if t == int(row[UNTIL]) else 1.0
             began = int(row[BEGAN])
-            pause = min(stop, int(row[UNTIL]))
+            state, lasts = outlook(reward_at, spec, t)
+            pause = min(stop, int(row[UNTIL]), lasts)
             level = int(row[RECORD])
             control = int(program[level + CONTROL])
-            at = int(program[level + AT])
             n = int(row[COUNT])
             base = int(row[BASE])
-            a = row[control + SCALARS]
-            b = row[control + SCALARS + 1]
+            a = working(row[control + SCALARS])
+            b = working(row[control + SCALARS + 1])
             total = row[control + SUM]
+            at = int(program[level + AT])
+            place = take_up(program, row, at, desk)
             if pause - t > 1:
                 above = 1.0  # by the last of these steps, the choices above have stood
             slot = 0
-            chance = 1.0
+            chance = working(1.0)
             while t < pause:
                 if n > 1:
                     u = unit(number(key, advance, t, purpose))
-                    slot, chance = leaf_select(program, level, row, at, n, a, b, t - began, u)
+                    slot, chance = leaf_select(own, level, desk, place, n, a, b, t - began, u)
                 arm = base + slot if in_tree else arm_of(program, row, slot)
-                reward = call_reward(reward_at, spec, t, arm)
+                reward = paid(reward_at, spec, state, t, arm)
                 if not (0.0 <= reward <= 1.0):
                     return -(t + 1)
                 if n > 1:
-                    a, b = leaf_update(program, level, row, at, n, a, b, t - began, slot, chance, reward)
+                    gain = working(reward)
+                    a, b = leaf_update(own, level, desk, place, n, a, b, t - began, slot, chance, gain)
                 total += reward
                 earned += reward
                 t += 1
+            lay_down(program, row, at, desk)
             row[control + SCALARS] = a
             row[control + SCALARS + 1] = b
             row[control + SUM] = total

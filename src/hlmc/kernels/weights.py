@@ -27,6 +27,7 @@ TINY_LOG = -600.0
 _TINY = math.exp(TINY_LOG)
 _HIGH = 2.0**500
 _LOW = 2.0**-300
+SINGLE = {"TINY_LOG": -60.0, "_TINY": math.exp(-60.0), "_HIGH": 2.0**60, "_LOW": 2.0**-40}
 
 
 @kernel
@@ -42,10 +43,10 @@ def weights_start(row: Array, at: int, n: int) -> float:
 def mixed_draw(row: Array, at: int, n: int, total: float, gamma: float, u: float) -> tuple[int, float]:
     """A slot by its weight, or with probability gamma any slot; and the probability of the slot drawn."""
     if u < gamma:
-        slot = min(int(u / gamma * n), n - 1)
+        slot = min(int(u / gamma * float(n)), n - 1)
     else:
         slot = weights_draw(row, at, n, total, (u - gamma) / (1.0 - gamma))
-    return slot, (1.0 - gamma) * weights_share(row, at, n, total, slot) + gamma / n
+    return slot, (1.0 - gamma) * weights_share(row, at, n, total, slot) + gamma / float(n)
 
 
 @kernel
@@ -169,7 +170,7 @@ def _odds(row: Array, at: int, n: int, middle: int, half: int) -> float:
     """The logarithm of the weight left of a boundary over the weight right of it, within its node."""
     right = min(half, n - middle)
     odds: float = row[at + middle - 1]
-    return odds if right == half else odds + math.log(half / right)
+    return odds if right == half else odds + math.log(float(half) / float(right))
 
 
 @kernel

@@ -59,6 +59,8 @@ class Routine:
     kernels: ClassVar[Kernels]
     stored: ClassVar[bool] = True
     """Whether its machine code is kept on disk: not that of functions that may change from one process to the next."""
+    source: ClassVar[str] = ""
+    """Where what :meth:`regret` gives is proved."""
     anytime: ClassVar[bool] = False
     """Whether it needs no horizon: flat, it then runs on for ever instead of starting afresh in stages."""
 

@@ -21,7 +21,7 @@ FADING = 0.02  # the baseline is a mean over about the last 50 losses
 @kernel
 def contest_rate(program: Array, level: int, tau: int) -> float:
     """The learning rate before choice ``tau`` (from 0)."""
-    return 4.0 / math.sqrt(program[level + SPAN_STEPS] + tau + 1.0)
+    return 4.0 / math.sqrt(program[level + SPAN_STEPS] + float(tau) + 1.0)
 
 
 @kernel
@@ -54,7 +54,7 @@ def contest_update(
 ) -> tuple[float, float]:
     loss = 1.0 - reward
     ftrl_learn(row, at, n, contest_rate(program, level, tau), x, slot, chance, loss, baseline)
-    baseline += max(1.0 / (tau + 2.0), FADING) * (loss - baseline)
+    baseline += max(1.0 / (float(tau) + 2.0), FADING) * (loss - baseline)
     return normaliser(row, at, n, contest_rate(program, level, tau + 1), x), baseline
 
 

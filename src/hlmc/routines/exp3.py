@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from hlmc.bounds import lemma_3
+from hlmc import bounds
 from hlmc.kernels.build import kernel
 from hlmc.kernels.layout import PARAMETERS
 from hlmc.kernels.weights import mixed_draw, weights_multiply, weights_start
@@ -76,13 +76,16 @@ class EXP3(Routine):
     gamma: float | None = None
 
     name: ClassVar[str] = "exp3"
+    source: ClassVar[str] = "Lemma 3 (Auer et al., 2002)"
     kernels: ClassVar[Kernels] = Kernels(exp3_start, exp3_select, exp3_update)
 
     def __post_init__(self) -> None:
         self.check(gamma=(0.0, 1.0, "(0, 1]"))
 
     def regret(self, place: Place) -> float | None:
-        return lemma_3(place.choices, place.children) if self.gamma is None else None
+        if self.gamma is None:
+            return bounds.lemma_3(place.choices, place.children)
+        return bounds.exp3(place.choices, place.children, self.gamma)
 
     def parameters(self, place: Place) -> dict[str, float]:
         n = place.children

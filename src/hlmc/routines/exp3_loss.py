@@ -74,13 +74,14 @@ class EXP3Loss(Routine):
     eta: float | None = None
 
     name: ClassVar[str] = "exp3-loss"
+    source: ClassVar[str] = "Bubeck and Cesa-Bianchi (2012), Theorem 3.1"
     kernels: ClassVar[Kernels] = Kernels(exp3_loss_start, exp3_loss_select, exp3_loss_update)
 
     def __post_init__(self) -> None:
         self.check(eta=(0.0, math.inf, "(0, inf)"))
 
     def regret(self, place: Place) -> float | None:
-        return bounds.exp3_loss(place.choices, place.children) if self.eta is None else None
+        return bounds.exp3_loss(place.choices, place.children, self.eta)
 
     def parameters(self, place: Place) -> dict[str, float]:
         n, s = place.children, place.choices
@@ -110,6 +111,7 @@ class EXP3IX(EXP3Loss):
     """
 
     name: ClassVar[str] = "exp3-ix"
+    source: ClassVar[str] = "Neu (2015), its tail integrated"
 
     def regret(self, place: Place) -> float | None:
         return bounds.exp3_ix(place.choices, place.children) if self.eta is None else None

@@ -35,7 +35,7 @@ def exp3p_select(
     eta = program[level + ETA]
     gamma = program[level + GAMMA]
     if u < gamma:
-        slot = min(int(u / gamma * n), n - 1)
+        slot = min(int(u / gamma * float(n)), n - 1)
     else:
         x = (u - gamma) / (1.0 - gamma) * total
         slot = 0
@@ -46,7 +46,7 @@ def exp3p_select(
             if x < weight:
                 break
             x -= weight
-    return slot, (1.0 - gamma) * math.exp(eta * (row[at + slot] - top)) / total + gamma / n
+    return slot, (1.0 - gamma) * math.exp(eta * (row[at + slot] - top)) / total + gamma / float(n)
 
 
 @kernel
@@ -68,7 +68,7 @@ def exp3p_update(
     beta = program[level + BETA]
     highest = top
     for j in range(n):
-        p = (1.0 - gamma) * math.exp(eta * (row[at + j] - top)) / total + gamma / n
+        p = (1.0 - gamma) * math.exp(eta * (row[at + j] - top)) / total + gamma / float(n)
         row[at + j] += ((reward if j == slot else 0.0) + beta) / p
         highest = max(highest, row[at + j])
     total = 0.0

@@ -23,6 +23,7 @@ RATE = PARAMETERS + 1  # gamma / N
 SHARE = PARAMETERS + 2  # e alpha
 _HIGH = 2.0**500
 _SCALE = 2.0**-500
+SINGLE = {"_HIGH": 2.0**60, "_SCALE": 2.0**-60}
 
 
 @kernel
@@ -35,7 +36,7 @@ def exp3s_select(
     program: Array, level: int, row: Array, at: int, n: int, total: float, added: float, tau: int, u: float
 ) -> tuple[int, float]:
     gamma = program[level + GAMMA]
-    mixed = gamma + (1.0 - gamma) * (n * added / (total + n * added))
+    mixed = gamma + (1.0 - gamma) * (float(n) * added / (total + float(n) * added))
     return mixed_draw(row, at, n, total, mixed, u)
 
 
@@ -53,7 +54,7 @@ def exp3s_update(
     chance: float,
     reward: float,
 ) -> tuple[float, float]:
-    everything = total + n * added
+    everything = total + float(n) * added
     x = program[level + RATE] * reward / chance
     if x > 0.0:
         growth = math.expm1(x)
@@ -67,7 +68,7 @@ def exp3s_update(
             gain = math.exp(log_gain)
             tree_multiply(row, at, n, slot, softplus(log_gain - log_v))
         total += gain
-    added += program[level + SHARE] / n * everything
+    added += program[level + SHARE] / float(n) * everything
     if everything > _HIGH:
         if n <= SCAN:
             for j in range(at, at + n):

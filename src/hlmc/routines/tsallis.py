@@ -53,7 +53,7 @@ def tsallis_update(
     reward: float,
 ) -> tuple[float, float]:
     ftrl_learn(row, at, n, eta, x, slot, chance, 1.0 - reward, program[level + BASELINE])
-    eta = program[level + RATE] / math.sqrt(tau + 2.0)
+    eta = program[level + RATE] / math.sqrt(float(tau) + 2.0)
     return normaliser(row, at, n, eta, x), eta
 
 
@@ -77,6 +77,7 @@ class TsallisINF(Routine):
     estimator: str | None = None
 
     name: ClassVar[str] = "tsallis-inf"
+    source: ClassVar[str] = "Zimmert and Seldin (2021), Theorem 1"
     anytime: ClassVar[bool] = True
     kernels: ClassVar[Kernels] = Kernels(tsallis_start, tsallis_select, tsallis_update)
 

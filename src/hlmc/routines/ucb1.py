@@ -40,7 +40,7 @@ def ucb1_select(
     if tau < n:
         return tau, 1.0
     rule = program[level + TIE]
-    twice_log = 2.0 * math.log(tau + 1.0)
+    twice_log = 2.0 * math.log(float(tau) + 1.0)
     best = 0
     highest = -1.0
     ties = 0
@@ -56,13 +56,13 @@ def ucb1_select(
                 best = j
     if rule != RANDOM or ties == 1:
         return best, 1.0
-    wanted = min(int(u * ties), ties - 1)
+    wanted = min(int(u * float(ties)), ties - 1)
     for j in range(best, n):
         if ucb1_index(row, at, n, j, twice_log) == highest:
             if wanted == 0:
-                return j, 1.0 / ties
+                return j, 1.0 / float(ties)
             wanted -= 1
-    return best, 1.0 / ties
+    return best, 1.0 / float(ties)
 
 
 @kernel

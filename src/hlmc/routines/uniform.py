@@ -18,7 +18,7 @@ def uniform_start(program: Array, level: int, row: Array, at: int, n: int) -> tu
 def uniform_select(
     program: Array, level: int, row: Array, at: int, n: int, a: float, b: float, tau: int, u: float
 ) -> tuple[int, float]:
-    return min(int(u * n), n - 1), 1.0 / n
+    return min(int(u * float(n)), n - 1), 1.0 / float(n)
 
 
 @kernel

@@ -85,7 +85,7 @@ def prepared(policy: Policy, adversary: Adversary) -> Callable[..., int]:
     """
     with _compiling:
         _ = policy.program, adversary.spec, adversary.address
-        return entry(RUN[policy.last_kind], *["int64"] * 9, "float64", release=True)
+        return entry(RUN[policy.last_kind], *["int64"] * 11, "float64", release=True)
 
 
 def compiling() -> bool:
@@ -107,7 +107,8 @@ def walk(
     The steps are taken a slice at a time. A slice leaves in the row all that the next one needs, so that the cuts,
     which depend on the clock, leave no trace in the result.
     """
-    who = [address_of(policy.program), address_of(row), adversary.address, address_of(adversary.spec)]
+    program, learner = address_of(policy.program), address_of(row)
+    who = [program, program, learner, learner, adversary.address, address_of(adversary.spec)]
     t, noted, earned, length = 0, 0, 0.0, SHORTEST
     while noted < len(points):
         until = min(t + length, int(points[-1]))
