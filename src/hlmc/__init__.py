@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from hlmc.files import load
     from hlmc.fleet import Fleet
     from hlmc.games import play
+    from hlmc.guarantee import Guarantee
     from hlmc.learner import Learner
     from hlmc.policies import (
         EXP3,
@@ -50,6 +51,7 @@ __all__ = [
     "Champion",
     "EXP3Loss",
     "Fleet",
+    "Guarantee",
     "Learner",
     "Policy",
     "Result",
@@ -72,6 +74,7 @@ __all__ = [
 
 _HOMES = {
     "Fleet": "hlmc.fleet",
+    "Guarantee": "hlmc.guarantee",
     "Learner": "hlmc.learner",
     "Result": "hlmc.simulation",
     "derive_seed": "hlmc.streams",

@@ -27,6 +27,7 @@ __all__ = [
     "composed",
     "corollary_1",
     "corollary_2",
+    "exp3",
     "exp3_ix",
     "exp3_loss",
     "hierarchy",
@@ -367,19 +368,43 @@ def _shifting_rate(T: float, K: int, V: int) -> float:
 # --- Other routines, and hierarchies of any of them ---------------------------------------------------------
 
 
-def exp3_loss(horizon: float, arms: int) -> float:
+def exp3(horizon: float, arms: int, gamma: float) -> float:
+    r"""EXP3 with any share γ of uniform play.
+
+    .. math:: \mathbb{E}[R_w(H)] \le (e - 1)\gamma H + \frac{n\ln n}{\gamma}
+
+    Bounds the expected weak regret over H choices among n arms (Auer et al., 2002, Theorem 3.1, where the
+    best arm's reward stands in the place of H).
+
+    >>> round(exp3(horizon=10**7, arms=100, gamma=0.005))
+    178017
+    """
+    H, n = _at_least("horizon", horizon, 1), whole("arms", arms, 1)
+    if not 0 < gamma <= 1:
+        raise BadArgument(f"gamma must be a number in (0, 1], not {gamma!r}")
+    return 0.0 if n == 1 else (math.e - 1) * gamma * H + nlogn(n) / gamma
+
+
+def exp3_loss(horizon: float, arms: int, eta: float | None = None) -> float:
     r"""EXP3 on losses, without mixing.
 
-    .. math:: \mathbb{E}[R_w(H)] \le \sqrt{2Hn\ln n}
+    .. math:: \mathbb{E}[R_w(H)] \le \frac{\ln n}{\eta} + \frac{\eta n H}{2} = \sqrt{2Hn\ln n}
 
-    Bounds the expected weak regret over H choices among n arms, with :math:`\eta = \sqrt{2\ln n/(nH)}`
-    (Bubeck and Cesa-Bianchi, "Regret Analysis of Stochastic and Nonstochastic Multi-armed Bandit Problems",
-    2012, Theorem 3.1). Half of Lemma 3.
+    Bounds the expected weak regret over H choices among n arms; the right-hand side is that of the default,
+    :math:`\eta = \sqrt{2\ln n/(nH)}` (Bubeck and Cesa-Bianchi, "Regret Analysis of Stochastic and
+    Nonstochastic Multi-armed Bandit Problems", 2012, Theorem 3.1). Half of Lemma 3.
 
     >>> round(exp3_loss(horizon=10**7, arms=100))
     95971
+    >>> round(exp3_loss(horizon=10**7, arms=100, eta=0.001))
+    504605
     """
-    return math.sqrt(2 * _at_least("horizon", horizon, 1) * nlogn(whole("arms", arms, 1)))
+    H, n = _at_least("horizon", horizon, 1), whole("arms", arms, 1)
+    if eta is None:
+        return math.sqrt(2 * H * nlogn(n))
+    if not 0 < eta < math.inf:
+        raise BadArgument(f"eta must be a positive number, not {eta!r}")
+    return 0.0 if n == 1 else math.log(n) / eta + eta * n * H / 2
 
 
 def exp3_ix(horizon: float, arms: int, delta: float | None = None) -> float:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hlmc.guarantee import Guarantee
 from hlmc.kernels.layout import BEGIN_AT, END_AT, SELECT_AT, START_AT, STRUCTURE, UPDATE_AT
 from hlmc.plan import Plan
 
@@ -90,6 +91,11 @@ class Policy:
         None where nothing is proved. ``switches`` is the V of shifting regret, where the policy was not told it.
         """
         return None
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What is proved about the regret, where, what was measured, and what is lost; prints as a few lines."""
+        return Guarantee()
 
     def start(self, seed: int = 0, stream: int = 0) -> Learner:
         """A fresh learner. Equal seeds and streams give equal learners; different ones, independent learners.

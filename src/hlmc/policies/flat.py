@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import ClassVar
 
 from hlmc import bounds, routines
 from hlmc.errors import fraction, whole
+from hlmc.guarantee import Guarantee
 from hlmc.policies.tree import TreePolicy
 from hlmc.routines.base import Routine
 
@@ -40,6 +41,10 @@ class FlatPolicy(TreePolicy):
 class Uniform(FlatPolicy):
     """Every arm with the same probability, always: no memory, no learning.
 
+    Guarantee
+    ---------
+    None: its regret grows linearly.
+
     Examples
     --------
     >>> import hlmc
@@ -50,6 +55,10 @@ class Uniform(FlatPolicy):
     arms: int
     horizon: int | None = None
     routine_class: ClassVar[type[Routine]] = routines.Uniform
+
+    @property
+    def guarantee(self) -> Guarantee:
+        return Guarantee(lost="everything: it earns the mean over all arms, and its regret grows linearly")
 
 
 @dataclass(frozen=True, repr=False)
@@ -64,6 +73,11 @@ class EXP3(FlatPolicy):
         T, or None when it is not known: stages of 2^r steps, each from scratch.
     gamma
         Share of uniform play, in (0, 1]. Default: sqrt(K ln K / (2 T)), cut off at 1.
+
+    Guarantee
+    ---------
+    Expected weak regret by Lemma 3, or by Theorem 3.1 of the reference for a gamma of your own, against every sequence
+    of rewards that is fixed in advance. Single runs can lose more; a best arm that changes is not kept up with.
 
     Examples
     --------
@@ -96,6 +110,11 @@ class EXP3P(FlatPolicy):
     eta, gamma, beta
         Override what Lemma 4 chooses.
 
+    Guarantee
+    ---------
+    Weak regret of a single run, with probability 1 - delta, by Lemma 4: for a horizon that is known, and parameters
+    that are the lemma's. Otherwise nothing is claimed here.
+
     Examples
     --------
     >>> import hlmc
@@ -123,6 +142,22 @@ class EXP3P(FlatPolicy):
     def told_delta(self) -> float:
         return self.delta
 
+    @property
+    def promised(self) -> str:  # type: ignore[override]
+        return f"with probability at least {1 - self.delta:g}, weak regret"
+
+    @property
+    def _proof(self) -> str:
+        return "Lemma 4 (Bubeck and Cesa-Bianchi, 2012, Theorem 3.2)"
+
+    @property
+    def _lost(self) -> str:
+        if self.horizon is None:
+            return "a bound for an unknown horizon: the failures of the stages would add up"
+        if self.bound() is None:
+            return "a bound: these are not the parameters of Lemma 4"
+        return "a best arm that changes, rewards that react to the play"
+
     def _stage_bound(self, horizon: int, switches: int | None) -> float | None:
         if (self.eta, self.gamma, self.beta) != (None, None, None) or self.horizon is None:
             return None
@@ -141,6 +176,11 @@ class EXP3S(FlatPolicy):
         V, the hardness of the sequence to keep up with: one more than its number of changes. None: not told, V = 1.
     gamma, alpha
         Override what Lemma 5 chooses.
+
+    Guarantee
+    ---------
+    Expected shifting regret against every benchmark of hardness at most V by Lemma 5, when V is told and the parameters
+    are the lemma's. Otherwise nothing is claimed here.
 
     Examples
     --------
@@ -169,6 +209,22 @@ class EXP3S(FlatPolicy):
     def told_switches(self) -> int:
         return self.switches or 1
 
+    @property
+    def promised(self) -> str:  # type: ignore[override]
+        return f"expected shifting regret at hardness {self.switches}"
+
+    @property
+    def _proof(self) -> str:
+        return "Lemma 5 (Auer et al., 2002, Corollary 8.3)"
+
+    @property
+    def _lost(self) -> str:
+        if self.switches is None:
+            return "a bound: Lemma 5 is for a V that is told"
+        if self.bound(self.horizon or 1) is None:
+            return "a bound: these are not the parameters of Lemma 5"
+        return "regret of single runs, more changes than told, rewards that react to the play"
+
     def _stage_bound(self, horizon: int, switches: int | None) -> float | None:
         overridden = self.gamma is not None or self.alpha is not None
         if overridden or self.switches is None or (switches or self.switches) > self.switches:
@@ -187,6 +243,12 @@ class UCB1(FlatPolicy):
     ties
         ``"random"``, ``"first"`` or ``"last"``: which of several arms with the same index is played.
 
+    Guarantee
+    ---------
+    When each arm's rewards are independent draws with a fixed mean: expected regret of at most
+    sum_i (8 ln T / D_i + (1 + pi^2 / 3) D_i) over the arms that are worse than the best, by D_i (Theorem 1 of the
+    reference). Against an adversary nothing: its regret can be linear.
+
     Examples
     --------
     >>> import hlmc
@@ -203,6 +265,15 @@ class UCB1(FlatPolicy):
     routine_class: ClassVar[type[Routine]] = routines.UCB1
     horizon: ClassVar[None] = None  # type: ignore[misc]  # it needs none
 
+    @property
+    def guarantee(self) -> Guarantee:
+        return Guarantee(
+            "on independent rewards with fixed means, expected regret of at most "
+            "sum_i (8 ln T / D_i + (1 + pi^2 / 3) D_i) over the arms that are worse than the best by D_i > 0",
+            "Auer, Cesa-Bianchi and Fischer (2002), Theorem 1",
+            lost="rewards set by an adversary: the regret can be linear",
+        )
+
 
 @dataclass(frozen=True, repr=False)
 class EXP3Loss(FlatPolicy):
@@ -214,6 +285,11 @@ class EXP3Loss(FlatPolicy):
         K and T (None: not known).
     eta
         Learning rate. Default: sqrt(2 ln K / (K T)).
+
+    Guarantee
+    ---------
+    Expected weak regret of at most ln K / eta + eta K T / 2 against every sequence of rewards that is fixed in advance
+    (Bubeck and Cesa-Bianchi, 2012, Theorem 3.1). Single runs can lose more.
 
     Examples
     --------
@@ -239,6 +315,11 @@ class EXP3IX(FlatPolicy):
     eta
         Learning rate. Default: sqrt(2 ln(K + 1) / (K T)).
 
+    Guarantee
+    ---------
+    Weak regret of a single run with any probability that one asks for (``hlmc.bounds.exp3_ix``), and so in expectation,
+    against every sequence of rewards that is fixed in advance; for the default eta and a known horizon.
+
     Examples
     --------
     >>> import hlmc
@@ -255,6 +336,15 @@ class EXP3IX(FlatPolicy):
     eta: float | None = None
     routine_class: ClassVar[type[Routine]] = routines.EXP3IX
 
+    @property
+    def guarantee(self) -> Guarantee:
+        known = super().guarantee
+        if not known.proved or self.horizon is None:
+            return known
+        bound = bounds.exp3_ix(self.horizon, self.arms, 0.05)
+        proved = f"{known.proved}; with probability 0.95, of a single run, at most {bound:,.0f}"
+        return replace(known, proved=proved, lost="a best arm that changes, rewards that react to the play")
+
 
 @dataclass(frozen=True, repr=False)
 class TsallisINF(FlatPolicy):
@@ -268,6 +358,13 @@ class TsallisINF(FlatPolicy):
         K.
     estimator
         ``"reduced-variance"`` or ``"importance-weighted"``.
+
+    Guarantee
+    ---------
+    Best of both worlds, at any time and untold. Against every sequence of rewards that is fixed in advance, expected
+    weak regret of at most 4 sqrt(K T) + 1 (importance-weighted) or 2 sqrt(K T) + 10 K ln T + 16 (reduced-variance); on
+    independent rewards with fixed means and one best arm, of order sum_i ln T / D_i (the reference's Theorem 1).
+    Single runs can lose more; a best arm that changes is not kept up with.
 
     Examples
     --------
@@ -285,3 +382,9 @@ class TsallisINF(FlatPolicy):
     estimator: str = "reduced-variance"
     routine_class: ClassVar[type[Routine]] = routines.TsallisINF
     horizon: ClassVar[None] = None  # type: ignore[misc]  # it needs none
+
+    @property
+    def guarantee(self) -> Guarantee:
+        known = super().guarantee
+        stochastic = "on independent rewards with fixed means and one best arm, of order sum_i ln T / D_i"
+        return replace(known, proved=f"{known.proved}; {stochastic}")

@@ -9,6 +9,7 @@ from functools import cached_property
 
 from hlmc import bounds, planning
 from hlmc.errors import BadArgument, BadType, fraction, whole
+from hlmc.guarantee import Guarantee, at_most
 from hlmc.policies.tree import TreePolicy
 from hlmc.routines import EXP3, EXP3P, EXP3S, routine
 from hlmc.routines.base import Routine
@@ -49,6 +50,15 @@ class HLMC(TreePolicy):
         needs); with two levels, one number, the epoch length Delta.
     first_stage
         With unknown horizon, the first stage takes 2^first_stage steps.
+
+    Guarantee
+    ---------
+    Against every sequence of rewards that is fixed in advance: expected weak regret by Theorem 1 (two even levels),
+    Theorem 5 (three) or the formula of its proof (any other tree); with ``delta`` weak regret with probability
+    1 - delta by Theorem 2, with ``switches`` expected shifting regret by Theorems 3 and 4, both for two even levels
+    and a horizon that is known (Theorems 3 and 4: or not). With ``routines`` or ``epochs`` of your own the levels' own
+    bounds are put together, where each has one. The numbers are often larger than the horizon:
+    ``policy.guarantee`` says which is in force.
 
     Examples
     --------
@@ -186,6 +196,69 @@ class HLMC(TreePolicy):
         if even:
             return bounds.theorem_1(horizon, K) if depth == 2 else bounds.theorem_5(horizon, K)
         return bounds.hierarchy(horizon, self.groups_used)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        if self.switches is None and self.delta is None:
+            return super().guarantee
+        T = self.horizon
+        if T is None and self.delta is not None:
+            return Guarantee(lost="a bound for an unknown horizon: the failures of the stages would add up")
+        shown = T or 2**20
+        V = None if self.switches == UNKNOWN else self.told_switches
+        # With V unknown the bound is V + 5 times the same number.
+        bound = self.bound(shown, V or 1)
+        if bound is None:
+            return Guarantee(lost=f"a bound: {self._theorem} is for {self._theorem_needs}")
+        stages = "" if T else "summed over stages of 2^r steps, and so for instance "
+        if self.delta is not None:
+            what = f"with probability at least {1 - self.delta:g}, weak regret"
+        elif V is None:
+            what = "expected shifting regret at hardness V"
+            proved = at_most(what, bound, shown).replace(f"{bound:,.0f}", f"(V + 5) x {bound / 6:,.0f}")
+            return Guarantee(f"{stages}{proved}", self._theorem, "", "regret of single runs", adversarial=True)
+        else:
+            what = f"expected shifting regret at hardness {V}"
+        lost = "a best arm that changes" if self.delta is not None else "regret of single runs, more changes than told"
+        return Guarantee(f"{stages}{at_most(what, bound, shown)}", self._theorem, "", lost, adversarial=True)
+
+    @property
+    def _theorem(self) -> str:
+        """What the bound for ``delta`` or ``switches`` rests on."""
+        if len(self.groups_used) == 1 and self.switches != UNKNOWN:
+            return "Lemma 4 of Xu and Zhao (2021)" if self.delta is not None else "Lemma 5 of Xu and Zhao (2021)"
+        number = 2 if self.delta is not None else 4 if self.switches == UNKNOWN else 3
+        return f"Theorem {number} of Xu and Zhao (2021)"
+
+    @property
+    def _theorem_needs(self) -> str:
+        if self.epochs is not None:
+            return "the epochs that it chooses"
+        if len(self.groups_used) == 2 and self.groups_used == planning.even_groups(self.arms, 2):
+            return "horizons of at least V K steps"
+        return "two levels of N = ceil(sqrt(K)) and L = ceil(K / N) children"
+
+    @property
+    def _proof(self) -> str:
+        depth = len(self.groups_used)
+        if depth == 1 or self.epochs is not None or self.routines is not None:
+            return super()._proof
+        if depth < 4 and self.groups_used == planning.even_groups(self.arms, depth):
+            return f"Theorem {1 if depth == 2 else 5} of Xu and Zhao (2021)"
+        return "the proof of Theorem 5 of Xu and Zhao (2021) at this depth, the rounding of epochs left out"
+
+    @property
+    def _measured(self) -> str:
+        if self.routines is None and self.epochs is None and self.groups_used == (10, 10):
+            return "17 % of the bound in experiment 1 of the paper at T = 10^7 (docs/reproduction.md)"
+        return ""
+
+    @property
+    def _lost(self) -> str:
+        if self.bound(self.horizon or 2**20) is None:
+            return super()._lost
+        asked = "regret of single runs (give delta=), a best arm that changes (give switches=)"
+        return f"{asked}, rewards that react to the play"
 
     def _shifting_bound(self, horizon: int, switches: int | None, even: bool) -> float | None:
         depth, K = len(self.groups_used), self.arms

@@ -11,6 +11,7 @@ import numpy as np
 
 from hlmc import planning
 from hlmc.errors import whole
+from hlmc.guarantee import Guarantee, at_most
 from hlmc.kernels.layout import (
     ARMS,
     AT,
@@ -195,6 +196,45 @@ class TreePolicy(Policy):
             self.bound(shown),
             note,
         )
+
+    promised: ClassVar[str] = "expected weak regret"
+    """What :meth:`bound` bounds."""
+
+    @property
+    def guarantee(self) -> Guarantee:
+        shown = self.horizon or 2**SHOWN_STAGE
+        bound = self.bound(shown)
+        if bound is None:
+            return Guarantee(measured=self._measured, lost=self._lost)
+        staged = self.horizon is None and not self.anytime
+        stages = "summed over stages of 2^r steps, and so " if staged else ""
+        example = "for instance " if self.horizon is None else ""
+        proved = f"{stages}{example}{at_most(self.promised, bound, shown)}"
+        return Guarantee(proved, self._proof, self._measured, self._lost, adversarial=True)
+
+    @property
+    def _proof(self) -> str:
+        """Where the bound in force is proved."""
+        sources = list(dict.fromkeys(r.source for r in self.routines_used))
+        if len(self.groups_used) == 1:
+            return sources[0]
+        return (
+            f"{' and '.join(sources)} for a level, the levels put together as in the proofs of Theorems 1 and 5 of "
+            "Xu and Zhao (2021), the rounding of epochs left out"
+        )
+
+    @property
+    def _measured(self) -> str:
+        return ""
+
+    @property
+    def _lost(self) -> str:
+        without = [
+            r for r, p in zip(self.routines_used, self._places(2**SHOWN_STAGE), strict=True) if r.regret(p) is None
+        ]
+        if without:
+            return f"no bound is known here for {', '.join(dict.fromkeys(map(repr, without)))}"
+        return "regret of single runs, a best arm that changes, rewards that react to the play"
 
     def bound(self, horizon: int | None = None, switches: int | None = None) -> float | None:
         T = self.horizon if horizon is None else whole("horizon", horizon, 1)

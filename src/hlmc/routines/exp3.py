@@ -76,7 +76,7 @@ class EXP3(Routine):
     gamma: float | None = None
 
     name: ClassVar[str] = "exp3"
-    source: ClassVar[str] = "Lemma 3 (Auer et al., 2002)"
+    source: ClassVar[str] = "Auer et al. (2002), Theorem 3.1 (with the default gamma: Lemma 3)"
     kernels: ClassVar[Kernels] = Kernels(exp3_start, exp3_select, exp3_update)
 
     def __post_init__(self) -> None:
