@@ -189,7 +189,9 @@ class Champion:
                     next_in_turn = self.turns(n)[turn % n]
                     turn //= n
                     assert not challenged or child == next_in_turn, "a challenge to the wrong group"
-                    run.chance = (1.0 - rate) * run.probabilities()[child] + (rate if child == next_in_turn else 0.0)
+                    by_turn = rate if child == next_in_turn else 0.0
+                    run.chance = (1.0 - rate) * run.probabilities()[child] + by_turn
+                    rate = by_turn / run.chance  # by Bayes: of a challenge, given the choice made here
                 self.above *= run.chance
             assert run.child == child, "a group changed while its choice stood"
             first, end = first + child * size, min(first + (child + 1) * size, end)

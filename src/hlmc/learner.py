@@ -110,7 +110,9 @@ class Learner:
     def probability(self) -> float:
         """The probability of the last selection, given everything before it.
 
-        A level whose choice stood already counts 1.
+        A level whose choice stood already counts 1. Where one arm can be reached in several ways (a champion plays in
+        every group), this is the probability of the way that was taken, at a step at which groups are chosen: of the
+        groups, times that of the arm given them. At all other steps it is that of the arm.
         """
         return float(self._row[PROBABILITY])
 

@@ -140,6 +140,7 @@ def _check_words(policy: Policy) -> None:
     _hold(state.dtype == np.float64 and state.ndim == 1, "a state must be one row of float64")
     plan = policy.plan
     _hold(plan.statistics == words.statistics and plan.control == words.control, "plan and words disagree")
+    _hold(sum(v.words for v in plan.levels) == words.statistics, "the words of a plan's levels must add up")
     _hold(repr(policy) in str(plan), "a plan must name its policy")
     json.dumps(plan.as_dict(), allow_nan=False)
     bound = policy.bound(policy.horizon or 1000)

@@ -140,6 +140,10 @@ def champion_begin(program: Array, row: Array, t: int) -> float:
                 chance *= 1.0 - rate
                 if child == next_in_turn:
                     chance += rate
+                    # What this choice tells a level below that chooses now about whether there is a challenge.
+                    rate /= chance
+                else:
+                    rate = 0.0
                 turn //= n
             row[control + CHILD] = child
             row[control + CHANCE] = chance

@@ -95,10 +95,16 @@ class Champion(TreePolicy):
         return (max(1, above), *balanced[1:-1], last)
 
     @property
-    def words(self) -> Words:
+    def level_words(self) -> tuple[int, ...]:
         *above, last = self.groups_used
-        others = last if above else max(0, last - 1)
-        return Words(sum(n - 1 for n in above) + others + 1, CHAMPION_HEADER - 1 + LEVEL_CONTROL * (len(above) + 1))
+        # At the arms: the losses of the others, less that of the champion, and the champion's name.
+        others = last if above else last - 1
+        return (*(n - 1 for n in above), others + 1)
+
+    @property
+    def words(self) -> Words:
+        depth = len(self.groups_used)
+        return Words(sum(self.level_words), CHAMPION_HEADER - 1 + LEVEL_CONTROL * depth)
 
     @property
     def guarantee(self) -> Guarantee:

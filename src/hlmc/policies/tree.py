@@ -125,9 +125,13 @@ class TreePolicy(Policy):
         return len(self.groups_used) == 1 and self.routines_used[0].anytime
 
     @property
+    def level_words(self) -> tuple[int, ...]:
+        """The statistics words of each level, top first; they add up to ``words.statistics``."""
+        return tuple(r.words(n) for r, n in zip(self.routines_used, self.groups_used, strict=True))
+
+    @property
     def words(self) -> Words:
-        statistics = sum(r.words(n) for r, n in zip(self.routines_used, self.groups_used, strict=True))
-        return Words(statistics, TREE_HEADER + LEVEL_CONTROL * len(self.groups_used))
+        return Words(sum(self.level_words), TREE_HEADER + LEVEL_CONTROL * len(self.groups_used))
 
     @property
     def last_kind(self) -> int:
@@ -164,7 +168,7 @@ class TreePolicy(Policy):
             if level.place.children > 1:
                 values = level.routine.packed(level.place)
                 record[PARAMETERS : PARAMETERS + len(values)] = values
-            at += level.routine.words(level.place.children)
+            at += self.level_words[d]
             span = level.length
 
     @property
@@ -179,7 +183,7 @@ class TreePolicy(Policy):
                 choices=level.place.choices,
                 length=level.length,
                 parameters=level.routine.parameters(level.place) if level.place.children > 1 else {},
-                words=level.routine.words(level.place.children),
+                words=self.level_words[d],
             )
             for d, level in enumerate(self.levels_at(shown))
         )
