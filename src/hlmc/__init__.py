@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hlmc import adversaries, bounds, games, planning, routines, testing
+    from hlmc.arena import arena
     from hlmc.files import load
     from hlmc.fleet import Fleet
     from hlmc.games import play
@@ -59,6 +60,7 @@ __all__ = [
     "Uniform",
     "Words",
     "adversaries",
+    "arena",
     "bounds",
     "derive_seed",
     "games",
@@ -84,7 +86,7 @@ _HOMES = {
     "simulate": "hlmc.simulation",
     "trace": "hlmc.simulation",
 }
-_MODULES = ("adversaries", "bounds", "games", "planning", "routines", "testing")
+_MODULES = ("adversaries", "arena", "bounds", "games", "planning", "routines", "testing")
 
 
 def __getattr__(name: str) -> Any:

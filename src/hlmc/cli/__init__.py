@@ -29,6 +29,7 @@ COMMANDS = {
     "plan": "choose the levels of a hierarchy for a number of arms, words and steps",
     "simulate": "let policies play against an adversary as a file says, and compare their regret",
     "reproduce": "run the paper's numerical section and judge every claim of it",
+    "arena": "let policies in equal memory play every adversary, as ratios to the paper's HLMC",
     "spectrum": "let radios share channels under jamming, and draw who was where",
 }
 """Every command with what it does, in the order of `hlmc --help`."""

@@ -48,7 +48,7 @@ class Lines(Silent):
             left = (now - self._began) * (self._total - self._done) / self._done
             share = f"{100 * self._done / self._total:.0f} %"
             runs = f"{self._done / self._unit:.3g} of {self._total // self._unit} runs"
-            sys.stderr.write(f"{runs} ({share}), about {_duration(left)} left\n")
+            sys.stderr.write(f"{runs} ({share}), about {duration(left)} left\n")
             sys.stderr.flush()
 
 
@@ -103,10 +103,10 @@ def reporter(progress: Any, totals: dict[str, int], unit: int = 1) -> Silent:
     return Bars(totals, unit) if sys.stderr.isatty() else Lines(totals, unit)
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
     """Seconds as people say them.
 
-    >>> _duration(7.3), _duration(200), _duration(20_000)
+    >>> duration(7.3), duration(200), duration(20_000)
     ('7 s', '3 min', '5.6 h')
     """
     if seconds < 100:

@@ -1,0 +1,197 @@
+"""The arena itself: from sizes, adversaries and policies to an :class:`~hlmc.arena.result.ArenaResult`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from hlmc.arena.cases import CASES, Case
+from hlmc.arena.field import Factory, budget, chosen, made
+from hlmc.arena.held_out import HELD_OUT
+from hlmc.arena.playing import Cell, Costs, play
+from hlmc.arena.result import ArenaResult, runs_of
+from hlmc.errors import BadArgument, BadType, whole
+from hlmc.evaluation.rows import checked_threads
+from hlmc.paper.progress import Progress, Workers
+from hlmc.simulation.progress import duration
+from hlmc.simulation.workers import checked_executor
+from hlmc.streams import derive_seed
+
+ARMS = (16, 100, 1000, 10_000)
+HORIZONS = (10**5, 10**6, 10**7)
+RUNS = 8
+
+SUITES: dict[str, dict[str, Case]] = {"catalogue": CASES, "held-out": HELD_OUT}
+
+DEFAULTS: dict[tuple[str, bool], tuple[tuple[int, ...], tuple[int, ...], int]] = {
+    ("catalogue", False): (ARMS, HORIZONS, RUNS),
+    ("catalogue", True): ((16, 100), (20_000,), 4),
+    ("held-out", False): ((100,), (10**5, 10**6), 24),
+    ("held-out", True): ((100,), (20_000,), 4),
+}
+"""Arms, horizons and runs by (suite, quick)."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C in the arena. What was finished is in the store; ``partial`` has what was finished whole, or is None."""
+
+    def __init__(self, partial: ArenaResult | None, store: Path | None) -> None:
+        kept = f"; what was finished is kept in {store}, and the same call goes on from there" if store else ""
+        super().__init__(f"interrupted{kept}")
+        self.partial = partial
+
+
+def arena(
+    policies: Mapping[str, Factory] | None = None,
+    *,
+    against: Iterable[str] | str | None = None,
+    adversaries: Iterable[str] | str | None = None,
+    arms: Iterable[int] | int | None = None,
+    horizons: Iterable[int] | int | None = None,
+    memory: int | None = None,
+    runs: int | None = None,
+    seed: int = 0,
+    suite: str = "catalogue",
+    quick: bool = False,
+    store: str | Path | None = None,
+    jobs: int | None = None,
+    executor: Any = None,
+    progress: bool | None = None,
+) -> ArenaResult:
+    """Let policies of equal memory play every adversary at many sizes, and compare each with the paper's HLMC.
+
+    Everybody has as many words of statistics as HLMC with two even levels, about 2 sqrt(K); policies with memory for
+    all arms play along and are marked. Each run faces a sequence of rewards of its own where the adversary draws them.
+    Regret is weak, shifting (V = 10 pieces) and dynamic; see ``docs/arena.md`` for what is judged at which size.
+
+    Parameters
+    ----------
+    policies
+        Your own, which join the arena's: functions ``(arms, memory, horizon) -> policy`` by name. None in place of a
+        policy leaves a size out.
+    against
+        Which of the arena's policies play (:data:`hlmc.arena.POLICIES`); the baseline always does. Default: all.
+    adversaries
+        Names from the suite. Default: all.
+    arms, horizons
+        Sizes. Default: K = 16, 100, 1000, 10^4 and T = 10^5, 10^6, 10^7.
+    memory
+        Words of statistics in place of about 2 sqrt(K), the same for every K.
+    runs
+        Runs of each policy, at least 2. Default: 8.
+    seed
+        Decides everything random, in policies and adversaries.
+    suite
+        ``"catalogue"``, or ``"held-out"``: adversaries that no policy was tuned on.
+    quick
+        Small sizes and few runs, a minute in all.
+    store
+        A folder that keeps finished runs and benchmarks; the same call again plays only what is missing.
+    jobs
+        Threads. Default: one a core.
+    executor
+        Who plays in place of threads: anything with the interface of :mod:`concurrent.futures`.
+    progress
+        None: an estimate first, then how far it is, on standard error. False: silence.
+
+    Examples
+    --------
+    >>> import hlmc
+    >>> mine = lambda arms, memory, horizon: hlmc.HLMC(arms, memory=memory, horizon=horizon, routines="exp3p")
+    >>> result = hlmc.arena({"mine": mine}, against=["Champion", "EXP3"], adversaries=["Alternating"], arms=[16],
+    ...                     horizons=[2000], runs=4, progress=False)
+    >>> result.table().index.tolist()
+    ['HLMC', 'Champion', 'EXP3', 'mine']
+    """
+    if suite not in SUITES:
+        raise BadArgument(f"suite must be one of {', '.join(map(repr, SUITES))}, not {suite!r}")
+    usual_arms, usual_horizons, usual_runs = DEFAULTS[suite, bool(quick)]
+    derive_seed(seed)
+    cells = _cells(
+        chosen(policies, against),
+        _cases(SUITES[suite], adversaries),
+        [(K, T) for K in _sizes("arms", arms, usual_arms, 3) for T in _sizes("horizons", horizons, usual_horizons, 1)],
+        memory,
+        usual_runs if runs is None else whole("runs", runs, 2),
+        seed,
+    )
+    if not cells:
+        raise BadArgument("no adversary has a part in these sizes: K times T must be at most 10^10 for most of them")
+    return ArenaResult(played(cells, store, jobs, executor, progress))
+
+
+def _cases(suite: Mapping[str, Case], names: Any) -> list[Case]:
+    if names is None:
+        return list(suite.values())
+    listed = [names] if isinstance(names, str) else list(names)
+    for name in listed:
+        if name not in suite:
+            raise BadArgument(f"adversaries: there is no {name!r} in this suite; there are {', '.join(suite)}")
+    return [suite[name] for name in suite if name in listed]
+
+
+def _sizes(name: str, given: Any, usual: tuple[int, ...], least: int) -> tuple[int, ...]:
+    if given is None:
+        return usual
+    if isinstance(given, str):
+        raise BadType(f"{name} must be whole numbers, not {given!r}")
+    listed = list(given) if isinstance(given, Iterable) else [given]
+    if not listed:
+        raise BadArgument(f"{name} must hold at least one number")
+    return tuple(dict.fromkeys(whole(name, value, least) for value in listed))
+
+
+def _cells(
+    field: Mapping[str, Factory],
+    cases: Sequence[Case],
+    sizes: Sequence[tuple[int, int]],
+    memory: int | None,
+    runs: int,
+    seed: int,
+) -> list[Cell]:
+    """Small sizes first: what is soon known comes soon."""
+    cells = []
+    for arms, horizon in sorted(sizes, key=lambda size: size[0] * size[1]):
+        words = budget(arms) if memory is None else whole("memory", memory, 2)
+        policies = made(field, arms, words, horizon)
+        for case in cases:
+            kinds = case.kinds(arms, words, horizon)
+            if kinds:
+                cells.append(Cell(case, arms, words, horizon, runs, seed, kinds, policies))
+    return cells
+
+
+def played(
+    cells: Sequence[Cell], store: str | Path | None, jobs: int | None, executor: Any, progress: bool | None
+) -> pd.DataFrame:
+    """The runs of all cells, one below the other."""
+    checked_executor(executor)
+    if progress not in (None, True, False):
+        raise BadType(f"progress must be None, True or False, not {progress!r}")
+    folder = None if store is None else Path(store)
+    threads = checked_threads(None) if jobs is None else whole("jobs", jobs, 1)
+    costs = Costs.of(cells)
+    report = Progress(sum(costs.cells), None if progress is not False else StringIO())
+    if progress is not False:
+        time = duration(sum(costs.cells) / threads)
+        again = " at most; what the store holds is not played again" if folder is not None else ""
+        sys.stderr.write(f"{len(cells)} pairs of adversary and size, about {time} on {threads} cores{again}\n")
+    parts: list[pd.DataFrame] = []
+    with ExitStack() as stack:
+        stack.callback(report.close)
+        workers = stack.enter_context(Workers(threads, report)) if executor is None else executor
+        try:
+            for cell, cost in zip(cells, costs.cells, strict=True):
+                report.begin(cell.name, cost)
+                slow = {name: costs.steps[name, cell.arms] for name in cell.policies}
+                parts.append(runs_of(cell, play(cell, folder, workers, threads, slow)))
+                report.end()
+        except KeyboardInterrupt:
+            raise Interrupted(ArenaResult(pd.concat(parts)) if parts else None, folder) from None
+    return pd.concat(parts, ignore_index=True)

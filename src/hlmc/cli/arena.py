@@ -1,0 +1,227 @@
+"""``hlmc arena``: policies in equal memory against every adversary, as ratios to the paper's HLMC."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import math
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hlmc.cli.numbers import whole_number, whole_numbers
+from hlmc.cli.output import Table, heading, line, show, show_json
+from hlmc.errors import BadArgument
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from hlmc.arena import ArenaResult, FiguresResult
+
+EXAMPLES = """\
+examples:
+  hlmc arena --quick                                       a small version, about a minute
+  hlmc arena --store runs --report arena                   everything: a night on two cores
+  hlmc arena --arms 100 --horizon 1e6 --adversary Needle --adversary Decoy --against Champion --against EXP3
+  hlmc arena --quick --policy mypackage.mymodule:factory   factory(arms, memory, horizon) gives your policy
+  hlmc arena --figures --store runs                        the champion's figures and their targets
+  hlmc arena --held-out --store runs                       adversaries that no policy was tuned on
+
+With --store, Ctrl-C loses nothing that was finished: the same command goes on from there.
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    parser.epilog = EXAMPLES
+    suite = parser.add_mutually_exclusive_group()
+    suite.add_argument("--figures", action="store_true", help="the champion's table of figures to reach, and no other")
+    suite.add_argument("--held-out", action="store_true", help="adversaries that no policy was tuned on")
+    parser.add_argument("--quick", action="store_true", help="small sizes and few runs")
+    parser.add_argument("--arms", type=whole_numbers, metavar="K,...", help="numbers of arms (16,100,1000,10000)")
+    parser.add_argument("--horizon", type=whole_numbers, metavar="T,...", help="numbers of steps (1e5,1e6,1e7)")
+    parser.add_argument("--memory", type=whole_number, metavar="M", help="words of statistics (about 2 sqrt(K))")
+    parser.add_argument(
+        "--adversary", action="append", metavar="NAME", help="only this one; any number of times (see --list)"
+    )
+    parser.add_argument(
+        "--against", action="append", metavar="NAME", help="only this one of the arena's policies, besides HLMC"
+    )
+    parser.add_argument(
+        "--policy",
+        action="append",
+        type=_factory,
+        default=[],
+        metavar="MODULE:FUNCTION",
+        help="a policy of your own: FUNCTION(arms, memory, horizon) makes it",
+    )
+    parser.add_argument("--runs", type=whole_number, metavar="N", help="runs of each policy (8; --figures: 96 and 24)")
+    parser.add_argument("--seed", type=whole_number, default=0, metavar="S", help="decides everything random (0)")
+    parser.add_argument("--jobs", type=whole_number, metavar="N", help="threads (as many as there are cores)")
+    parser.add_argument("--store", type=Path, metavar="DIR", help="keep finished runs here, and go on from them")
+    parser.add_argument("--csv", type=Path, metavar="FILE", help="write all ratios and intervals as .csv")
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the heat map as .png, .svg or .pdf")
+    parser.add_argument("--report", type=Path, metavar="DIR", help="write tables, numbers and pictures into a folder")
+    parser.add_argument(
+        "--regret",
+        choices=("weak", "shifting", "dynamic"),
+        default="weak",
+        help="the regret of the tables by adversary and of --plot (weak)",
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON, for programs")
+    parser.add_argument("--quiet", action="store_true", help="no estimate and no progress")
+    parser.add_argument("--list", action="store_true", help="name the policies and the adversaries, and stop")
+
+
+def _factory(text: str) -> tuple[str, Any]:
+    """A name and what makes the policy, from ``package.module:factory``."""
+    module, colon, name = text.partition(":")
+    if not colon or not module or not name:
+        raise argparse.ArgumentTypeError(f"{text!r} is not MODULE:FUNCTION, such as mypackage.mymodule:factory")
+    if "" not in sys.path:
+        sys.path.insert(0, "")  # a module beside the caller is found, as by python -m
+    try:
+        found = getattr(importlib.import_module(module), name, None)
+    except ImportError as error:
+        raise argparse.ArgumentTypeError(f"{text!r} cannot be imported: {error}") from error
+    if not callable(found):
+        raise argparse.ArgumentTypeError(f"{text!r}: {module} has no function {name!r}")
+    return name, found
+
+
+def run(options: argparse.Namespace) -> int:
+    """Play, and show what came out."""
+    from hlmc.arena import Interrupted
+
+    if options.list:
+        _list(options)
+        return 0
+    _check(options)
+    common = {
+        "runs": options.runs,
+        "seed": options.seed,
+        "store": options.store,
+        "jobs": options.jobs,
+        "progress": False if options.quiet else None,
+    }
+    try:
+        if options.figures:
+            _show_figures(_figures(options, common), options)
+        else:
+            _show(_arena(options, common), options)
+    except Interrupted as interrupt:
+        sys.stderr.write(f"hlmc arena: {interrupt}\n")
+        return 130
+    return 0
+
+
+def _check(options: argparse.Namespace) -> None:
+    from hlmc.plotting import check_path
+
+    if options.plot is not None:
+        check_path(options.plot)
+    if options.csv is not None and options.csv.suffix != ".csv":
+        raise BadArgument(f"--csv takes a file that ends in .csv, not {str(options.csv)!r}")
+    if options.figures:
+        others = ("quick", "arms", "memory", "adversary", "against", "policy", "plot", "report")
+        given = [f"--{name}" for name in others if getattr(options, name)]
+        if given:
+            raise BadArgument(f"--figures is a fixed table and does not take {', '.join(given)}")
+
+
+def _arena(options: argparse.Namespace, common: dict[str, Any]) -> ArenaResult:
+    from hlmc.arena import arena
+
+    return arena(
+        dict(options.policy),
+        against=options.against,
+        adversaries=options.adversary,
+        arms=options.arms,
+        horizons=options.horizon,
+        memory=options.memory,
+        suite="held-out" if options.held_out else "catalogue",
+        quick=options.quick,
+        **common,
+    )
+
+
+def _figures(options: argparse.Namespace, common: dict[str, Any]) -> FiguresResult:
+    from hlmc.arena import figures
+
+    return figures(**common) if options.horizon is None else figures(horizons=options.horizon, **common)
+
+
+def _list(options: argparse.Namespace) -> None:
+    from hlmc.arena import CASES, FULL, HELD_OUT, POLICIES
+
+    heading("Policies")
+    line(", ".join(name for name in POLICIES if name not in FULL))
+    line(f"with memory for all arms: {', '.join(FULL)}")
+    heading("Adversaries")
+    line(", ".join(CASES))
+    line(f"held out: {', '.join(HELD_OUT)}")
+
+
+def _show(result: ArenaResult, options: argparse.Namespace) -> None:
+    from hlmc import plotting
+    from hlmc.arena.writing import NOTES
+
+    written = []
+    if options.csv is not None:
+        result.save(options.csv)
+        written.append(options.csv)
+    if options.plot is not None:
+        written.append(plotting.save(result.plot(options.regret), options.plot))
+    if options.report is not None:
+        written.append(result.report(options.report))
+    if options.json:
+        show_json([{k: _plain(v) for k, v in row.items()} for row in result.data.to_dict("records")])
+        return
+    kind = options.regret
+    for arms, horizon in result.sizes:
+        if not result.data.query("kind == @kind and arms == @arms and horizon == @horizon").empty:
+            heading(f"{kind.capitalize()} regret, K = {arms:,}, T = {horizon:,}")
+            _frame(result.table(kind, arms, horizon))
+    heading("Over everything: medians of the ratios, and at how many pairs of adversary and size they are below 1")
+    _frame(result.overview())
+    line()
+    for note in NOTES:
+        line(note)
+    if written:
+        line(f"written: {', '.join(map(str, written))}")
+
+
+def _frame(frame: pd.DataFrame) -> None:
+    table = Table(["", *map(str, frame.columns)], left=frozenset({0}))
+    for name, *cells in frame.itertuples():
+        table.add(str(name), *map(str, cells))
+    show(table)
+
+
+def _show_figures(result: FiguresResult, options: argparse.Namespace) -> None:
+    from hlmc.arena.result import number
+
+    if options.csv is not None:
+        result.data.to_csv(options.csv, index=False, float_format="%.6g")
+    if options.json:
+        show_json([{k: _plain(v) for k, v in row.items()} for row in result.data.to_dict("records")])
+        return
+    head = ("regret of Champion", "T", "over", "runs", "ratio", "95 % interval", "target", "reached")
+    table = Table(head, left=frozenset({0, 2}))
+    for row in result.data.to_dict("records"):
+        interval = f"{row['low']:.4f} to {row['high']:.4f}"
+        target = "below 0" if row["target"] == 0.0 else number(row["target"])
+        cells = (f"{row['horizon']:,}", row["over"], str(row["runs"]), f"{row['ratio']:.4f}", interval, target)
+        table.add(row["figure"], *cells, "yes" if row["reached"] else "no", style="" if row["reached"] else "red")
+    show(table)
+    line()
+    line("reached: the upper end of the interval is below the target; for 'below 0', that of the regret itself is.")
+    if options.csv is not None:
+        line(f"written: {options.csv}")
+
+
+def _plain(value: Any) -> Any:
+    """What JSON can hold."""
+    if hasattr(value, "item"):
+        value = value.item()
+    return None if isinstance(value, float) and not math.isfinite(value) else value
