@@ -191,6 +191,11 @@ def test_your_own_policy_joins_and_may_leave_a_size_out() -> None:
     assert result.runs.query("policy != 'mine'")["reward"].tolist() == alone.runs["reward"].tolist()
 
 
+def test_only_the_kinds_that_are_asked_for_are_judged() -> None:
+    assert small(kinds="weak").kinds == ["weak"]
+    assert small(kinds=["dynamic"]).kinds == ["weak", "dynamic"]
+
+
 def test_jobs_and_executors_change_nothing() -> None:
     from concurrent.futures import ThreadPoolExecutor
 
@@ -368,6 +373,7 @@ def test_a_figure_is_reached_when_the_upper_end_is_below() -> None:
         ({"arms": [2]}, BadArgument, "arms must be a whole number of at least 3, not 2"),
         ({"arms": []}, BadArgument, "arms must hold at least one number"),
         ({"arms": "100"}, BadType, "arms must be whole numbers, not '100'"),
+        ({"kinds": ["strong"]}, BadArgument, "kinds must be some of 'weak', 'shifting', 'dynamic', not 'strong'"),
         ({"runs": 1}, BadArgument, "runs must be a whole number of at least 2, not 1"),
         ({"jobs": 0}, BadArgument, "jobs must be a whole number of at least 1, not 0"),
         ({"policies": {"HLMC": POLICIES["HLMC"]}}, BadArgument, "'HLMC' is one of the arena's own"),

@@ -15,6 +15,7 @@ from hlmc.adversaries.base import Adversary
 from hlmc.arena.cases import Case
 from hlmc.arena.field import SWITCHES
 from hlmc.evaluation import best_fixed, best_switching, dynamic
+from hlmc.paper.progress import Progress
 from hlmc.policies.base import Policy
 from hlmc.simulation.experiment import Experiment
 from hlmc.simulation.runs import Played, Task
@@ -78,20 +79,33 @@ class Scores:
     benchmarks: dict[str, Array]
 
 
-def play(cell: Cell, store: Path | None, executor: Any, jobs: int | None, slow: Mapping[str, float]) -> Scores:
+def play(
+    cell: Cell,
+    store: Path | None,
+    executor: Any,
+    threads: int | None,
+    slow: Mapping[str, float],
+    report: Progress,
+    cost: float,
+) -> Scores:
     """Play what is missing of a cell and judge it.
 
-    Policies are handed out from the slowest to the fastest, so that workers end together.
+    Policies are handed out from the slowest to the fastest, by ``slow``, so that workers end together. ``cost`` is what
+    the cell counts for in the report.
     """
     rewards: dict[str, list[Array]] = {name: [] for name in cell.policies}
     benchmarks: dict[str, list[Array]] = {kind: [] for kind in cell.kinds}
-    for folder, experiment in cell.meetings():
+    meetings = list(cell.meetings())
+    for i, (folder, experiment) in enumerate(meetings):
+        which = f", sequence {i + 1} of {len(meetings)}" if cell.case.random else ""
+        report.begin(f"{cell.name}{which}", cost / len(meetings))
         kept = None if store is None else Store(store / folder, experiment)
         for name, values in _rewards(experiment, kept, executor, slow).items():
             rewards[name].append(values)
         path = None if kept is None else kept.folder / BENCHMARKS
-        for kind, value in _benchmarks(experiment, cell.kinds, path, jobs).items():
+        for kind, value in _benchmarks(experiment, cell.kinds, path, threads).items():
             benchmarks[kind].append(np.full(experiment.runs, value))
+        report.end()
     return Scores(
         {name: np.concatenate(parts) for name, parts in rewards.items()},
         {kind: np.concatenate(parts) for kind, parts in benchmarks.items()},
@@ -171,7 +185,7 @@ class Costs:
                 rewards[cell.case.name] = _reward_seconds(adversary, cell.horizon)
             a_step = 1e-9 * sum(steps[name, cell.arms] for name in cell.policies)
             if adversary.changes(cell.horizon) is None:  # one that knows its changes is judged at once
-                a_step += rewards[cell.case.name] * cell.arms * (1 if len(cell.kinds) == 1 else 3)
+                a_step += rewards[cell.case.name] * cell.arms * len(cell.kinds)
             costs.append(a_step * cell.horizon * cell.runs)
         return cls(tuple(costs), steps)
 

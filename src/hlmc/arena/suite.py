@@ -17,6 +17,7 @@ from hlmc.arena.held_out import HELD_OUT
 from hlmc.arena.playing import Cell, Costs, play
 from hlmc.arena.result import ArenaResult, runs_of
 from hlmc.errors import BadArgument, BadType, whole
+from hlmc.evaluation.regret import KINDS
 from hlmc.evaluation.rows import checked_threads
 from hlmc.paper.progress import Progress, Workers
 from hlmc.simulation.progress import duration
@@ -55,6 +56,7 @@ def arena(
     arms: Iterable[int] | int | None = None,
     horizons: Iterable[int] | int | None = None,
     memory: int | None = None,
+    kinds: Iterable[str] | str = KINDS,
     runs: int | None = None,
     seed: int = 0,
     suite: str = "catalogue",
@@ -83,6 +85,8 @@ def arena(
         Sizes. Default: K = 16, 100, 1000, 10^4 and T = 10^5, 10^6, 10^7.
     memory
         Words of statistics in place of about 2 sqrt(K), the same for every K.
+    kinds
+        The kinds of regret to judge: ``"weak"``, ``"shifting"``, ``"dynamic"``. Weak regret always is. Default: all.
     runs
         Runs of each policy, at least 2. Default: 8.
     seed
@@ -118,6 +122,7 @@ def arena(
         _cases(SUITES[suite], adversaries),
         [(K, T) for K in _sizes("arms", arms, usual_arms, 3) for T in _sizes("horizons", horizons, usual_horizons, 1)],
         memory,
+        _kinds(kinds),
         usual_runs if runs is None else whole("runs", runs, 2),
         seed,
     )
@@ -147,11 +152,20 @@ def _sizes(name: str, given: Any, usual: tuple[int, ...], least: int) -> tuple[i
     return tuple(dict.fromkeys(whole(name, value, least) for value in listed))
 
 
+def _kinds(given: Any) -> list[str]:
+    listed = [given] if isinstance(given, str) else list(given)
+    for kind in listed:
+        if kind not in KINDS:
+            raise BadArgument(f"kinds must be some of {', '.join(map(repr, KINDS))}, not {kind!r}")
+    return ["weak", *listed]
+
+
 def _cells(
     field: Mapping[str, Factory],
     cases: Sequence[Case],
     sizes: Sequence[tuple[int, int]],
     memory: int | None,
+    wanted: Sequence[str],
     runs: int,
     seed: int,
 ) -> list[Cell]:
@@ -161,7 +175,7 @@ def _cells(
         words = budget(arms) if memory is None else whole("memory", memory, 2)
         policies = made(field, arms, words, horizon)
         for case in cases:
-            kinds = case.kinds(arms, words, horizon)
+            kinds = tuple(kind for kind in case.kinds(arms, words, horizon) if kind in wanted)
             if kinds:
                 cells.append(Cell(case, arms, words, horizon, runs, seed, kinds, policies))
     return cells
@@ -188,10 +202,8 @@ def played(
         workers = stack.enter_context(Workers(threads, report)) if executor is None else executor
         try:
             for cell, cost in zip(cells, costs.cells, strict=True):
-                report.begin(cell.name, cost)
                 slow = {name: costs.steps[name, cell.arms] for name in cell.policies}
-                parts.append(runs_of(cell, play(cell, folder, workers, threads, slow)))
-                report.end()
+                parts.append(runs_of(cell, play(cell, folder, workers, threads, slow, report, cost)))
         except KeyboardInterrupt:
             raise Interrupted(ArenaResult(pd.concat(parts)) if parts else None, folder) from None
     return pd.concat(parts, ignore_index=True)

@@ -55,6 +55,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="MODULE:FUNCTION",
         help="a policy of your own: FUNCTION(arms, memory, horizon) makes it",
     )
+    parser.add_argument("--kinds", default="weak,shifting,dynamic", metavar="A,...", help="regret to judge (all three)")
     parser.add_argument("--runs", type=whole_number, metavar="N", help="runs of each policy (8; --figures: 96 and 24)")
     parser.add_argument("--seed", type=whole_number, default=0, metavar="S", help="decides everything random (0)")
     parser.add_argument("--jobs", type=whole_number, metavar="N", help="threads (as many as there are cores)")
@@ -139,6 +140,7 @@ def _arena(options: argparse.Namespace, common: dict[str, Any]) -> ArenaResult:
         arms=options.arms,
         horizons=options.horizon,
         memory=options.memory,
+        kinds=[kind.strip() for kind in options.kinds.split(",")],
         suite="held-out" if options.held_out else "catalogue",
         quick=options.quick,
         **common,
