@@ -7,7 +7,21 @@ from typing import Any
 
 from hlmc.errors import BadArgument, BadType, whole
 from hlmc.planning import even_groups
-from hlmc.policies import CATALOGUE, EXP3, EXP3IX, EXP3M, EXP3P, EXP3S, HLMC, UCB1, UCBM, EXP3Loss, TsallisINF, Uniform
+from hlmc.policies import (
+    CATALOGUE,
+    EXP3,
+    EXP3IX,
+    EXP3M,
+    EXP3P,
+    EXP3S,
+    HLMC,
+    UCB1,
+    UCBM,
+    Champion,
+    EXP3Loss,
+    TsallisINF,
+    Uniform,
+)
 from hlmc.policies.base import Policy
 from hlmc.routines import TsallisINF as Tsallis
 
@@ -48,12 +62,17 @@ def _where_light(make: Callable[[int, int], Policy]) -> Factory:
 POLICIES: dict[str, Factory] = {
     BASELINE: lambda arms, memory, horizon: HLMC(arms, memory=memory, horizon=horizon),
     "HLMC.S": lambda arms, memory, horizon: HLMC(arms, memory=memory, horizon=horizon, switches=SWITCHES),
+    "HLMC, T unknown": lambda arms, memory, horizon: HLMC(arms, memory=memory),
     "HLMC 3 levels": lambda arms, memory, horizon: HLMC(arms, levels=3, horizon=horizon),
     "HLMC exp3-loss": _inside("exp3-loss"),
     "HLMC exp3-ix": _inside("exp3-ix"),
     "HLMC tsallis-iw": _inside(Tsallis(estimator="importance-weighted")),
     "HLMC tsallis-rv": _inside(Tsallis()),
     **{name: _champion(cls) for name, cls in CATALOGUE.items() if "Champion" in name},
+    "Champion, T unknown": lambda arms, memory, horizon: Champion(arms, memory=memory),
+    "Champion, V known": lambda arms, memory, horizon: Champion(
+        arms, memory=memory, horizon=horizon, switches=SWITCHES
+    ),
     # Two words an arm: half as many arms as words.
     "UCB-M": lambda arms, memory, horizon: UCBM(arms, memory=max(2, memory // 2)),
     "EXP3-M": lambda arms, memory, horizon: EXP3M(arms, memory=max(2, memory // 2)),
