@@ -74,10 +74,10 @@ def played(
 ) -> tuple[float, np.ndarray]:
     """What ``policy.start(seed, stream)`` earns in the compiled loop, and the row that it leaves behind."""
     adversary = hlmc.adversaries.Function(policy.arms, reward)
-    loop = entry(RUN[policy.last_kind], *["int64"] * 11, "float64")
+    loop = entry(RUN[policy.last_kind], *["int64"] * 10)
     row = fresh_rows(policy, keys(seed, stream, 1))[0]
-    stops, sums = np.array([float(steps)]), np.zeros(1)
+    stops, sums = np.array([float(steps)]), np.zeros(2)
     program, learner, spec, until, earned = (address_of(x) for x in (policy.program, row, adversary.spec, stops, sums))
     who = (program, program, learner, learner, adversary.address, spec)
-    assert loop(*who, until, earned, 0, 1, 0.0) == 0
+    assert loop(*who, until, earned, 1) == 0
     return float(sums[0]), row

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from hlmc.adversaries.base import Array, packed, share
-from hlmc.adversaries.phases import OWN, Phased, subphase
+from hlmc.adversaries.phases import OWN, Phased, subphase, subphase_until
 from hlmc.errors import whole
 from hlmc.kernels.build import kernel
 
@@ -20,6 +20,17 @@ def alternating(spec: Array, t: int, arm: int) -> float:
     if arm != 0:
         return spec[EPSILON]  # type: ignore[no-any-return]
     return float(subphase(spec, t) & 1)
+
+
+@kernel
+def _parity(spec: Array, t: int) -> tuple[int, int]:
+    u, until = subphase_until(spec, t)
+    return u & 1, until
+
+
+@kernel
+def _pays(spec: Array, parity: int, arm: int) -> float:
+    return float(parity) if arm == 0 else spec[EPSILON]
 
 
 @dataclass(frozen=True, repr=False)
@@ -54,6 +65,7 @@ class Alternating(Phased):
     epsilon: float = 1e-4
 
     rule = staticmethod(alternating)
+    phased = (_parity, _pays)
 
     def __post_init__(self) -> None:
         super().__post_init__()

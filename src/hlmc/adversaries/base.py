@@ -60,11 +60,18 @@ class Adversary:
 
     arms: int
     rule: Callable[..., float]
+    phased: tuple[Callable[..., tuple[int, int]], Callable[..., float]] | None = None
+    """Where rewards stand still for long, the rule in two: a kernel ``(spec, t)`` that gives a whole number and the step
+    until which it stands, and a kernel ``(spec, number, arm)`` that gives the reward."""
 
     @cached_property
     def spec(self) -> Array:
         """The words that the rule reads."""
         raise NotImplementedError
+
+    def spec_in(self, put: Callable[[Array], int]) -> Array:
+        """The words that the rule reads where tables lie in another memory: ``put`` brings one there, to an address."""
+        return self.spec
 
     @property
     def length(self) -> int | None:

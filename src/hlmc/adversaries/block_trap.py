@@ -10,7 +10,7 @@ import numpy as np
 
 from hlmc.adversaries.arithmetic import divides, divisor
 from hlmc.adversaries.base import Array, packed
-from hlmc.adversaries.phases import OWN, Phased, subphase
+from hlmc.adversaries.phases import OWN, Phased, subphase, subphase_until
 from hlmc.errors import whole
 from hlmc.kernels.build import kernel
 from hlmc.kernels.native import bits
@@ -23,6 +23,18 @@ def block_trap(spec: Array, t: int, arm: int) -> float:
     """1 to arm M (u + 1) mod K, 0 to the others."""
     distance = int(spec[MEMORY]) * (subphase(spec, t) + 1) + (int(spec[ARMS]) - arm)
     return 1.0 if divides(np.uint64(distance), bits(spec, INVERSE), bits(spec, TWOS), bits(spec, MOST)) else 0.0
+
+
+@kernel
+def _paying(spec: Array, t: int) -> tuple[int, int]:
+    """The arm that pays, and until when."""
+    u, until = subphase_until(spec, t)
+    return int(spec[MEMORY]) * (u + 1) % int(spec[ARMS]), until
+
+
+@kernel
+def _pays(spec: Array, paying: int, arm: int) -> float:
+    return 1.0 if arm == paying else 0.0
 
 
 @dataclass(frozen=True, repr=False)
@@ -63,6 +75,7 @@ class BlockTrap(Phased):
     """
 
     rule = staticmethod(block_trap)
+    phased = (_paying, _pays)
 
     def paying(self, u: int) -> int:
         """The arm that pays in sub-phase u."""

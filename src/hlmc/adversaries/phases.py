@@ -29,12 +29,26 @@ def subphase(spec: Array, t: int) -> int:
     Phase i begins at h0 b0 (2^i - 1). So s = floor(t / b0) + h0 lies in [h0 2^i, h0 2^(i + 1)), and u =
     floor(s / 2^i) - h0.
     """
+    blocks, phase = _blocks_and_phase(spec, t)
+    return (blocks >> phase) - int(spec[SUBPHASES])
+
+
+@kernel
+def subphase_until(spec: Array, t: int) -> tuple[int, int]:
+    """The sub-phase u that step t falls in, and the step at which it ends."""
+    blocks, phase = _blocks_and_phase(spec, t)
+    h0 = int(spec[SUBPHASES])
+    number = blocks >> phase
+    return number - h0, (((number + 1) << phase) - h0) * int(spec[SUBPHASE])
+
+
+@kernel
+def _blocks_and_phase(spec: Array, t: int) -> tuple[int, int]:
+    """s and i above."""
     h0 = int(spec[SUBPHASES])
     s = quotient(t, int(spec[SUBPHASE]), spec[SUBPHASE_INVERSE]) + h0
     i = floor_log2(s) - int(spec[SUBPHASES_LOG])
-    if h0 << i > s:
-        i -= 1
-    return (s >> i) - h0
+    return s, i - 1 if h0 << i > s else i
 
 
 @dataclass(frozen=True, repr=False)

@@ -19,15 +19,33 @@ LONG_STEPS, LONG, LONG_INVERSE, LONGS, SHORT, SHORT_INVERSE, GROUP, ARMS, INVERS
 
 
 @kernel
-def shifting(spec: Array, t: int, arm: int) -> float:
-    """1 to arm v N mod K in phase v, 0 to the others."""
+def _phase(spec: Array, t: int) -> tuple[int, int]:
+    """The phase v that step t falls in, and the step at which it ends."""
     rest = t - int(spec[LONG_STEPS])
     if rest < 0:
         v = quotient(t, int(spec[LONG]), spec[LONG_INVERSE])
-    else:
-        v = int(spec[LONGS]) + quotient(rest, int(spec[SHORT]), spec[SHORT_INVERSE])
-    distance = v * int(spec[GROUP]) + (int(spec[ARMS]) - arm)
+        return v, (v + 1) * int(spec[LONG])
+    short = quotient(rest, int(spec[SHORT]), spec[SHORT_INVERSE])
+    return int(spec[LONGS]) + short, int(spec[LONG_STEPS]) + (short + 1) * int(spec[SHORT])
+
+
+@kernel
+def shifting(spec: Array, t: int, arm: int) -> float:
+    """1 to arm v N mod K in phase v, 0 to the others."""
+    distance = _phase(spec, t)[0] * int(spec[GROUP]) + (int(spec[ARMS]) - arm)
     return 1.0 if divides(np.uint64(distance), bits(spec, INVERSE), bits(spec, TWOS), bits(spec, MOST)) else 0.0
+
+
+@kernel
+def _paying(spec: Array, t: int) -> tuple[int, int]:
+    """The arm that pays, and until when."""
+    v, until = _phase(spec, t)
+    return v * int(spec[GROUP]) % int(spec[ARMS]), until
+
+
+@kernel
+def _pays(spec: Array, paying: int, arm: int) -> float:
+    return 1.0 if arm == paying else 0.0
 
 
 @dataclass(frozen=True, repr=False)
@@ -72,6 +90,7 @@ class Shifting(Adversary):
     groupsize: int | None = None
 
     rule = staticmethod(shifting)
+    phased = (_paying, _pays)
 
     def __post_init__(self) -> None:
         self._keep(arms=whole("arms", self.arms, 1), horizon=whole("horizon", self.horizon, 1))

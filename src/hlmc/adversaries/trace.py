@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -96,6 +97,10 @@ class Trace(Adversary):
     def spec(self) -> Array:
         rows = self._rows
         return packed(rows.ctypes.data, _KINDS[rows.dtype], *rows.strides)
+
+    def spec_in(self, put: Callable[[Array], int]) -> Array:
+        rows = np.ascontiguousarray(self._rows)
+        return packed(put(rows), _KINDS[rows.dtype], *rows.strides)
 
     @cached_property
     def _identity(self) -> tuple[Any, ...]:

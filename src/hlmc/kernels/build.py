@@ -93,6 +93,12 @@ def _named(function: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
 
 
 @cache
+def leads_to(function: Callable[..., Any], other: Callable[..., Any]) -> bool:
+    """Whether a kernel calls another one, by whatever way."""
+    return function is other or any(leads_to(called, other) for called in _named(function).values())
+
+
+@cache
 def storable(function: Callable[..., Any]) -> bool:
     """Whether a kernel and all that it calls stand in this package, so that the folder's digest speaks for them.
 

@@ -7,6 +7,7 @@ compiled.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -58,10 +59,17 @@ def _update(program: Array, level: int, row: Array, at: int, n: int, control: in
 
 
 @cache
-def routine_callbacks(name: str, kernels: Kernels, store: bool) -> tuple[Any, Any, Any]:
-    """C functions that start a routine, select and update, for the addresses in a program; they must be kept alive."""
+def routine_calls(name: str, kernels: Kernels) -> tuple[Callable[..., None], ...]:
+    """Kernels that start a routine, select and update, on the words of a level."""
     return (
-        callback(specialised(_start, f"start_{name}", start=kernels.start), START, store),
-        callback(specialised(_select, f"select_{name}", select=kernels.select), SELECT, store),
-        callback(specialised(_update, f"update_{name}", update=kernels.update), UPDATE, store),
+        specialised(_start, f"start_{name}", start=kernels.start),
+        specialised(_select, f"select_{name}", select=kernels.select),
+        specialised(_update, f"update_{name}", update=kernels.update),
     )
+
+
+@cache
+def routine_callbacks(name: str, kernels: Kernels, store: bool) -> tuple[Any, Any, Any]:
+    """The same as C functions, for the addresses in a program; they must be kept alive."""
+    start, select, update = routine_calls(name, kernels)
+    return callback(start, START, store), callback(select, SELECT, store), callback(update, UPDATE, store)

@@ -15,6 +15,7 @@ import numpy as np
 
 from hlmc.kernels.build import kernel, specialised, unbound
 from hlmc.kernels.champion import champion_arm, champion_begin, champion_end
+from hlmc.kernels.crowned import crowned_begin, crowned_end
 from hlmc.kernels.layout import (
     ARM,
     AT,
@@ -26,6 +27,7 @@ from hlmc.kernels.layout import (
     CHILD,
     CONTROL,
     COUNT,
+    CROWNED,
     END_AT,
     FOREVER,
     HORIZON,
@@ -56,8 +58,9 @@ from hlmc.kernels.native import (
     words,
 )
 from hlmc.kernels.rounds import rounds_arm, rounds_begin, rounds_end
-from hlmc.kernels.stream import increment, number, uniform, unit
+from hlmc.kernels.stream import first_number, mix, uniform, unit
 from hlmc.kernels.tree import tree_begin, tree_end
+from hlmc.kernels.weights import small
 from hlmc.routines import CATALOGUE, Custom
 from hlmc.routines.base import Routine
 
@@ -72,7 +75,7 @@ BAD_REWARD = -3
 @kernel
 def arm_of(program: Array, row: Array, slot: int) -> int:
     """The arm that a slot of the last level stands for."""
-    if program[STRUCTURE] == TREE:
+    if program[STRUCTURE] == TREE or program[STRUCTURE] == CROWNED:
         return int(row[BASE]) + slot
     if program[STRUCTURE] == ROUNDS:
         return rounds_arm(program, row, slot)
@@ -137,6 +140,12 @@ leaf_select = leaf_update = unbound
 
 
 @kernel
+def in_tree(program: Array) -> bool:
+    """Whether the arms in play are neighbours, so that a slot's arm need not be looked up."""
+    return program[STRUCTURE] == TREE or program[STRUCTURE] == CROWNED
+
+
+@kernel
 def take_up(program: Array, row: Array, at: int, desk: Array) -> int:
     """Lay the statistics of the last level on the desk; where on it they lie. Here the desk is the row itself."""
     return at
@@ -160,8 +169,65 @@ def outlook(reward_at: Any, spec: Array, t: int) -> tuple[int, int]:
 
 
 @kernel
+def numbered(arm: int) -> int:
+    """An arm's number as the loop holds it."""
+    return arm
+
+
+@kernel
+def learned(spec: Array, state: int, arm: int, reward: float) -> float:
+    """A reward as the routine learns it."""
+    return working(reward)
+
+
+@kernel
 def paid(reward_at: Any, spec: Array, state: int, t: int, arm: int) -> float:
     return call_reward(reward_at, spec, t, arm)
+
+
+@kernel
+def stretch(
+    program: Array,
+    own: Array,
+    row: Array,
+    desk: Array,
+    reward_at: Any,
+    spec: Array,
+    key: np.uint64,
+    state: int,
+    level: int,
+    place: int,
+    n: int,
+    t: int,
+    pause: int,
+    a: float,
+    b: float,
+    total: float,
+) -> tuple[int, int, float, float, float, float]:
+    """Steps between which nothing happens above the last level; the first answer is t, or -(t + 1) for a bad reward."""
+    counter, advance = first_number(key, t, int(program[LEVELS]) - 1)
+    neighbours = in_tree(program)
+    since = t - int(row[BEGAN])
+    base = numbered(int(row[BASE]))
+    slot = 0
+    chance = working(1.0)
+    span = small(pause - t)
+    done = small(0)
+    while done < span:
+        if n > 1:
+            u = unit(mix(counter))
+            slot, chance = leaf_select(own, level, desk, place, n, a, b, since + done, u)
+        arm = numbered(base + slot if neighbours else arm_of(program, row, slot))
+        reward = paid(reward_at, spec, state, t + done, arm)
+        if not (0.0 <= reward <= 1.0):
+            return -(t + done + 1), slot, chance, a, b, total
+        total += reward
+        if n > 1:
+            gain = learned(spec, state, arm, reward)
+            a, b = leaf_update(own, level, desk, place, n, a, b, since + done, slot, chance, gain)
+        counter += advance
+        done = small(done + 1)
+    return t + done, slot, chance, a, b, total
 
 
 @kernel
@@ -174,14 +240,14 @@ def _run(
     spec_at: Any,
     stops_at: Any,
     sums_at: Any,
-    first: int,
     count: int,
-    earned: float,
 ) -> int:
-    """Play until each of the times ``stops[first:first + count]`` and note the rewards so far in ``sums``.
+    """Play until each of the times ``stops[:count]`` and note the rewards so far in ``sums[:count]``.
 
-    ``earned`` is what was earned before. The answer is 0, or -(t + 1) when the adversary paid something outside
-    [0, 1] at time t. The caller asks for no step past the horizon. The routine at the last level reads its parameters
+    ``sums[count]`` is what was earned before the routine over the arms was last restarted, in and out: sums do not
+    depend on where a run is cut. The answer is 0, or -(t + 1) when the adversary paid something outside
+    [0, 1] at time t. The stops lie ahead, and none
+    past the horizon. The routine at the last level reads its parameters
     from ``own`` and works on a ``desk``: here these are the program and the row, on other devices something faster.
     """
     program = words(program_at)
@@ -192,44 +258,31 @@ def _run(
     stops = words(stops_at)
     sums = words(sums_at)
     key = bits(row, KEY)
-    advance = increment(key)
-    purpose = int(program[LEVELS]) - 1
-    in_tree = program[STRUCTURE] == TREE
     t = int(row[TIME])
-    for point in range(first, first + count):
+    before = sums[count]
+    earned = before
+    for point in range(count):
         stop = int(stops[point])
         while t < stop:
             above = call_begin(int(program[BEGIN_AT]), program, row, t) if t == int(row[UNTIL]) else 1.0
-            began = int(row[BEGAN])
             state, lasts = outlook(reward_at, spec, t)
+            state = numbered(state)
             pause = min(stop, int(row[UNTIL]), lasts)
+            if pause - t > 1:
+                above = 1.0  # by the last of these steps, the choices above have stood
             level = int(row[RECORD])
             control = int(program[level + CONTROL])
             n = int(row[COUNT])
-            base = int(row[BASE])
             a = working(row[control + SCALARS])
             b = working(row[control + SCALARS + 1])
             total = row[control + SUM]
             at = int(program[level + AT])
             place = take_up(program, row, at, desk)
-            if pause - t > 1:
-                above = 1.0  # by the last of these steps, the choices above have stood
-            slot = 0
-            chance = working(1.0)
-            while t < pause:
-                if n > 1:
-                    u = unit(number(key, advance, t, purpose))
-                    slot, chance = leaf_select(own, level, desk, place, n, a, b, t - began, u)
-                arm = base + slot if in_tree else arm_of(program, row, slot)
-                reward = paid(reward_at, spec, state, t, arm)
-                if not (0.0 <= reward <= 1.0):
-                    return -(t + 1)
-                if n > 1:
-                    gain = working(reward)
-                    a, b = leaf_update(own, level, desk, place, n, a, b, t - began, slot, chance, gain)
-                total += reward
-                earned += reward
-                t += 1
+            t, slot, chance, a, b, total = stretch(
+                program, own, row, desk, reward_at, spec, key, state, level, place, n, t, pause, a, b, total
+            )
+            if t < 0:
+                return t
             lay_down(program, row, at, desk)
             row[control + SCALARS] = a
             row[control + SCALARS + 1] = b
@@ -239,9 +292,12 @@ def _run(
                 row[control + CHANCE] = chance
             row[PROBABILITY] = above * chance
             row[TIME] = t
+            earned = before + total
             if t == int(row[UNTIL]):
                 call_end(int(program[END_AT]), program, row, t)
+                before = earned
         sums[point] = earned
+    sums[count] = before
     return 0
 
 
@@ -274,23 +330,30 @@ def _addressed_update(
     return row[control + SCALARS], row[control + SCALARS + 1]
 
 
+def looped(name: str, select: Callable[..., Any], update: Callable[..., Any], **meanings: Any) -> Callable[..., int]:
+    """The loop over the steps with the last level's routine, and whatever else is told, compiled into it."""
+    steps = specialised(stretch, f"stretch_{name}", leaf_select=select, leaf_update=update, **meanings)
+    return specialised(_run, f"run_{name}", stretch=steps, **meanings)
+
+
 def _looped(cls: type[Routine]) -> Callable[..., int]:
     if cls is Custom:
-        return specialised(_run, "run_addressed", leaf_select=_addressed_select, leaf_update=_addressed_update)
-    return specialised(_run, f"run_{cls.name}", leaf_select=cls.kernels.select, leaf_update=cls.kernels.update)
+        return looped("addressed", _addressed_select, _addressed_update)
+    return looped(cls.name, cls.kernels.select, cls.kernels.update)
 
 
 RUN = tuple(_looped(cls) for cls in CATALOGUE)
 """The loop over the steps, once for every routine that can stand at the last level."""
 
-_STRUCTURES = {
+STRUCTURES = {
     TREE: (tree_begin, tree_end),
     ROUNDS: (rounds_begin, rounds_end),
     CHAMPION: (champion_begin, champion_end),
+    CROWNED: (crowned_begin, crowned_end),
 }
 
 
 def structure_callbacks(structure: int) -> tuple[Any, Any]:
     """C functions that begin and end a run of the last level's routine, for the addresses in a program's header."""
-    begin, end = _STRUCTURES[structure]
+    begin, end = STRUCTURES[structure]
     return callback(begin, BEGIN), callback(end, END)

@@ -47,6 +47,13 @@ def number(key: np.uint64, step: np.uint64, t: int, purpose: int) -> np.uint64:
 
 
 @kernel
+def first_number(key: np.uint64, t: int, purpose: int) -> tuple[np.uint64, np.uint64]:
+    """What :func:`mix` makes this purpose's number at time t of, and what to add to it for each step further on."""
+    step = increment(key)
+    return key + np.uint64(PURPOSES * t + purpose) * step, np.uint64(PURPOSES) * step
+
+
+@kernel
 def unit(bits: np.uint64) -> float:
     """A number in [0, 1) from the upper 53 bits."""
     return float(bits >> _S11) * 1.1102230246251565e-16

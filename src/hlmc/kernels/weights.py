@@ -10,6 +10,10 @@ A draw subtracts sums of eight, then single weights. The sum of all weights is k
 weight on its left over the mean weight on its right, within the node that the boundary splits: a range of m slots is
 split after its largest power of two below m. n slots have n - 1 boundaries, equal weights are all zeros, nothing
 overflows, nothing cancels, and a draw or a change of one weight costs log2(n) exponentials.
+
+*Pieces*: the scan with the sums of its pieces of :data:`PIECE` weights kept beside it, in the words before the first
+one. They say nothing that the weights do not, so a learner's row has no room for them; where a learner works on a copy
+of its statistics (on a device), a draw then costs n / PIECE + PIECE instead of n.
 """
 
 from __future__ import annotations
@@ -27,7 +31,25 @@ TINY_LOG = -600.0
 _TINY = math.exp(TINY_LOG)
 _HIGH = 2.0**500
 _LOW = 2.0**-300
-SINGLE = {"TINY_LOG": -60.0, "_TINY": math.exp(-60.0), "_HIGH": 2.0**60, "_LOW": 2.0**-40}
+CODE = 1e-300
+SINGLE = {"CODE": 1e-30, "TINY_LOG": -60.0, "_TINY": math.exp(-60.0), "_HIGH": 2.0**60, "_LOW": 2.0**-40}
+
+
+@kernel
+def divided(x: float, y: float) -> float:
+    """x / y; a device in single precision has something faster."""
+    return x / y
+
+
+@kernel
+def exponential(x: float) -> float:
+    return math.exp(x)
+
+
+@kernel
+def worth_learning(gain: float) -> bool:
+    """Whether a weight moves at all. Where neighbours wait for one another anyway, asking costs more than moving it."""
+    return gain > 0.0
 
 
 @kernel
@@ -43,10 +65,17 @@ def weights_start(row: Array, at: int, n: int) -> float:
 def mixed_draw(row: Array, at: int, n: int, total: float, gamma: float, u: float) -> tuple[int, float]:
     """A slot by its weight, or with probability gamma any slot; and the probability of the slot drawn."""
     if u < gamma:
-        slot = min(int(u / gamma * float(n)), n - 1)
+        slot = min(int(divided(u, gamma) * float(n)), n - 1)
     else:
-        slot = weights_draw(row, at, n, total, (u - gamma) / (1.0 - gamma))
-    return slot, (1.0 - gamma) * weights_share(row, at, n, total, slot) + gamma / float(n)
+        slot = weights_draw(row, at, n, total, divided(u - gamma, 1.0 - gamma))
+    return slot, (1.0 - gamma) * weights_share(row, at, n, total, slot) + divided(gamma, float(n))
+
+
+@kernel
+def pure_draw(row: Array, at: int, n: int, total: float, u: float) -> tuple[int, float]:
+    """A slot by its weight, and its probability."""
+    slot = weights_draw(row, at, n, total, u)
+    return slot, weights_share(row, at, n, total, slot)
 
 
 @kernel
@@ -73,6 +102,12 @@ def weights_multiply(row: Array, at: int, n: int, total: float, slot: int, x: fl
         return _scan_multiply(row, at, n, total, slot, x)
     tree_multiply(row, at, n, slot, x)
     return total
+
+
+@kernel
+def weights_grow(row: Array, at: int, n: int, total: float, slot: int, x: float) -> float:
+    """The same for x of at least 0."""
+    return weights_multiply(row, at, n, total, slot, x)
 
 
 @kernel
@@ -154,6 +189,140 @@ def _scan_rescale(row: Array, at: int, n: int) -> float:
         row[j] = math.exp(log) if log > TINY_LOG else log
         total += _positive(row[j])
     return total
+
+
+PIECE = 4
+PIECE_LOG = 2  # more than two pieces have a power of two for their size
+
+
+@kernel
+def small(x: int) -> int:
+    """A whole number that 32 bits hold: the words that a device counts in."""
+    return x
+
+
+@kernel
+def pieces_start(row: Array, at: int, n: int) -> None:
+    """Lay out what :func:`weights_start` and the scan have left.
+
+    A draw must not have to ask whether a word is a weight or a logarithm l. So -l becomes CODE / -l: positive, below
+    every weight and so small that no sum notices.
+    """
+    for j in range(at, at + n):
+        if row[j] < 0.0:
+            row[j] = CODE / -row[j]
+    for piece in range((n + PIECE - 1) // PIECE):
+        _add_up(row, at, n, piece)
+
+
+@kernel
+def pieces_end(row: Array, at: int, n: int) -> None:
+    """Logarithms as the scan has them."""
+    for j in range(at, at + n):
+        if row[j] < _TINY:
+            row[j] = -CODE / row[j]
+
+
+@kernel
+def _add_up(row: Array, at: int, n: int, piece: int) -> None:
+    total = 0.0
+    for j in range(PIECE * piece, min(PIECE * (piece + 1), n)):
+        total += row[at + j]
+    row[at - 1 - piece] = total
+
+
+@kernel
+def pieces_draw(row: Array, at: int, n: int, total: float, gamma: float, u: float) -> tuple[int, float]:
+    """As :func:`mixed_draw`; no branch depends on what is drawn, and up to PIECE words after the last are read."""
+    scale = divided(1.0, 1.0 - gamma)
+    slot = _pieces_slot(row, at, n, (u * scale - gamma * scale) * total)
+    if u < gamma:
+        slot = small(u * divided(float(n), gamma))
+    slot = min(slot, small(n - 1))
+    return slot, (1.0 - gamma) * divided(row[at + slot], total) + divided(gamma, float(n))
+
+
+@kernel
+def pieces_pure_draw(row: Array, at: int, n: int, total: float, u: float) -> tuple[int, float]:
+    """As :func:`pure_draw`."""
+    slot = min(_pieces_slot(row, at, n, u * total), small(n - 1))
+    # What rounding has drawn must be a weight.
+    while slot > 0 and row[at + slot] < _TINY:
+        slot = small(slot - 1)
+    return slot, divided(row[at + slot], total)
+
+
+@kernel
+def _pieces_slot(row: Array, at: int, n: int, x: float) -> int:
+    passed = 0.0
+    start = small(0)
+    partial = 0.0
+    for k in range((n - 1) // PIECE):
+        partial = row[at - 1] if k == 0 else partial + row[at - 1 - k]
+        if x >= partial:
+            passed = partial
+            start = small(PIECE * (k + 1))
+    inside = small(0)
+    for j in range(PIECE - 1):
+        passed += row[at + start + j]
+        if x >= passed:
+            inside = small(j + 1)
+    return small(start + inside)
+
+
+@kernel
+def _piece_of(n: int, slot: int) -> int:
+    return small(slot >= PIECE) if n <= 2 * PIECE else small(slot >> PIECE_LOG)
+
+
+@kernel
+def pieces_grow(row: Array, at: int, n: int, total: float, slot: int, x: float) -> float:
+    """As :func:`weights_grow`."""
+    old: float = row[at + slot]
+    new = old * exponential(x)
+    gain = new - old
+    after = total + gain
+    if old >= _TINY and after <= _HIGH:
+        row[at + slot] = new
+        row[at - 1 - _piece_of(n, slot)] += gain
+        return after
+    return _pieces_anew(row, at, n, slot, x)
+
+
+@kernel
+def pieces_multiply(row: Array, at: int, n: int, total: float, slot: int, x: float) -> float:
+    """As :func:`weights_multiply`. What is taken away leaves its rounding behind: sums are added up anew."""
+    if x >= 0.0:
+        return pieces_grow(row, at, n, total, slot, x)
+    old: float = row[at + slot]
+    new = old * exponential(x)
+    if old < _TINY or new < _TINY:
+        return _pieces_anew(row, at, n, slot, x)
+    row[at + slot] = new
+    _add_up(row, at, n, _piece_of(n, slot))
+    after = 0.0
+    for piece in range((n + PIECE - 1) // PIECE):
+        after += row[at - 1 - piece]
+    return after if after > _LOW else _pieces_anew(row, at, n, slot, 0.0)
+
+
+@kernel
+def _pieces_anew(row: Array, at: int, n: int, slot: int, x: float) -> float:
+    """The same by way of the scan, which may scale all weights."""
+    pieces_end(row, at, n)
+    old: float = row[at + slot]
+    log = (math.log(old) if old > 0.0 else old) + x
+    row[at + slot] = math.exp(log) if log > TINY_LOG else log
+    total = _scan_rescale(row, at, n)
+    pieces_start(row, at, n)
+    return total
+
+
+EITHER = (weights_start, weights_draw, weights_share, weights_multiply)
+"""The kernels that ask which store it is."""
+
+SIZED = (pieces_start, pieces_multiply, _add_up, _pieces_slot, _piece_of)
+"""The kernels that ask how large a piece is."""
 
 
 @kernel

@@ -64,6 +64,11 @@ class Policy:
         raise NotImplementedError
 
     @property
+    def routines_used(self) -> tuple[Routine, ...]:
+        """The routine of each level, top first."""
+        raise NotImplementedError
+
+    @property
     def last_kind(self) -> int:
         """The number of the routine that chooses among the arms, which decides which compiled loop runs it."""
         raise NotImplementedError

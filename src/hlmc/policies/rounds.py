@@ -91,6 +91,10 @@ class RoundsPolicy(Policy):
         return Words(self.routine.words(self.held), ROUNDS_HEADER + LEVEL_CONTROL)
 
     @property
+    def routines_used(self) -> tuple[Routine, ...]:
+        return (self.routine,)
+
+    @property
     def last_kind(self) -> int:
         return kind(self.routine)
 

@@ -13,7 +13,7 @@ from typing import ClassVar
 from hlmc import bounds
 from hlmc.kernels.build import kernel
 from hlmc.kernels.layout import PARAMETERS
-from hlmc.kernels.weights import mixed_draw, weights_multiply, weights_start
+from hlmc.kernels.weights import pure_draw, weights_multiply, weights_start
 from hlmc.routines.base import Array, Kernels, Place, Routine
 
 ETA = PARAMETERS
@@ -29,7 +29,7 @@ def exp3_loss_start(program: Array, level: int, row: Array, at: int, n: int) -> 
 def exp3_loss_select(
     program: Array, level: int, row: Array, at: int, n: int, total: float, _: float, tau: int, u: float
 ) -> tuple[int, float]:
-    return mixed_draw(row, at, n, total, 0.0, u)
+    return pure_draw(row, at, n, total, u)
 
 
 @kernel

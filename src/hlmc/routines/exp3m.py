@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from hlmc.kernels.build import kernel
 from hlmc.kernels.layout import PARAMETERS
-from hlmc.kernels.weights import mixed_draw, weights_multiply, weights_start
+from hlmc.kernels.weights import mixed_draw, weights_grow, weights_start
 from hlmc.routines.base import Array, Kernels, Place, Routine
 
 STEPS = PARAMETERS  # b
@@ -51,7 +51,7 @@ def exp3m_update(
 ) -> tuple[float, float]:
     row[at + n + slot] += 1.0
     if reward > 0.0:
-        total = weights_multiply(row, at, n, total, slot, gamma / float(n) * reward / chance)
+        total = weights_grow(row, at, n, total, slot, gamma / float(n) * reward / chance)
     return total, gamma
 
 

@@ -85,7 +85,7 @@ def prepared(policy: Policy, adversary: Adversary) -> Callable[..., int]:
     """
     with _compiling:
         _ = policy.program, adversary.spec, adversary.address
-        return entry(RUN[policy.last_kind], *["int64"] * 11, "float64", release=True)
+        return entry(RUN[policy.last_kind], *["int64"] * 10, release=True)
 
 
 def compiling() -> bool:
@@ -109,18 +109,18 @@ def walk(
     """
     program, learner = address_of(policy.program), address_of(row)
     who = [program, program, learner, learner, adversary.address, address_of(adversary.spec)]
-    t, noted, earned, length = 0, 0, 0.0, SHORTEST
+    t, noted, before, length = 0, 0, 0.0, SHORTEST
     while noted < len(points):
         until = min(t + length, int(points[-1]))
         upto = int(np.searchsorted(points, until, side="right"))
         stops = np.append(points[noted:upto], until).astype(np.float64)
-        partial = np.empty(len(stops))
+        partial = np.append(np.empty(len(stops)), before)
         began = time.monotonic()
-        status = run(*who, address_of(stops), address_of(partial), 0, len(stops), earned)
+        status = run(*who, address_of(stops), address_of(partial), len(stops))
         if status < 0:
-            raise _refusal(adversary, -status - 1)
-        sums[noted:upto] = partial[:-1]
-        noted, earned = upto, float(partial[-1])
+            raise refusal(adversary, -status - 1)
+        sums[noted:upto] = partial[:-2]
+        noted, before = upto, float(partial[-1])
         if between is not None and between(until - t) and noted < len(points):
             return False
         if time.monotonic() - began < BREATH / 2:
@@ -129,7 +129,8 @@ def walk(
     return True
 
 
-def _refusal(adversary: Adversary, step: int) -> BadReward:
+def refusal(adversary: Adversary, step: int) -> BadReward:
+    """The error for a reward that is none."""
     if adversary.failure is not None:
         failed = f"{type(adversary.failure).__name__}: {adversary.failure}"
         return BadReward(f"{adversary!r} failed at step {step}: {failed}")

@@ -1,0 +1,489 @@
+"""The loop over the steps, built for a device: one learner a thread.
+
+Between two restarts of the last level's routine a thread works on its *desk*, the statistics of that level in the
+block's shared memory and in the precision asked for. Everything else, the clocks and the levels above, stays in its
+row, in double precision and in the layout that the processor uses; it is touched once an epoch.
+
+Rows lie in memory as [block of threads, word, thread], so that neighbours read and write side by side.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from hlmc.adversaries.base import Adversary
+from hlmc.device.target import SIMULATED, Target, retold
+from hlmc.kernels import native, weights
+from hlmc.kernels.build import kernel, leads_to, specialised, unbound
+from hlmc.kernels.calls import routine_calls
+from hlmc.kernels.layout import (
+    AT,
+    BEGIN_AT,
+    CHAMPION,
+    CHILDREN,
+    COUNT,
+    END_AT,
+    FIELDS,
+    LEVELS,
+    SELECT_AT,
+    START_AT,
+    STRUCTURE,
+    TREE,
+    UPDATE_AT,
+    WORDS,
+)
+from hlmc.kernels.step import STRUCTURES, looped
+from hlmc.kernels.weights import pieces_end, pieces_start
+from hlmc.policies.base import Policy
+from hlmc.routines.base import Kernels
+from hlmc.routines.exp3s import exp3s_update
+
+Array = np.ndarray
+
+BLOCK = 4 if SIMULATED else 128
+"""Threads in a block; the simulator makes a thread of the operating system of each."""
+
+# --- what the loop's names mean on a device
+
+PLACE = 0  # where on the desk the statistics begin
+arrange = rearrange = unbound
+
+
+@kernel
+def _take_up(program: Array, row: Array, at: int, desk: Array) -> int:
+    for j in range(int(program[WORDS]) - at):
+        desk[PLACE + j] = row[at + j]
+    arrange(desk, PLACE, int(row[COUNT]))
+    return PLACE
+
+
+@kernel
+def _as_they_lie(desk: Array, at: int, n: int) -> None:
+    pass
+
+
+@kernel
+def _lay_down(program: Array, row: Array, at: int, desk: Array) -> None:
+    rearrange(desk, PLACE, int(row[COUNT]))
+    for j in range(int(program[WORDS]) - at):
+        row[at + j] = desk[PLACE + j]
+
+
+_S40 = np.uint64(40)
+_STEP = np.float32(2.0**-24)
+
+
+@kernel
+def _single_unit(bits: np.uint64) -> float:
+    """A number in [0, 1) from the upper 24 bits: as many as a float32 can tell."""
+    return np.float32(np.uint32(bits >> _S40)) * _STEP
+
+
+steps = unbound
+FULL = 0
+
+
+@kernel
+def _either(
+    program: Array,
+    own: Array,
+    row: Array,
+    desk: Array,
+    reward_at: Any,
+    spec: Array,
+    key: np.uint64,
+    state: int,
+    level: int,
+    place: int,
+    n: int,
+    t: int,
+    pause: int,
+    a: float,
+    b: float,
+    total: float,
+) -> tuple[int, int, float, float, float, float]:
+    """Most groups are full. A compiler that knows their size has no loop left over the children."""
+    if n == FULL:
+        return steps(program, own, row, desk, reward_at, spec, key, state, level, place, FULL, t, pause, a, b, total)
+    return steps(program, own, row, desk, reward_at, spec, key, state, level, place, n, t, pause, a, b, total)
+
+
+@kernel
+def _always(program: Array) -> bool:
+    return True
+
+
+@kernel
+def _never(program: Array) -> bool:
+    return False
+
+
+# --- calls of the routines above the last level: an address is a number in a list
+
+first = rest = unbound
+WHICH = 0
+
+
+@kernel
+def _start(which: int, program: Array, level: int, row: Array, at: int, n: int, control: int) -> None:
+    if which == WHICH:
+        first(program, level, row, at, n, control)
+    else:
+        rest(which, program, level, row, at, n, control)
+
+
+@kernel
+def _step(
+    which: int, program: Array, level: int, row: Array, at: int, n: int, control: int, tau: int, x: float
+) -> None:
+    if which == WHICH:
+        first(program, level, row, at, n, control, tau, x)
+    else:
+        rest(which, program, level, row, at, n, control, tau, x)
+
+
+@kernel
+def _nothing_started(which: int, program: Array, level: int, row: Array, at: int, n: int, control: int) -> None:
+    pass
+
+
+@kernel
+def _nothing_done(
+    which: int, program: Array, level: int, row: Array, at: int, n: int, control: int, tau: int, x: float
+) -> None:
+    pass
+
+
+def chained(routines: Sequence[tuple[str, Kernels]]) -> dict[Callable[..., Any], Callable[..., Any]]:
+    """What calls through addresses mean when the addresses are places in this list."""
+    calls = [routine_calls(f"{name}_{i}", kernels) for i, (name, kernels) in enumerate(routines)]
+    meanings = {}
+    for role, (call, link, end) in enumerate(
+        [
+            (native.call_start, _start, _nothing_started),
+            (native.call_select, _step, _nothing_done),
+            (native.call_update, _step, _nothing_done),
+        ]
+    ):
+        chain: Callable[..., Any] = end
+        for which in reversed(range(len(calls))):
+            chain = specialised(link, f"{call.__name__}_{which}", WHICH=which, first=calls[which][role], rest=chain)
+        meanings[call] = chain
+    return meanings
+
+
+@kernel
+def _begin(address: int, program: Array, row: Array, t: int) -> float:
+    return first(program, row, t)
+
+
+@kernel
+def _end(address: int, program: Array, row: Array, t: int) -> None:
+    first(program, row, t)
+
+
+@kernel
+def _reward(address: Any, spec: Array, t: int, arm: int) -> float:
+    return first(spec, t, arm)
+
+
+# --- what is launched
+
+cuda: Any = None
+loop = program_of = own_of = row_of = desk_of = spec_of = plain_of = unbound
+
+
+@kernel
+def _play(
+    programs: Any,
+    owns: Any,
+    which: Any,
+    rows: Any,
+    desks: Any,
+    spec: Any,
+    stops: Any,
+    sums: Any,
+    kept: Any,
+    flag: Any,
+    length: int,
+    width: int,
+    desk_width: int,
+    room: int,
+    count: int,
+) -> None:
+    """Every thread takes its learner to the last of the stops.
+
+    ``which`` says of every block which program it runs, and how many of its threads have a learner.
+    """
+    block = cuda.blockIdx.x
+    lane = cuda.threadIdx.x
+    if lane < int(plain_of(which)[2 * block + 1]):
+        number = int(plain_of(which)[2 * block])
+        found = row_of(sums, block, room, lane)
+        before = row_of(kept, block, 1, lane)
+        found[count] = before[0]
+        status = loop(
+            program_of(programs, number, length),
+            own_of(owns, number, length),
+            row_of(rows, block, width, lane),
+            desk_of(desks, block, desk_width, lane),
+            0,
+            spec_of(spec),
+            plain_of(stops),
+            found,
+            count,
+        )
+        before[0] = found[count]
+        if status < 0:
+            plain_of(flag)[0] = float(status)
+
+
+def built(shape: Shape, adversary: Adversary, precision: str, shared: bool, registers: int = 64) -> Any:
+    """The function to launch, not yet compiled: that happens at its first launch, or in :func:`listing`."""
+    from numba import cuda
+
+    begin, end = STRUCTURES[shape.structure]
+    narrowly = _narrowly(shape.children)
+    meanings = (
+        narrowly
+        | chained(shape.routines)
+        | {
+            native.call_begin: specialised(_begin, "begin", first=begin),
+            native.call_end: specialised(_end, "end", first=end),
+            native.call_reward: specialised(_reward, "reward", first=adversary.rule),
+        }
+    )
+    pieces = shape.pieces
+    arranged, rearranged = (pieces_start, pieces_end) if pieces else (_as_they_lie, _as_they_lie)
+    tell = partial(retold, meanings=narrowly | _store(shape) | _fast(precision), precision=precision)
+    device: dict[str, Any] = {
+        "take_up": specialised(_take_up, "take_up", arrange=tell(arranged), PLACE=pieces),
+        "lay_down": specialised(_lay_down, "lay_down", rearrange=tell(rearranged), PLACE=pieces),
+        "in_tree": _always if shape.structure == TREE else _never,
+        "small": _small,
+    }
+    if adversary.arms < 2**31:
+        device["numbered"] = _small
+    if precision == "float32":
+        device |= {"working": _single_working, "unit": _single_unit}
+    if adversary.phased is not None:
+        outlook, paid = adversary.phased
+        device["outlook"] = specialised(_outlook, "outlook", first=outlook)
+        device["paid"] = specialised(_paid, "paid", first=paid)
+        if precision == "float32":
+            device["learned"] = specialised(_learned, "learned", first=retold(paid, {}, precision))
+    _, leaf = shape.last
+    steps = looped("steps", tell(leaf.select), tell(leaf.update), **device)
+    if shape.full > 1:
+        either = specialised(_either, "either", steps=steps.__globals__["stretch"], FULL=shape.full)
+        steps = specialised(steps, "loop", stretch=either)
+    launched = specialised(_play, "play", loop=steps, cuda=cuda, BLOCK=BLOCK, **_places(precision, shared))
+    return Target(meanings).entry(launched, registers, fastmath=precision == "float32")
+
+
+def _narrowly(children: int) -> dict[Callable[..., Any], Callable[..., Any]]:
+    """Where nobody has more children than the scan is for, machine code for trees of weights is not needed."""
+    if children > weights.SCAN:
+        return {}
+    return {each: specialised(each, each.__name__, SCAN=2**63 - 1) for each in (*weights.EITHER, exp3s_update)}
+
+
+def _store(shape: Shape) -> dict[Callable[..., Any], Callable[..., Any]]:
+    """Weights in pieces, for those who draw by them."""
+    if not shape.pieces:
+        return {}
+    sized = {"PIECE": shape.piece, "PIECE_LOG": shape.piece.bit_length() - 1}
+    store = {
+        weights.mixed_draw: weights.pieces_draw,
+        weights.pure_draw: weights.pieces_pure_draw,
+        weights.weights_grow: weights.pieces_grow,
+        weights.weights_multiply: weights.pieces_multiply,
+    }
+    return store | {each: specialised(each, each.__name__, **sized) for each in weights.SIZED}
+
+
+def _fast(precision: str) -> dict[Callable[..., Any], Any]:
+    """Single precision is for speed: quotients and exponentials off by a few units in the last place are welcome."""
+    fast: dict[Callable[..., Any], Any] = {weights.worth_learning: _any_worth, weights.small: _small}
+    if precision == "float32" and not SIMULATED:
+        from numba.cuda import libdevice
+
+        fast[weights.divided] = _fast_divided
+        fast[weights.exponential] = specialised(_fast_exponential, "exponential", libdevice=libdevice)
+    return fast
+
+
+@kernel
+def _small(x: int) -> int:
+    return np.int32(x)
+
+
+@kernel
+def _any_worth(gain: float) -> bool:
+    return True
+
+
+@kernel
+def _fast_divided(x: float, y: float) -> float:
+    return x * (1.0 / y)
+
+
+libdevice: Any = None
+
+
+@kernel
+def _fast_exponential(x: float) -> float:
+    return libdevice.fast_expf(x)
+
+
+@kernel
+def _learned(spec: Array, state: int, arm: int, reward: float) -> float:
+    return np.float32(first(spec, state, arm))
+
+
+@kernel
+def _single_working(x: float) -> np.float32:
+    return np.float32(x)
+
+
+@kernel
+def _outlook(reward_at: Any, spec: Array, t: int) -> tuple[int, int]:
+    return first(spec, t)
+
+
+@kernel
+def _paid(reward_at: Any, spec: Array, state: int, t: int, arm: int) -> float:
+    return first(spec, state, arm)
+
+
+# --- where things lie
+
+at_words = start_of = unbound
+SIZE = 8
+
+
+@kernel
+def _in_blocks(address: Any, block: int, width: int, lane: int) -> Array:
+    return at_words(address + SIZE * (block * width * BLOCK + lane))
+
+
+@kernel
+def _in_shared(address: Any, block: int, width: int, lane: int) -> Array:
+    return at_words(start_of() + SIZE * lane)
+
+
+@kernel
+def _in_list(address: Any, number: int, length: int) -> Array:
+    return at_words(address + SIZE * number * length)
+
+
+@kernel
+def _alone(address: Any) -> Array:
+    return at_words(address)
+
+
+@kernel
+def _simulated_in_blocks(array: Array, block: int, width: int, lane: int) -> Array:
+    return array[block, :, lane]
+
+
+@kernel
+def _simulated_in_list(array: Array, number: int, length: int) -> Array:
+    return array[number]
+
+
+@kernel
+def _simulated_alone(array: Array) -> Array:
+    return array
+
+
+def _places(precision: str, shared: bool) -> dict[str, Any]:
+    """How a thread finds its words in what a launch is given: addresses, or arrays in the simulator."""
+    if SIMULATED:
+        lists = dict.fromkeys(("program_of", "own_of"), _simulated_in_list)
+        blocks = dict.fromkeys(("row_of", "desk_of"), _simulated_in_blocks)
+        return lists | blocks | dict.fromkeys(("spec_of", "plain_of"), _simulated_alone)
+    from hlmc.device.pointers import SHARED, run_at, shared_address
+
+    fixed = run_at("float64", 1, constant=True)
+    size = np.dtype(precision).itemsize
+    own = run_at(precision, 1, constant=True)
+    if shared:
+        held = run_at(precision, BLOCK, SHARED)
+        desk = specialised(_in_shared, "desk_of", at_words=held, start_of=shared_address, SIZE=size)
+    else:
+        desk = specialised(_in_blocks, "desk_of", at_words=run_at(precision, BLOCK), SIZE=size)
+    return {
+        "program_of": specialised(_in_list, "program_of", at_words=fixed),
+        "own_of": specialised(_in_list, "own_of", at_words=own, SIZE=size),
+        "row_of": specialised(_in_blocks, "row_of", at_words=run_at("float64", BLOCK)),
+        "desk_of": desk,
+        "spec_of": specialised(_alone, "spec_of", at_words=fixed),
+        "plain_of": specialised(_alone, "plain_of", at_words=run_at("float64", 1)),
+    }
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What policies must share to be played by one piece of machine code; their numbers may differ."""
+
+    structure: int
+    routines: tuple[tuple[str, Kernels], ...]
+    last: tuple[str, Kernels]
+    width: int
+    desk: int
+    full: int
+    children: int
+    length: int
+
+    @classmethod
+    def of(cls, policy: Policy) -> Shape:
+        """The shape of a policy."""
+        program = policy.program
+        record = FIELDS * int(program[LEVELS])
+        structure = int(program[STRUCTURE])
+        used = [(routine.name, routine.kernels) for routine in policy.routines_used]
+        width = policy.words.total
+        return cls(
+            structure,
+            tuple(dict.fromkeys(used)),
+            used[-1],
+            width,
+            width - int(program[record + AT]),
+            int(program[record + CHILDREN]) + (structure == CHAMPION),  # who defends itself in a group of others
+            int(program.reshape(-1, FIELDS)[1:, CHILDREN].max()) + 1,
+            len(program),
+        )
+
+    @property
+    def pieces(self) -> int:
+        """How many sums of weights are kept on the desk; 0 for a routine that does not draw by weights."""
+        weighs = 1 < self.full <= weights.SCAN and leads_to(self.last[1].update, weights.weights_multiply)
+        return -(-self.full // self.piece) if weighs else 0
+
+    @property
+    def piece(self) -> int:
+        """How many weights make a piece."""
+        if self.full <= 16:
+            return (self.full + 1) // 2
+        return 1 << (math.isqrt(self.full - 1).bit_length())
+
+    @property
+    def desk_words(self) -> int:
+        """The words of a desk: sums, statistics, and a few that are read and not used."""
+        return self.pieces + self.desk + (self.piece if self.pieces else 0)
+
+    def program(self, policy: Policy) -> Array:
+        """A policy's program with places in :attr:`routines` instead of addresses."""
+        table = policy.program.reshape(-1, FIELDS).copy()
+        used = [self.routines.index((routine.name, routine.kernels)) for routine in policy.routines_used]
+        for i in range(1, len(table)):
+            table[i, [START_AT, SELECT_AT, UPDATE_AT]] = used[(i - 1) % len(used)]
+        table[0, [BEGIN_AT, END_AT]] = 0.0
+        return table.reshape(-1)

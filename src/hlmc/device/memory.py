@@ -1,0 +1,102 @@
+"""A device's memory, and what can be wrong with a device."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from hlmc.device.target import SIMULATED, NoDevice
+from hlmc.errors import extra
+
+Array = np.ndarray
+
+OLDEST = (6, 0)
+"""The least compute capability: what adds to a float64 in memory at once."""
+
+
+@cache
+def checked_device() -> str:
+    """The name of the device to run on, or an error that says in one line why there is none."""
+    try:
+        from numba import cuda
+        from numba.cuda.cudadrv.error import CudaSupportError
+    except ImportError as error:
+        raise extra("numba.cuda", "cuda") from error
+    if SIMULATED:
+        return "Numba's CUDA simulator"
+    try:
+        import numba_cuda  # noqa: F401
+    except ImportError as error:
+        raise extra("numba-cuda", "cuda") from error
+    try:
+        device = cuda.get_current_device()
+    except CudaSupportError as error:
+        raise NoDevice(f"there is no CUDA device to run on: {_line(error)}") from error
+    except Exception as error:  # a driver has many ways to fail
+        raise NoDevice(f"the CUDA device cannot be used: {_line(error)}") from error
+    name = device.name.decode() if isinstance(device.name, bytes) else str(device.name)
+    if tuple(device.compute_capability) < OLDEST:
+        have, need = (".".join(map(str, version)) for version in (device.compute_capability, OLDEST))
+        raise NoDevice(f"{name} is too old: its compute capability is {have}, and {need} is needed")
+    return name
+
+
+def _line(error: BaseException) -> str:
+    """The last line of an error's text that says something."""
+    lines = [line.strip(" :") for line in str(error).splitlines() if line.strip(" :")]
+    return lines[0] if lines else type(error).__name__
+
+
+class Memory:
+    """Arrays on the device, by the name under which a launch is given them."""
+
+    def __init__(self) -> None:
+        self._held: list[Any] = []
+
+    def put(self, array: Array) -> Any:
+        """A copy of an array on the device."""
+        from numba import cuda
+
+        self.room_for(array.nbytes)
+        try:
+            there = cuda.to_device(np.ascontiguousarray(array))
+        except Exception as error:
+            if "MEMORY" in str(error).upper():
+                raise NoDevice(_too_much(array.nbytes, _free())) from error
+            raise
+        self._held.append(there)
+        return there
+
+    @staticmethod
+    def room_for(size: int) -> None:
+        """Refuse what does not fit, before anything is copied."""
+        free = _free()
+        if size > free:
+            raise NoDevice(_too_much(size, free))
+
+    @staticmethod
+    def given(there: Any) -> Any:
+        """What a launch is given for an array: its address; in the simulator, the array."""
+        return there if SIMULATED else int(there.__cuda_array_interface__["data"][0])
+
+    def address(self, array: Array) -> int:
+        """Put an array there, and say where."""
+        there = self.put(array)
+        return there._ary.ctypes.data if SIMULATED else self.given(there)  # type: ignore[no-any-return]
+
+
+def _free() -> float:
+    if SIMULATED:
+        return float("inf")
+    from numba import cuda
+
+    return float(cuda.current_context().get_memory_info()[0])
+
+
+def _too_much(size: float, free: float) -> str:
+    need, have = size / 2**30, free / 2**30
+    return (
+        f"the device has {have:.2f} GiB of memory left and {need:.2f} GiB more are needed; ask for fewer runs at a time"
+    )

@@ -1,0 +1,173 @@
+"""Play many runs on a device at once, a slice of the steps at a time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from hlmc.adversaries.base import Adversary
+from hlmc.device.loop import BLOCK, Shape, built
+from hlmc.device.memory import Memory, checked_device
+from hlmc.device.target import SIMULATED, NoDevice
+from hlmc.learner import fresh_rows
+from hlmc.simulation.runs import Task, refusal
+from hlmc.streams import derive_seed, keys
+
+Array = np.ndarray
+
+BREATH = 0.2
+"""Seconds that a launch should take: short enough for Ctrl-C, a progress bar and a display's patience."""
+
+FIRST_SLICE = 256
+LONGEST_SLICE = 1 << 24
+"""Steps of a launch: few at first, and as many as take that long."""
+
+STOPS = 16
+"""Time points within one launch, at most."""
+
+REGISTERS = 64
+"""Registers of a thread: more of them leave room for fewer threads."""
+
+SHARED_BYTES = 200 * 1024
+"""Shared memory of a multiprocessor that desks may fill."""
+
+FEWEST = 256
+"""With fewer threads than this on a multiprocessor, desks in shared memory cost more than they bring."""
+
+
+@dataclass(frozen=True)
+class Noted:
+    """What the runs of a task had earned at one time point."""
+
+    task: Task
+    point: int
+    rewards: Array
+    seconds: float
+
+
+def play_on_device(
+    tasks: list[Task], points: Array, precision: str, advance: Callable[[str, int], None]
+) -> Iterator[Noted]:
+    """Play all runs of all tasks, those of one shape together; whenever a time point is reached, say what was earned."""
+    checked_device()
+    shapes: dict[Shape, list[Task]] = {}
+    for task in tasks:
+        shapes.setdefault(Shape.of(task.policy), []).append(task)
+    for shape, same in shapes.items():
+        yield from _Group(shape, same, precision).play(points, advance)
+
+
+class _Group:
+    """Runs whose policies have one shape: side by side, each policy in blocks of its own."""
+
+    def __init__(self, shape: Shape, tasks: list[Task], precision: str) -> None:
+        self._shape = shape
+        self._tasks = tasks
+        self._adversary = tasks[0].adversary
+        self._blocks = [-(-task.count // BLOCK) for task in tasks]
+        total = sum(self._blocks)
+        size = np.dtype(precision).itemsize
+        desk_bytes = shape.desk_words * size * BLOCK
+        self._shared = not SIMULATED and (SHARED_BYTES // desk_bytes) * BLOCK >= FEWEST
+        self._launched = _compiled(shape, _Rule(self._adversary), precision, self._shared)
+        self._launch = (total, BLOCK, 0, desk_bytes if self._shared else 0)
+        self._memory = memory = Memory()
+        desks = 1 if self._shared else total
+        memory.room_for(8 * BLOCK * total * (shape.width + STOPS + 2) + desk_bytes * desks)
+        programs = np.stack([shape.program(task.policy) for task in tasks])
+        self._rows = memory.put(self._fresh())
+        self._sums = memory.put(np.zeros((total, STOPS + 1, BLOCK)))
+        self._flag = memory.put(np.zeros(1))
+        kept = memory.put(np.zeros((total, 1, BLOCK)))
+        desk = memory.put(np.zeros((desks, shape.desk_words, BLOCK), dtype=precision))
+        spec = memory.put(self._adversary.spec_in(memory.address))
+        there = [memory.put(programs), memory.put(programs.astype(precision)), memory.put(self._which())]
+        self._first = [memory.given(x) for x in (*there, self._rows, desk, spec)]
+        self._then = [memory.given(x) for x in (self._sums, kept, self._flag)]
+
+    def _which(self) -> Array:
+        """For every block the number of its program, and how many of its threads have a learner."""
+        rows = []
+        for number, (task, blocks) in enumerate(zip(self._tasks, self._blocks, strict=True)):
+            rows += [(number, min(BLOCK, task.count - BLOCK * i)) for i in range(blocks)]
+        return np.array(rows, dtype=np.float64).reshape(-1)
+
+    def _fresh(self) -> Array:
+        """Rows as [block, word, thread]."""
+        parts = []
+        for task, blocks in zip(self._tasks, self._blocks, strict=True):
+            rows = np.zeros((blocks * BLOCK, self._shape.width))
+            fresh_rows(task.policy, keys(derive_seed(task.seed, task.name), task.first, task.count), rows[: task.count])
+            parts.append(rows.reshape(blocks, BLOCK, -1).transpose(0, 2, 1))
+        return np.concatenate(parts)
+
+    def play(self, points: Array, advance: Callable[[str, int], None]) -> Iterator[Noted]:
+        t, noted, length = 0, 0, FIRST_SLICE
+        began = time.perf_counter()
+        while noted < len(points):
+            until = min(t + length, int(points[-1]))
+            upto = min(int(np.searchsorted(points, until, side="right")), noted + STOPS - 1)
+            until = min(until, int(points[upto]) - 1) if upto < len(points) else until
+            until = max(until, int(points[upto - 1])) if upto > noted else until
+            stops = list(points[noted:upto])
+            if not stops or stops[-1] < until:
+                stops.append(until)
+            seconds = self._run(np.array(stops, dtype=np.float64))
+            sums = self._sums.copy_to_host() if upto > noted else None
+            for i in range(noted, upto):
+                yield from self._noted(i, sums[:, i - noted, :], time.perf_counter() - began)  # type: ignore[index]
+            for task in self._tasks:
+                advance(task.name, task.count * (until - t))
+            noted, t = upto, until
+            length = max(FIRST_SLICE, min(LONGEST_SLICE, int(length * min(4.0, BREATH / max(seconds, 1e-6)))))
+
+    def _run(self, stops: Array) -> float:
+        from numba import cuda
+
+        there = self._memory.put(stops) if SIMULATED else cuda.to_device(stops)
+        began = time.perf_counter()
+        shape = self._shape
+        sizes = (shape.length, shape.width, shape.desk_words, STOPS + 1, len(stops))
+        try:
+            self._launched[self._launch](*self._first, self._memory.given(there), *self._then, *sizes)
+            flag = self._flag.copy_to_host()[0]
+        except Exception as error:
+            if type(error).__name__ == "CudaAPIError":
+                raise NoDevice(f"the device gave up: {error}") from error
+            raise
+        if flag < 0:
+            raise refusal(self._adversary, int(-flag) - 1)
+        return time.perf_counter() - began
+
+    def _noted(self, point: int, sums: Array, seconds: float) -> Iterator[Noted]:
+        """What every task's runs had earned, from [block, thread]."""
+        everyone = sum(task.count for task in self._tasks)
+        first = 0
+        for task, blocks in zip(self._tasks, self._blocks, strict=True):
+            rewards = sums[first : first + blocks].reshape(-1)[: task.count]
+            yield Noted(task, point, rewards, seconds * task.count / everyone)
+            first += blocks
+
+
+class _Rule:
+    """An adversary as machine code sees it: its rule, not its numbers."""
+
+    def __init__(self, adversary: Adversary) -> None:
+        self.adversary = adversary
+        self._key: tuple[Any, ...] = (adversary.rule, adversary.phased, adversary.arms < 2**31)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Rule) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+
+@lru_cache(maxsize=32)
+def _compiled(shape: Shape, rule: _Rule, precision: str, shared: bool) -> Any:
+    return built(shape, rule.adversary, precision, shared, REGISTERS)
