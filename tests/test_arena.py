@@ -233,6 +233,15 @@ def test_a_store_is_gone_on_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         small(store=tmp_path, seed=1)
 
 
+def test_damaged_benchmarks_are_refused(tmp_path: Path) -> None:
+    small(store=tmp_path)
+    path = tmp_path / "Alternating-K16-T400" / "_benchmarks.json"
+    for damage in ("", "[1]", '{"weak": null}'):
+        path.write_text(damage)
+        with pytest.raises(BadFile, match=r"_benchmarks\.json does not hold benchmarks: .*; delete it"):
+            small(store=tmp_path)
+
+
 def test_ctrl_c_keeps_what_was_finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     judge = playing.best_switching
     calls = []
@@ -341,6 +350,8 @@ def test_the_figures_are_those_that_were_set() -> None:
         ("experiment 3, shifting", million): 0.07,
     }
     for target in TARGETS:
+        assert target.runs[million] >= 96
+        assert target.runs[ten] >= 24
         policies = figure_cell(target, 10**6, 2, 0).policies
         assert {policy.words.statistics for policy in policies.values()} == {target.memory}
         assert policies["Champion"] == hlmc.Champion(target.arms, memory=target.memory, horizon=10**6)

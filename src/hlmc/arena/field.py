@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -51,12 +52,19 @@ def _inside(routine: Any) -> Factory:
     return lambda arms, memory, horizon: HLMC(arms, memory=memory, horizon=horizon, routines=routine)
 
 
-def _champion(cls: Any) -> Factory:
+def _as_it_comes(cls: Any) -> Factory:
     return lambda arms, memory, horizon: cls(arms, memory=memory, horizon=horizon)
 
 
 def _where_light(make: Callable[[int, int], Policy]) -> Factory:
     return lambda arms, memory, horizon: make(arms, horizon) if arms * horizon <= HEAVY else None
+
+
+_ASKED = {"arms", "memory", "horizon"}
+
+
+def _asks(cls: type[Policy]) -> set[str]:
+    return set(inspect.signature(cls).parameters)
 
 
 POLICIES: dict[str, Factory] = {
@@ -68,7 +76,8 @@ POLICIES: dict[str, Factory] = {
     "HLMC exp3-ix": _inside("exp3-ix"),
     "HLMC tsallis-iw": _inside(Tsallis(estimator="importance-weighted")),
     "HLMC tsallis-rv": _inside(Tsallis()),
-    **{name: _champion(cls) for name, cls in CATALOGUE.items() if "Champion" in name},
+    # The champion and whatever else the catalogue has that is made from a size alone.
+    **{name: _as_it_comes(cls) for name, cls in CATALOGUE.items() if cls is not HLMC and _asks(cls) >= _ASKED},
     "Champion, T unknown": lambda arms, memory, horizon: Champion(arms, memory=memory),
     "Champion, V known": lambda arms, memory, horizon: Champion(
         arms, memory=memory, horizon=horizon, switches=SWITCHES

@@ -14,6 +14,7 @@ import numpy as np
 from hlmc.adversaries.base import Adversary
 from hlmc.arena.cases import Case
 from hlmc.arena.field import SWITCHES
+from hlmc.errors import BadFile
 from hlmc.evaluation import best_fixed, best_switching, dynamic
 from hlmc.paper.progress import Progress
 from hlmc.policies.base import Policy
@@ -146,7 +147,7 @@ def _benchmarks(
 ) -> dict[str, float]:
     """What could have been earned until the horizon, by kind; from the folder, where it is known there."""
     adversary, T = experiment.adversary, experiment.horizon
-    known: dict[str, float] = json.loads(path.read_bytes()) if path is not None and path.exists() else {}
+    known = _known(path)
     names = {kind: f"{kind}-{SWITCHES}" if kind == "shifting" else kind for kind in kinds}
     missing = [kind for kind in kinds if names[kind] not in known]
     if "shifting" in missing:  # the best fixed arm is the best sequence of one piece
@@ -159,6 +160,16 @@ def _benchmarks(
     if path is not None and missing:
         write_whole(path, json.dumps(known).encode())
     return {kind: known[names[kind]] for kind in kinds}
+
+
+def _known(path: Path | None) -> dict[str, float]:
+    """The benchmarks that a folder holds; a damaged file is refused."""
+    if path is None or not path.exists():
+        return {}
+    try:
+        return {str(name): float(value) for name, value in json.loads(path.read_bytes()).items()}
+    except (AttributeError, TypeError, ValueError) as error:
+        raise BadFile(f"{path} does not hold benchmarks: {error}; delete it and they are computed again") from error
 
 
 @dataclass(frozen=True)
