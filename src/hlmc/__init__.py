@@ -31,13 +31,14 @@ if TYPE_CHECKING:
         UCB1,
         UCBM,
         Champion,
+        CrownedHLMC,
         EXP3Loss,
         Policy,
         TsallisINF,
         Uniform,
         Words,
     )
-    from hlmc.simulation import Result, load_result, simulate, trace
+    from hlmc.simulation import Moments, Result, estimate, load_result, simulate, trace
     from hlmc.streams import derive_seed
 
 __all__ = [
@@ -50,10 +51,12 @@ __all__ = [
     "UCB1",
     "UCBM",
     "Champion",
+    "CrownedHLMC",
     "EXP3Loss",
     "Fleet",
     "Guarantee",
     "Learner",
+    "Moments",
     "Policy",
     "Result",
     "TsallisINF",
@@ -63,6 +66,7 @@ __all__ = [
     "arena",
     "bounds",
     "derive_seed",
+    "estimate",
     "games",
     "load",
     "load_result",
@@ -78,8 +82,10 @@ _HOMES = {
     "Fleet": "hlmc.fleet",
     "Guarantee": "hlmc.guarantee",
     "Learner": "hlmc.learner",
+    "Moments": "hlmc.simulation",
     "Result": "hlmc.simulation",
     "derive_seed": "hlmc.streams",
+    "estimate": "hlmc.simulation",
     "load": "hlmc.files",
     "load_result": "hlmc.simulation",
     "play": "hlmc.games",

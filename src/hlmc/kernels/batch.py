@@ -27,6 +27,8 @@ from hlmc.kernels.layout import (
     CHILDREN,
     CONTROL,
     COUNT,
+    CROWN,
+    CROWNED,
     DOUBT,
     FIELDS,
     FOREVER,
@@ -36,6 +38,7 @@ from hlmc.kernels.layout import (
     LEVEL_CONTROL,
     LEVELS,
     MEMORY,
+    PAID,
     PLACE,
     PROBABILITY,
     RECORD,
@@ -338,6 +341,9 @@ def _sound_tree(program: Array, row: Array, step: int, running: bool) -> bool:
     levels = int(program[LEVELS])
     stage, origin, length = stage_of(program, step)
     local = step - origin
+    crowned = program[STRUCTURE] == CROWNED
+    if crowned and not (_whole_within(row[CROWN], 0, int(program[ARMS]) - 1) and _finite(row, PAID, PAID + 1)):
+        return False
     base = 0
     count = int(program[ARMS])
     began = 0
@@ -357,10 +363,16 @@ def _sound_tree(program: Array, row: Array, step: int, running: bool) -> bool:
                 return False
         else:
             stands = int(program[level + LENGTH])
-            if not _whole_within(child, 0, (count + size - 1) // size - 1):
+            groups = (count + size - 1) // size
+            # The crown is one more child of the top level, the last.
+            if not _whole_within(child, 0, groups if crowned and d == 0 else groups - 1):
                 return False
-            base += int(child) * size
-            count = min(size, count - int(child) * size)
+            if int(child) == groups:
+                base = int(row[CROWN])
+                count = 1
+            else:
+                base += int(child) * size
+                count = min(size, count - int(child) * size)
             began = max(began, local // stands * stands)
             until = min(until, (local // stands + 1) * stands)
             level += FIELDS
@@ -372,7 +384,7 @@ def _sound_tree(program: Array, row: Array, step: int, running: bool) -> bool:
         # Slot 0 is the champion's. It is one more, unless it is of the group; when an epoch ends it may be another.
         if not (base <= row[PLACE] < base + count) or (not running and row[COUNT] == count + 1):
             count += 1
-    elif program[STRUCTURE] != TREE:
+    elif program[STRUCTURE] != TREE and not crowned:
         return False
     return bool(
         row[RECORD] == level

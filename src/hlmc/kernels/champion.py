@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from hlmc.kernels.build import kernel
-from hlmc.kernels.ftrl import ftrl_draw, ftrl_learn, loss_of, normaliser, probability_of
+from hlmc.kernels.ftrl import ftrl_draw, ftrl_leader, ftrl_learn, loss_of, normaliser, probability_of
 from hlmc.kernels.layout import (
     ARMS,
     AT,
@@ -237,14 +237,9 @@ def _crown(program: Array, row: Array, record: int, t: int) -> None:
     at = int(program[record + AT])
     x = row[int(program[record + CONTROL]) + SCALARS]
     eta = contest_rate(program, record, t - int(row[BEGAN]))
-    best = 0
-    least = 0.0
-    for j in range(1, int(row[COUNT])):
-        if row[at + j - 1] < least:
-            least = row[at + j - 1]
-            best = j
+    best = ftrl_leader(row, at, int(row[COUNT]))
     challenged = row[CHALLENGE] == 1.0
-    if best != 0 and (not challenged or probability_of(least, x, eta) >= DECISIVE):
+    if best != 0 and (not challenged or probability_of(loss_of(row, at, best), x, eta) >= DECISIVE):
         row[PLACE] = _other(int(row[BASE]), int(row[PLACE]), best)
         row[DOUBT] = EVEN
         row[TENURE] = 0.0

@@ -82,6 +82,18 @@ def ftrl_draw(row: Array, at: int, n: int, eta: float, x: float, u: float) -> tu
 
 
 @kernel
+def ftrl_leader(row: Array, at: int, n: int) -> int:
+    """The slot of least loss; of several, the first."""
+    slot = 0
+    least = 0.0
+    for j in range(1, n):
+        if row[at + j - 1] < least:
+            least = row[at + j - 1]
+            slot = j
+    return slot
+
+
+@kernel
 def ftrl_learn(
     row: Array,
     at: int,

@@ -9,7 +9,7 @@ key) holds 64 raw bits. Whole numbers up to 2^53 are exact in a float64.
 from __future__ import annotations
 
 # A program's header.
-STRUCTURE = 0  # TREE, ROUNDS or CHAMPION
+STRUCTURE = 0  # TREE, ROUNDS, CHAMPION or CROWNED
 ARMS = 1  # K
 HORIZON = 2  # T, or 2^53 when it is not known
 LEVELS = 3  # D
@@ -27,6 +27,7 @@ END_AT = 13  # and of the one that learns above it when it has run
 TREE = 0
 ROUNDS = 1
 CHAMPION = 2
+CROWNED = 3
 
 # A program's row for a level.
 KIND = 0  # which routine: its place in the catalogue
@@ -53,6 +54,8 @@ BASE = 6  # tree: first arm of the group played; rounds: place in the order of t
 COUNT = 7  # arms in play
 RECORD = 8  # where the record of the routine over the arms lies in the program
 CARRIED = 9  # rounds: the place in the order of the arm carried over, or -1
+CROWN = 9  # crowned: the arm that is one more group; a statistic
+PAID = 10  # crowned: the mean reward of its last epoch, or of the epoch in which it won
 DOUBT = 9  # champion: the share of the prior that is left to others
 CHALLENGE = 10  # champion: 1 while it is being challenged
 TENURE = 11  # champion: epochs since it was crowned
@@ -62,6 +65,7 @@ PLACE = 14  # champion: its place in the order of the arms, or -1; a statistic
 TREE_HEADER = 9
 ROUNDS_HEADER = 10
 CHAMPION_HEADER = 15
+CROWNED_HEADER = 11
 
 # A level's control words, relative to its CONTROL.
 CHILD = 0  # the child chosen

@@ -142,7 +142,7 @@ leaf_select = leaf_update = unbound
 @kernel
 def in_tree(program: Array) -> bool:
     """Whether the arms in play are neighbours, so that a slot's arm need not be looked up."""
-    return program[STRUCTURE] == TREE or program[STRUCTURE] == CROWNED
+    return bool(program[STRUCTURE] == TREE or program[STRUCTURE] == CROWNED)
 
 
 @kernel

@@ -4,13 +4,28 @@ from __future__ import annotations
 
 from hlmc.policies.base import Policy, Words
 from hlmc.policies.champion import Champion
+from hlmc.policies.crowned import CrownedHLMC
 from hlmc.policies.flat import EXP3, EXP3IX, EXP3P, EXP3S, UCB1, EXP3Loss, TsallisINF, Uniform
 from hlmc.policies.hierarchy import HLMC
 from hlmc.policies.rounds import EXP3M, UCBM
 
 CATALOGUE: dict[str, type[Policy]] = {
     cls.__name__: cls
-    for cls in (HLMC, Champion, EXP3, EXP3P, EXP3S, EXP3Loss, EXP3IX, TsallisINF, UCB1, UCBM, EXP3M, Uniform)
+    for cls in (
+        HLMC,
+        Champion,
+        CrownedHLMC,
+        EXP3,
+        EXP3P,
+        EXP3S,
+        EXP3Loss,
+        EXP3IX,
+        TsallisINF,
+        UCB1,
+        UCBM,
+        EXP3M,
+        Uniform,
+    )
 }
 """Every policy by its name."""
 
@@ -27,6 +42,10 @@ EXAMPLES: tuple[Policy, ...] = (
     Champion(arms=23),
     Champion(arms=100, memory=14, horizon=400, switches=2),
     Champion(arms=5, memory=9, horizon=100),
+    CrownedHLMC(arms=30, memory=12, horizon=500),
+    CrownedHLMC(arms=23, estimator="reduced-variance"),
+    CrownedHLMC(arms=100, memory=14, horizon=400),
+    CrownedHLMC(arms=5, memory=9, horizon=100),
     EXP3(arms=10, horizon=100),
     EXP3(arms=600, horizon=100, gamma=0.5),
     EXP3(arms=10, horizon=None),
@@ -58,6 +77,7 @@ __all__ = [
     "UCB1",
     "UCBM",
     "Champion",
+    "CrownedHLMC",
     "EXP3Loss",
     "Policy",
     "TsallisINF",

@@ -11,7 +11,7 @@ from hlmc import planning
 from hlmc.errors import whole
 from hlmc.guarantee import Guarantee
 from hlmc.kernels.champion import CHOICES, LEAST_DOUBT
-from hlmc.kernels.layout import AT, CHAMPION, CHAMPION_HEADER, CONTROL, LEVEL_CONTROL
+from hlmc.kernels.layout import CHAMPION, CHAMPION_HEADER, LEVEL_CONTROL
 from hlmc.policies.base import Array, Words
 from hlmc.policies.tree import TreePolicy
 from hlmc.routines import Contest, TsallisINF
@@ -67,6 +67,7 @@ class Champion(TreePolicy):
     switches: int | None = None
 
     structure: ClassVar[int] = CHAMPION
+    header: ClassVar[int] = CHAMPION_HEADER
 
     def __post_init__(self) -> None:
         self._set(arms=whole("arms", self.arms, 1))
@@ -103,8 +104,9 @@ class Champion(TreePolicy):
 
     @property
     def words(self) -> Words:
-        depth = len(self.groups_used)
-        return Words(sum(self.level_words), CHAMPION_HEADER - 1 + LEVEL_CONTROL * depth)
+        # The champion's name lies among the words of the header.
+        statistics = sum(self.level_words)
+        return Words(statistics, self.header - 1 + LEVEL_CONTROL * len(self.groups_used))
 
     @property
     def guarantee(self) -> Guarantee:
@@ -116,11 +118,7 @@ class Champion(TreePolicy):
     def _write(self, records: Array, horizon: int) -> None:
         super()._write(records, horizon)
         levels = self.levels_at(horizon)
-        at = CHAMPION_HEADER + LEVEL_CONTROL * len(levels)
         for d, level in enumerate(levels):
-            records[d][CONTROL] = CHAMPION_HEADER + LEVEL_CONTROL * d
-            records[d][AT] = at
-            at += level.place.children - 1
             records[d][CHOICES] = level.place.choices
         n, steps = levels[-1].place.children, levels[-1].place.choices
         records[len(levels) - 1][LEAST_DOUBT] = min(0.5, max(FLOOR, n / (1.0 + 2.0 * REACH * math.sqrt(steps)) ** 2))

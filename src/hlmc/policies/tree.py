@@ -55,6 +55,8 @@ class TreePolicy(Policy):
     """A policy with one routine a level over a tree of groups."""
 
     structure: ClassVar[int] = TREE
+    header: ClassVar[int] = TREE_HEADER
+    """Words of a row before the control words of the levels."""
 
     @property
     def groups_used(self) -> tuple[int, ...]:
@@ -131,7 +133,7 @@ class TreePolicy(Policy):
 
     @property
     def words(self) -> Words:
-        return Words(sum(self.level_words), TREE_HEADER + LEVEL_CONTROL * len(self.groups_used))
+        return Words(sum(self.level_words), self.header + LEVEL_CONTROL * len(self.groups_used))
 
     @property
     def last_kind(self) -> int:
@@ -154,7 +156,7 @@ class TreePolicy(Policy):
         return self._wired(table, self.structure, self.routines_used)
 
     def _write(self, records: Array, horizon: int) -> None:
-        at = self.words.control
+        at = self.header + LEVEL_CONTROL * len(self.groups_used)
         span = horizon
         for d, level in enumerate(self.levels_at(horizon)):
             record = records[d]
@@ -163,7 +165,7 @@ class TreePolicy(Policy):
             record[SIZE] = level.size
             record[LENGTH] = level.length
             record[SPAN] = span
-            record[CONTROL] = TREE_HEADER + LEVEL_CONTROL * d
+            record[CONTROL] = self.header + LEVEL_CONTROL * d
             record[AT] = at
             if level.place.children > 1:
                 values = level.routine.packed(level.place)
