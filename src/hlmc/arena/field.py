@@ -70,7 +70,7 @@ def _asks(cls: type[Policy]) -> set[str]:
 POLICIES: dict[str, Factory] = {
     BASELINE: lambda arms, memory, horizon: HLMC(arms, memory=memory, horizon=horizon),
     "HLMC.S": lambda arms, memory, horizon: HLMC(arms, memory=memory, horizon=horizon, switches=SWITCHES),
-    "HLMC, T unknown": lambda arms, memory, horizon: HLMC(arms, memory=memory),
+    "HLMC unknown T": lambda arms, memory, horizon: HLMC(arms, memory=memory),
     "HLMC 3 levels": lambda arms, memory, horizon: HLMC(arms, levels=3, horizon=horizon),
     "HLMC exp3-loss": _inside("exp3-loss"),
     "HLMC exp3-ix": _inside("exp3-ix"),
@@ -78,8 +78,8 @@ POLICIES: dict[str, Factory] = {
     "HLMC tsallis-rv": _inside(Tsallis()),
     # The champion and whatever else the catalogue has that is made from a size alone.
     **{name: _as_it_comes(cls) for name, cls in CATALOGUE.items() if cls is not HLMC and _asks(cls) >= _ASKED},
-    "Champion, T unknown": lambda arms, memory, horizon: Champion(arms, memory=memory),
-    "Champion, V known": lambda arms, memory, horizon: Champion(
+    "Champion unknown T": lambda arms, memory, horizon: Champion(arms, memory=memory),
+    "Champion known V": lambda arms, memory, horizon: Champion(
         arms, memory=memory, horizon=horizon, switches=SWITCHES
     ),
     # Two words an arm: half as many arms as words.
