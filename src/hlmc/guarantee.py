@@ -37,7 +37,7 @@ class Guarantee:
     measured: str = ""
     lost: str = ""
     adversarial: bool = False
-    """Whether what is proved holds for every sequence of rewards."""
+    """Whether a bound is proved, and holds for every sequence of rewards."""
 
     def __str__(self) -> str:
         lines = [f"proved: {self.proved or 'nothing'}"]
