@@ -107,7 +107,8 @@ def test_totals_are_those_of_playing_by_hand(policy: hlmc.Policy) -> None:
             total += reward
             if t in points:
                 expected.append(total)
-        assert result.data["reward"].sel(policy="it", run=run).values.tolist() == expected
+        # The loop adds up between two restarts first: the last digits may differ.
+        assert result.data["reward"].sel(policy="it", run=run).values.tolist() == pytest.approx(expected, rel=1e-13)
 
 
 def test_cuts_leave_no_trace(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -266,10 +266,11 @@ def built(shape: Shape, adversary: Adversary, precision: str, shared: bool, regi
         "take_up": specialised(_take_up, "take_up", arrange=tell(arranged), PLACE=pieces),
         "lay_down": specialised(_lay_down, "lay_down", rearrange=tell(rearranged), PLACE=pieces),
         "in_tree": _always if shape.structure == TREE else _never,
-        "small": _small,
     }
-    if adversary.arms < 2**31:
-        device["numbered"] = _small
+    if not SIMULATED:
+        device["small"] = _small
+        if adversary.arms < 2**31:
+            device["numbered"] = _small
     if precision == "float32":
         device |= {"working": _single_working, "unit": _single_unit}
     if adversary.phased is not None:
@@ -310,7 +311,9 @@ def _store(shape: Shape) -> dict[Callable[..., Any], Callable[..., Any]]:
 
 def _fast(precision: str) -> dict[Callable[..., Any], Any]:
     """Single precision is for speed: quotients and exponentials off by a few units in the last place are welcome."""
-    fast: dict[Callable[..., Any], Any] = {weights.worth_learning: _any_worth, weights.small: _small}
+    fast: dict[Callable[..., Any], Any] = {weights.worth_learning: _any_worth}
+    if not SIMULATED:
+        fast[weights.small] = _small
     if precision == "float32" and not SIMULATED:
         from numba.cuda import libdevice
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,7 +16,7 @@ from hlmc.device.loop import BLOCK, Shape, built
 from hlmc.device.memory import Memory, checked_device
 from hlmc.device.target import SIMULATED, NoDevice
 from hlmc.learner import fresh_rows
-from hlmc.simulation.runs import Task, refusal
+from hlmc.simulation.runs import Played, Task, refusal
 from hlmc.streams import derive_seed, keys
 
 Array = np.ndarray
@@ -27,10 +28,13 @@ FIRST_SLICE = 256
 LONGEST_SLICE = 1 << 24
 """Steps of a launch: few at first, and as many as take that long."""
 
+AT_ONCE = 1 << 23
+"""Runs side by side, unless a single task has more."""
+
 STOPS = 16
 """Time points within one launch, at most."""
 
-REGISTERS = 64
+REGISTERS = 80
 """Registers of a thread: more of them leave room for fewer threads."""
 
 SHARED_BYTES = 200 * 1024
@@ -53,13 +57,47 @@ class Noted:
 def play_on_device(
     tasks: list[Task], points: Array, precision: str, advance: Callable[[str, int], None]
 ) -> Iterator[Noted]:
-    """Play all runs of all tasks, those of one shape together; whenever a time point is reached, say what was earned."""
+    """Play all runs of all tasks, those of one shape together; at every time point, say what was earned."""
     checked_device()
     shapes: dict[Shape, list[Task]] = {}
     for task in tasks:
         shapes.setdefault(Shape.of(task.policy), []).append(task)
     for shape, same in shapes.items():
-        yield from _Group(shape, same, precision).play(points, advance)
+        for together in _at_once(same):
+            yield from _Group(shape, together, precision).play(points, advance)
+
+
+def _at_once(tasks: list[Task]) -> Iterator[list[Task]]:
+    """Tasks of one shape, as many together as a device takes without growing larger than it need be."""
+    some: list[Task] = []
+    for task in tasks:
+        if some and sum(each.count for each in some) + task.count > AT_ONCE:
+            yield some
+            some = []
+        some.append(task)
+    yield some
+
+
+class DeviceWork:
+    """Tasks in the hands of a device: iterate to get what was played, as with :class:`hlmc.simulation.workers.Work`."""
+
+    def __init__(self, tasks: list[Task], points: Array, precision: str, advance: Callable[[str, int], None]) -> None:
+        self._points = points
+        self._noted = play_on_device(tasks, points, precision, advance)
+
+    def __iter__(self) -> Iterator[Played]:
+        rewards: dict[Task, Array] = {}
+        for noted in self._noted:
+            task = noted.task
+            if task not in rewards:
+                rewards[task] = np.empty((task.count, len(self._points)))
+            rewards[task][:, noted.point] = noted.rewards
+            if noted.point == len(self._points) - 1:
+                yield Played(task.name, task.first, rewards.pop(task), noted.seconds)
+
+    def end(self) -> list[Played]:
+        """Nothing is finished on the side."""
+        return []
 
 
 class _Group:
@@ -134,8 +172,11 @@ class _Group:
         shape = self._shape
         sizes = (shape.length, shape.width, shape.desk_words, STOPS + 1, len(stops))
         try:
-            self._launched[self._launch](*self._first, self._memory.given(there), *self._then, *sizes)
-            flag = self._flag.copy_to_host()[0]
+            with warnings.catch_warnings():
+                if SIMULATED:  # its threads are the interpreter's, whose words say so when they wrap around
+                    warnings.simplefilter("ignore", RuntimeWarning)
+                self._launched[self._launch](*self._first, self._memory.given(there), *self._then, *sizes)
+                flag = self._flag.copy_to_host()[0]
         except Exception as error:
             if type(error).__name__ == "CudaAPIError":
                 raise NoDevice(f"the device gave up: {error}") from error

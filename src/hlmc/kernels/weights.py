@@ -197,8 +197,8 @@ PIECE_LOG = 2  # more than two pieces have a power of two for their size
 
 @kernel
 def small(x: int) -> int:
-    """A whole number that 32 bits hold: the words that a device counts in."""
-    return x
+    """A whole number that 32 bits hold, which is what a device counts in."""
+    return int(x)
 
 
 @kernel

@@ -20,6 +20,7 @@ from hlmc.streams import SCHEME, derive_seed
 Array = np.ndarray
 
 _ENOUGH = 1_000_000
+_AT_ONCE = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -32,9 +33,19 @@ class Experiment:
     runs: int
     seed: int
     points: Array
+    arithmetic: tuple[str, str] = ("cpu", "float64")
 
     @classmethod
-    def of(cls, policies: Any, adversary: Any, horizon: Any, runs: Any, seed: Any, points: Any) -> Experiment:
+    def of(
+        cls,
+        policies: Any,
+        adversary: Any,
+        horizon: Any,
+        runs: Any,
+        seed: Any,
+        points: Any,
+        arithmetic: tuple[str, str] = ("cpu", "float64"),
+    ) -> Experiment:
         """Check the arguments of :func:`hlmc.simulate` and put them together."""
         named = _named(policies)
         if not isinstance(adversary, Adversary):
@@ -46,12 +57,22 @@ class Experiment:
                 )
         derive_seed(seed)
         steps = _horizon(named, adversary, horizon)
-        return cls(named, adversary, steps, whole("runs", runs, 1), int(seed), time_points(points, steps))
+        return cls(named, adversary, steps, whole("runs", runs, 1), int(seed), time_points(points, steps), arithmetic)
+
+    @property
+    def device(self) -> str:
+        """Where it is played: "cpu" or "cuda"."""
+        return self.arithmetic[0]
+
+    @property
+    def precision(self) -> str:
+        """What routines learn with: "float64" or "float32"."""
+        return self.arithmetic[1]
 
     @property
     def batch(self) -> int:
-        """How many runs a worker is given at a time, so that handing them out costs little."""
-        return max(1, _ENOUGH // self.horizon)
+        """How many runs a worker is given at a time, so that handing them out costs little; a device takes many."""
+        return max(1, _ENOUGH // self.horizon) if self.device == "cpu" else _AT_ONCE
 
     def bounds(self) -> Array:
         """What is proved of the regret at each time point, [policy, time]; not a number where nothing is.
@@ -74,6 +95,8 @@ class Experiment:
             "seed": self.seed,
             "points": self.points.tolist(),
             "streams": SCHEME,
+            # Results of the processor are the same bytes wherever; a device's are its own.
+            **({} if self.device == "cpu" else {"arithmetic": list(self.arithmetic)}),
         }
 
     def provenance(self, names: Iterable[str] | None = None) -> dict[str, Any]:
@@ -82,12 +105,30 @@ class Experiment:
         return {
             **self.identity(),
             "runs": self.runs,
+            "device": self.device,
+            "precision": self.precision,
             "policies": {name: repr(policy) for name, policy in policies.items()},
             "words": {name: policy.words.statistics for name, policy in policies.items()},
             "words_total": {name: policy.words.total for name, policy in policies.items()},
             "switches": {name: getattr(policy, "switches", None) for name, policy in policies.items()},
             "versions": _versions(),
         }
+
+
+def checked_arithmetic(device: Any, precision: Any) -> tuple[str, str]:
+    """Where to play and with what numbers: on a device single precision unless double is asked for."""
+    if device not in ("cpu", "cuda"):
+        raise BadArgument(f'device must be "cpu" or "cuda", not {device!r}')
+    if precision not in (None, "float32", "float64"):
+        raise BadArgument(f'precision must be "float32" or "float64", not {precision!r}')
+    if device == "cpu":
+        if precision == "float32":
+            raise BadArgument('precision must be "float64" on the processor; only device="cuda" has "float32"')
+        return "cpu", "float64"
+    from hlmc.device.memory import checked_device
+
+    checked_device()
+    return "cuda", precision or "float32"
 
 
 @cache

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ import numpy as np
 
 from hlmc.adversaries.base import Adversary
 from hlmc.errors import BadArgument
-from hlmc.simulation.experiment import Experiment
+from hlmc.simulation.experiment import Experiment, checked_arithmetic
 from hlmc.simulation.progress import reporter
 from hlmc.simulation.result import Result
 from hlmc.simulation.runs import Played, Task
@@ -46,6 +46,7 @@ def simulate(
     executor: Any = None,
     store: str | Path | None = None,
     progress: bool | None = None,
+    precision: str | None = None,
 ) -> Result:
     """Let policies play against an adversary, many times, and judge them against what could have been earned.
 
@@ -65,7 +66,7 @@ def simulate(
     points
         Steps at which rewards are noted: how many, ``("log", how_many)``, or a list of steps. The last is the horizon.
     device
-        ``"cpu"``.
+        ``"cpu"``, or ``"cuda"`` for a GPU (the extra ``hlmc[cuda]``), which plays all runs of all policies at once.
     executor
         Who does the work: any executor with the interface of :mod:`concurrent.futures`, a Dask client's
         ``get_executor()`` or one of mpi4py's too. Default: threads on all of this machine's cores. The result does not
@@ -74,6 +75,9 @@ def simulate(
         A folder in which finished runs are kept at once, as Parquet; the same call again plays only what is missing.
     progress
         None: a bar on a terminal, a line every few seconds elsewhere. False: silence.
+    precision
+        ``"float64"``, or ``"float32"``, which only a GPU has and which is its default: what routines learn is then held
+        in single precision; rewards, clocks and sums are not. The result's provenance says which it was.
 
     Returns
     -------
@@ -90,10 +94,11 @@ def simulate(
     >>> result.data["reward"].dims
     ('policy', 'run', 'time')
     """
-    experiment = Experiment.of(policies, adversary, horizon, runs, seed, points)
-    if device != "cpu":
-        raise BadArgument(f'device must be "cpu", not {device!r}')
+    arithmetic = checked_arithmetic(device, precision)
+    experiment = Experiment.of(policies, adversary, horizon, runs, seed, points, arithmetic)
     checked_executor(executor)
+    if device == "cuda" and executor is not None:
+        raise BadArgument('executor must be left out with device="cuda": the device does the work')
     gathered = _Gathered(experiment)
     kept = None if store is None else Store(store, experiment)
     if kept is not None:
@@ -105,7 +110,7 @@ def simulate(
         totals[task.name] += task.count * experiment.horizon
     try:
         with reporter(progress, totals, experiment.horizon) as report:
-            work = Work(tasks, experiment.points, executor, report.advance)
+            work = _worked(experiment, tasks, executor, report.advance)
             try:
                 for played in work:
                     gathered.add(played)
@@ -119,6 +124,15 @@ def simulate(
         return gathered.result()
     except KeyboardInterrupt:
         raise Interrupted(gathered) from None
+
+
+def _worked(experiment: Experiment, tasks: list[Task], executor: Any, advance: Callable[[str, int], None]) -> Any:
+    """Who plays the tasks: iterate to get what was played, and in the end ask for what was finished meanwhile."""
+    if experiment.device == "cpu":
+        return Work(tasks, experiment.points, executor, advance)
+    from hlmc.device.runs import DeviceWork
+
+    return DeviceWork(tasks, experiment.points, experiment.precision, advance)
 
 
 class _Gathered:

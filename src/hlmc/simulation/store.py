@@ -46,8 +46,8 @@ class Store:
         policies = {name: repr(policy) for name, policy in self.experiment.policies.items()}
         if path.exists():
             theirs = _read(path)
-            for field, value in self._identity.items():
-                self._compare(field, theirs.get(field), value)
+            for field in (*self._identity, "arithmetic"):
+                self._compare(field, theirs.get(field), self._identity.get(field))
             known = theirs.get("policies", {})
             for name in policies.keys() & known.keys():
                 self._compare(f"policy {name!r}", known[name], policies[name])

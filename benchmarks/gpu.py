@@ -1,0 +1,69 @@
+"""How many steps a second a CUDA device takes, with the processor's beside them.
+
+    python benchmarks/gpu.py                   # everything, about a minute on a large device
+    python benchmarks/gpu.py hlmc exp3         # some of the parts
+    python benchmarks/gpu.py --quick           # a twentieth of the steps
+
+The figure counts from the first launch to the last; compilation comes before it and is printed apart. The mean reward
+of every part is printed with its interval, beside that of some runs on the processor: speed without it says nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import time
+
+import hlmc
+
+TRAP = hlmc.adversaries.BlockTrap(arms=100, memory=20)
+FULL = 132 * 2048  # threads that one H200 holds
+
+PARTS = {
+    "hlmc": ("two-level HLMC, K = 100, M = 20, experiment 1", lambda T: hlmc.HLMC(100, 20, T), FULL, 10**7, 400e9),
+    "exp3": ("EXP3, K = 100, experiment 1", lambda T: hlmc.EXP3(100, T), 132 * 384 * 4, 5 * 10**6, 100e9),
+    "deep": (
+        "three-level HLMC, K = 100, M = 14, experiment 1",
+        lambda T: hlmc.HLMC(100, 14, T),
+        FULL,
+        5 * 10**6,
+        300e9,
+    ),
+    "champion": ("Champion, K = 100, M = 20, experiment 1", lambda T: hlmc.Champion(100, 20, T), FULL, 10**6, None),
+}
+
+
+def measure(part: str, share: float, processor: bool) -> None:
+    title, made, runs, steps, wanted = PARTS[part]
+    policy = made(steps)
+    horizon = max(1000, int(steps * share))
+    print(f"-- {title}, T = {horizon:,}, {runs:,} runs of {policy.words.statistics} words")
+    began = time.perf_counter()
+    hlmc.estimate(policy, TRAP, 1000, runs=256, points=[1000], progress=False)
+    print(f"   compiled and started in {time.perf_counter() - began:.1f} s")
+    found = hlmc.estimate(policy, TRAP, horizon, runs=runs, points=[horizon], progress=False)
+    (nanoseconds,) = found.nanoseconds.values()
+    target = f", wanted: at least {wanted / 1e9:.0f}e9" if wanted else ""
+    print(f"   device     {1.0 / nanoseconds:8.1f}e9 steps/s{target}")
+    mean, error = float(found.data["mean"].item()), math.sqrt(float(found.data["variance"].item()) / runs)
+    print(f"   reward     {mean:,.1f} +- {1.96 * error:,.1f}")
+    if processor:
+        result = hlmc.simulate(policy, TRAP, horizon, runs=8, points=[horizon], progress=False)
+        rewards = result.data["reward"].values[0, :, -1]
+        (nanoseconds,) = result.nanoseconds.values()
+        print(f"   processor  {1.0 / nanoseconds:8.3f}e9 steps/s a core")
+        print(f"   reward     {rewards.mean():,.1f} +- {1.96 * rewards.std(ddof=1) / math.sqrt(8):,.1f}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], default=list(PARTS), help="which parts to run")
+    parser.add_argument("--quick", action="store_true", help="a twentieth of the steps")
+    parser.add_argument("--no-processor", action="store_true", help="leave the processor out")
+    arguments = parser.parse_args()
+    for part in arguments.parts:
+        measure(part, 0.05 if arguments.quick else 1.0, not arguments.no_processor)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,206 @@
+"""Simulation on a device: on a real one, or in Numba's simulator, where sizes are small."""
+
+from __future__ import annotations
+
+import math
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import hlmc
+from hlmc import adversaries, routines
+from hlmc.device import runs
+from hlmc.device.target import SIMULATED
+from hlmc.errors import BadArgument, BadReward
+
+ARMS = 12
+STEPS = 150 if SIMULATED else 400
+RUNS = 3 if SIMULATED else 500
+
+
+def staircase(t: int, arm: int) -> float:
+    return ((3 * t + 5 * arm) % 7) / 6.0
+
+
+def start(words, n, parameters):
+    for j in range(n):
+        words[j] = parameters[0]
+
+
+def select(words, n, parameters, tau, u):
+    return min(int(u * n), n - 1)
+
+
+def chance(words, n, parameters, tau, slot):
+    return 1.0 / n
+
+
+def update(words, n, parameters, tau, slot, chance, reward):
+    words[slot] += reward
+
+
+POLICIES = {
+    "HLMC": hlmc.HLMC(ARMS, memory=8, horizon=STEPS),
+    "HLMC, three levels": hlmc.HLMC(ARMS, levels=3, horizon=STEPS),
+    "HLMC, horizon unknown": hlmc.HLMC(ARMS, memory=8),
+    "HLMC, mixed": hlmc.HLMC(ARMS, levels=2, horizon=STEPS, routines=("exp3p", "ucb1")),
+    "HLMC, Tsallis": hlmc.HLMC(ARMS, memory=8, horizon=STEPS, routines="tsallis-inf"),
+    "HLMC, EXP3.S": hlmc.HLMC(ARMS, memory=8, horizon=STEPS, switches=3),
+    "HLMC, own": hlmc.HLMC(
+        ARMS,
+        levels=2,
+        horizon=STEPS,
+        routines=("exp3", routines.Custom("own", start, select, chance, update, values={"at first": 0.5})),
+    ),
+    "EXP3": hlmc.EXP3(ARMS, horizon=STEPS),
+    "EXP3.P": hlmc.EXP3P(ARMS, horizon=STEPS),
+    "EXP3.S": hlmc.EXP3S(ARMS, horizon=STEPS, switches=3),
+    "EXP3, losses": hlmc.EXP3Loss(ARMS, horizon=STEPS),
+    "EXP3-IX": hlmc.EXP3IX(ARMS, horizon=STEPS),
+    "Tsallis-INF": hlmc.TsallisINF(ARMS),
+    "UCB1": hlmc.UCB1(ARMS),
+    "UCB-M": hlmc.UCBM(ARMS, memory=5),
+    "UCB-M, shuffled": hlmc.UCBM(ARMS, memory=5, shuffle=True),
+    "EXP3-M": hlmc.EXP3M(ARMS, memory=5),
+    "Champion": hlmc.Champion(ARMS, memory=8, horizon=STEPS),
+    "Uniform": hlmc.Uniform(ARMS),
+}
+FACED = [
+    adversaries.BlockTrap(ARMS, memory=4),
+    adversaries.Alternating(ARMS, memory=4),
+    adversaries.Shifting(ARMS, horizon=STEPS, phases=4),
+    adversaries.Bernoulli([0.3 + 0.05 * arm for arm in range(ARMS)], seed=3),
+    adversaries.Beta([0.2 + 0.05 * arm for arm in range(ARMS)]),
+    adversaries.UniformMeans(ARMS, seed=1),
+    adversaries.OneGoodArm(ARMS),
+    adversaries.RandomWalk(ARMS),
+    adversaries.PiecewiseStationary(ARMS, segment=40),
+    adversaries.Sawtooth(ARMS, period=50),
+    adversaries.LateBloomer(ARMS, bloom=STEPS // 2),
+    adversaries.Needle(ARMS),
+    adversaries.Decoy(ARMS),
+    adversaries.Trace(np.random.default_rng(0).random((STEPS, ARMS))),
+    adversaries.Trace(np.random.default_rng(0).random((STEPS, ARMS)).astype(np.float32)),
+    adversaries.Trace(np.random.default_rng(0).random((STEPS, ARMS)) < 0.5),
+    adversaries.Function(ARMS, staircase),
+]
+FEW = {name: POLICIES[name] for name in ("HLMC", "EXP3", "UCB-M", "Champion")}
+
+
+def rewards(policies, adversary, device="cuda", precision=None, count=RUNS, **options):
+    options.setdefault("points", 5)
+    steps = options.pop("horizon", STEPS)
+    result = hlmc.simulate(
+        policies, adversary, steps, count, seed=8, device=device, precision=precision, progress=False, **options
+    )
+    return result.data["reward"].values
+
+
+def test_every_policy_plays_as_on_the_processor() -> None:
+    """In double precision, for as long as the last digits of exponentials do not decide: most runs here."""
+    device = rewards(POLICIES, FACED[3], precision="float64")
+    processor = rewards(POLICIES, FACED[3], "cpu")
+    assert device.shape == processor.shape
+    for name, there, here in zip(POLICIES, device, processor, strict=True):
+        alike = np.isclose(there, here, rtol=1e-9).all(axis=1).mean()
+        assert alike == 1.0 if SIMULATED else alike > 0.9, (name, alike)
+
+
+@pytest.mark.parametrize("adversary", FACED, ids=lambda a: f"{type(a).__name__}-{FACED.index(a)}")
+def test_every_adversary_pays_as_on_the_processor(adversary: adversaries.Adversary) -> None:
+    policy = hlmc.HLMC(ARMS, memory=8, horizon=STEPS)
+    device = rewards(policy, adversary, precision="float64")
+    alike = np.isclose(device, rewards(policy, adversary, "cpu"), rtol=1e-9).all(axis=2).mean()
+    assert alike == 1.0 if SIMULATED else alike > 0.9
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_means_agree_in_single_precision(name: str) -> None:
+    """Welch's test with other streams on either side; false alarms are rarer than 1e-6 (|z| > 5)."""
+    count, steps = (40, 100) if SIMULATED else (20_000, STEPS)
+    some = {name: POLICIES[name]}
+    here = rewards(some, FACED[3], "cpu", count=40 if SIMULATED else 2_000, horizon=steps, points=[steps])[0, :, -1]
+    found = hlmc.estimate(some, FACED[3], steps, runs=count, seed=1234, points=[steps], device="cuda", progress=False)
+    mean, variance = float(found.data["mean"].item()), float(found.data["variance"].item())
+    error = math.sqrt(variance / count + here.var(ddof=1) / len(here))
+    assert abs(mean - here.mean()) <= 5.0 * error + 1e-9
+    assert found.provenance["precision"] == "float32"
+
+
+def test_single_precision_is_told_from_double() -> None:
+    single = hlmc.simulate(FEW, FACED[0], STEPS, 2, device="cuda", progress=False, points=1)
+    double = hlmc.simulate(FEW, FACED[0], STEPS, 2, device="cuda", precision="float64", progress=False, points=1)
+    assert (single.provenance["device"], single.provenance["precision"]) == ("cuda", "float32")
+    assert (double.provenance["device"], double.provenance["precision"]) == ("cuda", "float64")
+
+
+def test_cuts_leave_no_trace(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = rewards(FEW, FACED[3])
+    monkeypatch.setattr(runs, "FIRST_SLICE", 7)
+    monkeypatch.setattr(runs, "LONGEST_SLICE", 7)
+    assert (rewards(FEW, FACED[3]) == whole).all()
+
+
+def test_many_points_in_a_slice() -> None:
+    everywhere = rewards(FEW, FACED[3], points=list(range(1, STEPS + 1)))
+    assert (everywhere[:, :, [9, 99]] == rewards(FEW, FACED[3], points=[10, 100, STEPS])[:, :, :2]).all()
+    assert (np.diff(everywhere, axis=2) >= 0.0).all()
+
+
+def test_side_by_side_is_as_alone() -> None:
+    """Policies of one shape share a launch; what they draw depends on their names alone."""
+    gammas = {f"gamma {g}": hlmc.EXP3(ARMS, horizon=STEPS, gamma=g) for g in (0.05, 0.2, 0.9)}
+    together = rewards(gammas, FACED[3])
+    for i, (name, policy) in enumerate(gammas.items()):
+        assert (together[i] == rewards({name: policy}, FACED[3])[0]).all()
+    assert not (together[0] == together[1]).all()
+
+
+def test_moments_are_those_of_the_runs() -> None:
+    found = hlmc.estimate(FEW, FACED[3], STEPS, runs=9, seed=8, points=3, quantiles=[0.25, 0.5], progress=False)
+    kept = rewards(FEW, FACED[3], count=9, points=3)
+    np.testing.assert_allclose(found.data["mean"], kept.mean(axis=1), rtol=1e-12)
+    np.testing.assert_allclose(found.data["variance"], kept.var(axis=1, ddof=1), rtol=1e-9)
+    quantiles = np.moveaxis(np.quantile(kept, [0.25, 0.5], axis=1), 0, 1)
+    np.testing.assert_allclose(found.data["quantile"], quantiles, rtol=1e-12)
+
+
+def test_a_bad_reward_ends_it() -> None:
+    def bad(t: int, arm: int) -> float:
+        return 2.0 if t == 30 else 0.5
+
+    with pytest.raises(BadReward, match="at step 30"):
+        rewards(FEW, adversaries.Function(ARMS, bad))
+
+
+def test_a_store_goes_on_and_keeps_arithmetics_apart(tmp_path) -> None:
+    first = rewards(FEW, FACED[3], count=2, store=tmp_path / "there")
+    more = rewards(FEW, FACED[3], count=4, store=tmp_path / "there")
+    assert (more[:, :2] == first).all()
+    assert (more == rewards(FEW, FACED[3], count=4)).all()
+    for device, precision in (("cpu", None), ("cuda", "float64")):
+        with pytest.raises(BadArgument, match="another experiment"):
+            rewards(FEW, FACED[3], device, precision, count=2, store=tmp_path / "there")
+
+
+def test_large_groups() -> None:
+    """Desks that do not fit beside one another, and weights in a tree."""
+    arms = 600
+    faced = adversaries.UniformMeans(arms, seed=2)
+    policies = {"EXP3": hlmc.EXP3(arms, horizon=60), "tree": hlmc.EXP3Loss(arms, horizon=60)}
+    there = rewards(policies, faced, precision="float64", count=2, horizon=60)
+    assert np.isclose(there, rewards(policies, faced, "cpu", count=2, horizon=60), rtol=1e-9).mean() > 0.9
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    with ThreadPoolExecutor(1) as threads, pytest.raises(BadArgument, match="executor must be left out"):
+        rewards(FEW, FACED[0], executor=threads)
+    with pytest.raises(BadArgument, match="precision must be"):
+        rewards(FEW, FACED[0], precision="float16")
+    with pytest.raises(BadArgument, match="device must be"):
+        rewards(FEW, FACED[0], device="gpu")
+    with pytest.raises(BadArgument, match="only device"):
+        rewards(FEW, FACED[0], device="cpu", precision="float32")
+    with pytest.raises(BadArgument, match="at least 2"):
+        hlmc.estimate(FEW, FACED[0], STEPS, runs=1)
