@@ -20,10 +20,27 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hlmc.kernels.batch import row_of
-from hlmc.kernels.build import JIT, kernel, native, specialised, unbound
-from hlmc.kernels.layout import ARM, CHANCE, CHILD, SCALARS
-from hlmc.kernels.native import address_of, callback, offset, words
-from hlmc.kernels.step import select, update
+from hlmc.kernels.build import JIT, kernel, native, specialised
+from hlmc.kernels.layout import (
+    ARM,
+    AT,
+    BEGAN,
+    BEGIN_AT,
+    CHANCE,
+    CHILD,
+    CONTROL,
+    COUNT,
+    END_AT,
+    KEY,
+    LEVELS,
+    RECORD,
+    SCALARS,
+    SUM,
+    UNTIL,
+)
+from hlmc.kernels.native import address_of, bits, call_begin, call_end, callback, offset, words
+from hlmc.kernels.step import addressed_select, addressed_update, arm_of
+from hlmc.kernels.stream import increment, number, unit
 from hlmc.routines import CATALOGUE, Custom
 
 Array = np.ndarray
@@ -52,7 +69,8 @@ OCCUPANCY = 14  # [group, arm] sum of MEMBERS over the rounds since it was last 
 CODES = 15  # [fact] the facts' functions
 CHOICES = 16  # [fact, group] sum over rounds and agents on arms that the fact was true of
 TRUE_OF = 17  # [fact, arm] rounds in which it was true of the arm, since it was last cleared
-HEADER = 18
+TRUE_NOW = 18  # [fact, arm] whether it was in the last round
+HEADER = 19
 
 
 def _native_address_at() -> Any:
@@ -166,11 +184,145 @@ def call_observe(address: int, spec: Array, state: Array, t: int, counts: Array,
     _interpreted[int(address)](spec, state, t, counts, payoffs)
 
 
+# --- one agent's turn
+#
+# These names say where an agent keeps what it holds from one pass to the next. On the processor all of it lies in the
+# agent's row; a device keeps it together, in the precision asked for, and touches the row when an epoch begins or ends.
+
+
 @kernel
-def turn(parts_at: Any, part: int, board: Array, learn: int, choose: int) -> None:
+def record_of(program: Array, row: Array) -> int:
+    """Where the record of the routine over the arms lies."""
+    return int(row[RECORD])
+
+
+@kernel
+def count_of(row: Array) -> int:
+    """How many arms are in play."""
+    return int(row[COUNT])
+
+
+@kernel
+def hand_of(program: Array, level: int) -> int:
+    """Where in the hand the control words of the last level begin."""
+    return int(program[level + CONTROL])
+
+
+@kernel
+def place_of(program: Array, level: int) -> int:
+    """Where on the desk the statistics of the last level begin."""
+    return int(program[level + AT])
+
+
+@kernel
+def working(x: float) -> float:
+    """A number as the routine takes it."""
+    return x
+
+
+@kernel
+def arm_held(row: Array, hand: Array, slot: int) -> int:
+    """The arm chosen in the last pass."""
+    return int(row[ARM])
+
+
+@kernel
+def hold_arm(row: Array, hand: Array, arm: int) -> None:
+    row[ARM] = arm
+
+
+@kernel
+def credit(totals: Array, i: int, payoffs: Array, arm: int) -> None:
+    """Add to what an agent has earned."""
+    totals[i] += payoffs[arm]
+
+
+@kernel
+def take_up(program: Array, row: Array, desk: Array, hand: Array, purse: Array) -> None:
+    """An epoch has begun: take up what the row says of the last level."""
+
+
+@kernel
+def lay_down(
+    program: Array, row: Array, level: int, desk: Array, hand: Array, purse: Array, totals: Array, i: int
+) -> None:
+    """An epoch ends: bring the row up to date."""
+
+
+leaf_select, leaf_update = addressed_select, addressed_update
+
+
+@kernel
+def take_turn(
+    program: Array,
+    own: Array,
+    row: Array,
+    desk: Array,
+    hand: Array,
+    purse: Array,
+    totals: Array,
+    i: int,
+    payoffs: Array,
+    seen: Array,
+    t: int,
+    learn: int,
+    choose: int,
+) -> int:
+    """Learn from round t - 1, choose for round t: the arm, or -1 where nothing is chosen.
+
+    The same as :func:`hlmc.kernels.step.update`, then :func:`hlmc.kernels.step.select`. The clock is the table's: no
+    agent of a game has another time than the others.
+    """
+    fresh = t == int(row[UNTIL])
+    if learn:
+        level = record_of(program, row)
+        n = count_of(row)
+        control = hand_of(program, level)
+        slot = int(hand[control + CHILD])
+        arm = arm_held(row, hand, slot)
+        gain = seen[arm]
+        credit(totals, i, payoffs, arm)
+        if n > 1:
+            a = hand[control + SCALARS]
+            b = hand[control + SCALARS + 1]
+            place = place_of(program, level)
+            tau = t - 1 - int(row[BEGAN])
+            a, b = leaf_update(own, level, desk, place, n, a, b, tau, slot, hand[control + CHANCE], working(gain))
+            hand[control + SCALARS] = a
+            hand[control + SCALARS + 1] = b
+        purse[control + SUM] += gain
+        if fresh:
+            lay_down(program, row, level, desk, hand, purse, totals, i)
+            call_end(int(program[END_AT]), program, row, t)
+    if not choose:
+        return -1
+    if fresh:
+        call_begin(int(program[BEGIN_AT]), program, row, t)
+        take_up(program, row, desk, hand, purse)
+    slot = 0
+    n = count_of(row)
+    if n > 1:
+        level = record_of(program, row)
+        control = hand_of(program, level)
+        a = hand[control + SCALARS]
+        b = hand[control + SCALARS + 1]
+        place = place_of(program, level)
+        tau = t - int(row[BEGAN])
+        key = bits(row, KEY)
+        u = unit(number(key, increment(key), t, int(program[LEVELS]) - 1))
+        slot, chance = leaf_select(own, level, desk, place, n, a, b, tau, u)
+        hand[control + CHILD] = slot
+        hand[control + CHANCE] = chance
+    arm = arm_of(program, row, slot)
+    hold_arm(row, hand, arm)
+    return arm
+
+
+@kernel
+def turn(parts_at: Any, part: int, board: Array, t: int, learn: int, choose: int) -> None:
     """One pass over the rows of a part: learn from the last round, choose for the next."""
     at = PART * part
-    program_at = address_at(parts_at, at + PROGRAM)
+    program = words(address_at(parts_at, at + PROGRAM))
     rows_at = address_at(parts_at, at + ROWS)
     width = address_at(parts_at, at + WIDTH)
     totals = words(address_at(parts_at, at + TOTALS))
@@ -181,13 +333,101 @@ def turn(parts_at: Any, part: int, board: Array, learn: int, choose: int) -> Non
         for arm in range(int(board[ARMS])):
             chosen[arm] = 0.0
     for i in range(address_at(parts_at, at + FIRST), address_at(parts_at, at + STOP)):
-        row_at = row_of(rows_at, i, width)
-        if learn:
-            arm = int(words(row_at)[ARM])
-            totals[i] += payoffs[arm]
-            update(program_at, row_at, seen[arm])
+        row = words(row_of(rows_at, i, width))
+        arm = take_turn(program, program, row, row, row, row, totals, i, payoffs, seen, t, learn, choose)
         if choose:
-            chosen[select(program_at, row_at)] += 1.0
+            chosen[arm] += 1.0
+
+
+# --- the referee's work, an arm at a time, so that on a device each arm can have a thread
+
+
+@kernel
+def instead(run: Array, at: int, x: float) -> Array:
+    """The same words with another number in one place: here, until it is put back."""
+    run[at] = x
+    return run
+
+
+@kernel
+def put_back(run: Array, at: int, x: float) -> None:
+    run[at] = x
+
+
+@kernel
+def tally(board: Array, arm: int) -> None:
+    """Count who is on an arm."""
+    arms = int(board[ARMS])
+    counts = offset(board, int(board[COUNTS]))
+    members = offset(board, int(board[MEMBERS]))
+    occupancy = offset(board, int(board[OCCUPANCY]))
+    here = 0.0
+    for group in range(int(board[GROUPS])):
+        here += members[group * arms + arm]
+        occupancy[group * arms + arm] += members[group * arms + arm]
+    counts[arm] = here
+
+
+@kernel
+def price(board: Array, spec: Array, state: Array, pay_at: int, t: int, arm: int) -> bool:
+    """Say what an arm pays; False when that is outside [0, scale], and then nothing is changed."""
+    scale = board[SCALE]
+    counts = offset(board, int(board[COUNTS]))
+    payoff = call_pay(pay_at, spec, state, t, counts, arm) if counts[arm] > 0.0 else 0.0
+    if not (0.0 <= payoff <= scale):
+        return False
+    offset(board, int(board[PAYOFFS]))[arm] = payoff
+    offset(board, int(board[SEEN]))[arm] = payoff / scale
+    return True
+
+
+@kernel
+def appraise(board: Array, spec: Array, state: Array, pay_at: int, t: int, arm: int) -> None:
+    """Keep the books of an arm: what it would have paid to others, and which facts are true of it."""
+    arms = int(board[ARMS])
+    groups = int(board[GROUPS])
+    counts = offset(board, int(board[COUNTS]))
+    sizes = offset(board, int(board[SIZES]))
+    members = offset(board, int(board[MEMBERS]))
+    stayed = offset(board, int(board[STAYED]))
+    codes = offset(board, int(board[CODES]))
+    alone = offset(board, int(board[ALONE]))
+    payoff = offset(board, int(board[PAYOFFS]))[arm]
+    here = counts[arm]
+    joining = 0.0
+    if here < board[AGENTS]:
+        joining = call_pay(pay_at, spec, state, t, instead(counts, arm, here + 1.0), arm)
+        put_back(counts, arm, here)
+    offset(board, int(board[TOGETHER]))[arm] += call_pay(
+        pay_at, spec, state, t, instead(alone, arm, board[AGENTS]), arm
+    )
+    put_back(alone, arm, 0.0)
+    for group in range(groups):
+        there = members[group * arms + arm]
+        stayed[group * arms + arm] += there * payoff + (sizes[group] - there) * joining
+    for fact in range(int(board[FACTS])):
+        true = call_pay(int(codes[fact]), spec, state, t, counts, arm)
+        offset(board, int(board[TRUE_NOW]))[fact * arms + arm] = true
+        offset(board, int(board[TRUE_OF]))[fact * arms + arm] += true
+
+
+@kernel
+def add_up(board: Array, item: int) -> None:
+    """Keep the books of a group: item g what group g earned, the items after that how often a fact was true."""
+    arms = int(board[ARMS])
+    groups = int(board[GROUPS])
+    group = item % groups
+    members = offset(board, int(board[MEMBERS]) + group * arms)
+    if item < groups:
+        each = offset(board, int(board[PAYOFFS]))
+        book = offset(board, int(board[EARNED]) + item)
+    else:
+        each = offset(board, int(board[TRUE_NOW]) + (item // groups - 1) * arms)
+        book = offset(board, int(board[CHOICES]) + item - groups)
+    total = book[0]
+    for arm in range(arms):
+        total += each[arm] * members[arm]
+    book[0] = total
 
 
 @kernel
@@ -195,20 +435,7 @@ def settle(parts_at: Any, parts: int, board: Array, spec: Array, state: Array, p
     """Count who is where, pay, and keep the books. 0, or -(t + 1) when a payoff is outside [0, scale]."""
     arms = int(board[ARMS])
     groups = int(board[GROUPS])
-    scale = board[SCALE]
-    counts = offset(board, int(board[COUNTS]))
-    payoffs = offset(board, int(board[PAYOFFS]))
-    seen = offset(board, int(board[SEEN]))
-    alone = offset(board, int(board[ALONE]))
-    together = offset(board, int(board[TOGETHER]))
-    sizes = offset(board, int(board[SIZES]))
-    earned = offset(board, int(board[EARNED]))
     members = offset(board, int(board[MEMBERS]))
-    stayed = offset(board, int(board[STAYED]))
-    occupancy = offset(board, int(board[OCCUPANCY]))
-    codes = offset(board, int(board[CODES]))
-    choices = offset(board, int(board[CHOICES]))
-    true_of = offset(board, int(board[TRUE_OF]))
     for k in range(groups * arms):
         members[k] = 0.0
     for part in range(parts):
@@ -217,34 +444,14 @@ def settle(parts_at: Any, parts: int, board: Array, spec: Array, state: Array, p
         for arm in range(arms):
             members[group * arms + arm] += chosen[arm]
     for arm in range(arms):
-        counts[arm] = 0.0
-        for group in range(groups):
-            counts[arm] += members[group * arms + arm]
-            occupancy[group * arms + arm] += members[group * arms + arm]
+        tally(board, arm)
     for arm in range(arms):
-        payoff = call_pay(pay_at, spec, state, t, counts, arm) if counts[arm] > 0.0 else 0.0
-        if not (0.0 <= payoff <= scale):
+        if not price(board, spec, state, pay_at, t, arm):
             return -(t + 1)
-        payoffs[arm] = payoff
-        seen[arm] = payoff / scale
     for arm in range(arms):
-        here = counts[arm]
-        counts[arm] = here + 1.0
-        joining = call_pay(pay_at, spec, state, t, counts, arm) if here < board[AGENTS] else 0.0
-        counts[arm] = here
-        alone[arm] = board[AGENTS]
-        together[arm] += call_pay(pay_at, spec, state, t, alone, arm)
-        alone[arm] = 0.0
-        for group in range(groups):
-            there = members[group * arms + arm]
-            stayed[group * arms + arm] += there * payoffs[arm] + (sizes[group] - there) * joining
-            earned[group] += there * payoffs[arm]
-    for fact in range(int(board[FACTS])):
-        for arm in range(arms):
-            true = call_pay(int(codes[fact]), spec, state, t, counts, arm)
-            true_of[fact * arms + arm] += true
-            for group in range(groups):
-                choices[fact * groups + group] += true * members[group * arms + arm]
+        appraise(board, spec, state, pay_at, t, arm)
+    for item in range(groups * (1 + int(board[FACTS]))):
+        add_up(board, item)
     return 0
 
 
@@ -280,34 +487,12 @@ def rounds(
         if referee and choose:
             call_observe(observe_at, spec, state, t, counts, payoffs)
         for part in range(parts):
-            turn(parts_at, part, board, learn, choose)
+            turn(parts_at, part, board, t, learn, choose)
         if referee and choose:
             status = settle(parts_at, parts, board, spec, state, pay_at, t)
             if status < 0:
                 return status
     return 0
-
-
-routine_select = routine_update = unbound
-
-
-@kernel
-def _own_select(
-    address: int, program: Array, level: int, row: Array, at: int, n: int, control: int, tau: int, u: float
-) -> None:
-    """What a call through the address of a routine's select does, with the routine compiled in."""
-    a, b = row[control + SCALARS], row[control + SCALARS + 1]
-    row[control + CHILD], row[control + CHANCE] = routine_select(program, level, row, at, n, a, b, tau, u)
-
-
-@kernel
-def _own_update(
-    address: int, program: Array, level: int, row: Array, at: int, n: int, control: int, tau: int, reward: float
-) -> None:
-    a, b = row[control + SCALARS], row[control + SCALARS + 1]
-    slot, chance = int(row[control + CHILD]), row[control + CHANCE]
-    a, b = routine_update(program, level, row, at, n, a, b, tau, slot, chance, reward)
-    row[control + SCALARS], row[control + SCALARS + 1] = a, b
 
 
 @cache
@@ -320,13 +505,8 @@ def rounds_of(kind: int | None) -> Callable[..., int]:
     def own(template: Callable[..., Any], role: str, **meanings: Any) -> Callable[..., Any]:
         return specialised(template, f"{role}_of_{cls.name}", **meanings)
 
-    choose = own(_own_select, "own_select", routine_select=cls.kernels.select)
-    learn = own(_own_update, "own_update", routine_update=cls.kernels.update)
-    steps = {
-        "select": own(select, "select", call_select=choose),
-        "update": own(update, "update", call_update=learn),
-    }
-    return own(rounds, "rounds", turn=own(turn, "turn", **steps))
+    one = own(take_turn, "take_turn", leaf_select=cls.kernels.select, leaf_update=cls.kernels.update)
+    return own(rounds, "rounds", turn=own(turn, "turn", take_turn=one))
 
 
 @kernel

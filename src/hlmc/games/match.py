@@ -18,9 +18,12 @@ Array = np.ndarray
 
 
 class Board:
-    """The referee's words, with a name for each section (see :mod:`hlmc.games.board`)."""
+    """The referee's words, with a name for each section (see :mod:`hlmc.games.board`).
 
-    def __init__(self, game: Game, sizes: list[int]) -> None:
+    ``codes`` are the addresses of the game's facts.
+    """
+
+    def __init__(self, game: Game, sizes: list[int], codes: list[int]) -> None:
         K, G, F = game.arms, len(sizes), len(game.facts)
         sections = {
             layout.COUNTS: (K,),
@@ -36,6 +39,7 @@ class Board:
             layout.CODES: (F,),
             layout.CHOICES: (F, G),
             layout.TRUE_OF: (F, K),
+            layout.TRUE_NOW: (F, K),
         }
         lengths = {place: int(np.prod(shape)) for place, shape in sections.items()}
         # One word more, so that a section without words has a place too.
@@ -48,7 +52,7 @@ class Board:
             self._section[place] = self.words[at : at + lengths[place]].reshape(shape)
             at += lengths[place]
         self[layout.SIZES][:] = sizes
-        self[layout.CODES][:] = [game.codes[name].address for name in game.facts]
+        self[layout.CODES][:] = codes
 
     def __getitem__(self, place: int) -> Array:
         return self._section[place]
@@ -70,7 +74,7 @@ class Match:
     def __init__(self, game: Game, seed: int = 0) -> None:
         self.game = game
         self.time = 0
-        self.board = Board(game, [game.agents])
+        self.board = Board(game, [game.agents], fact_codes(game))
         self.state = game.start(game_key(seed))
         self._chosen = np.zeros(game.arms)
         parts = [0] * layout.PART
@@ -127,6 +131,11 @@ class Match:
                 f"there is no fact {name!r} in this game; there are {', '.join(self.game.facts) or 'none'}"
             )
         return np.asarray(self.board[layout.TRUE_OF][list(self.game.facts).index(name)] > 0.0)
+
+
+def fact_codes(game: Game) -> list[int]:
+    """The addresses of the game's facts on the processor."""
+    return [game.codes[name].address for name in game.facts]
 
 
 def game_key(seed: int) -> np.uint64:

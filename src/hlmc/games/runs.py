@@ -15,7 +15,7 @@ from hlmc.games import board as layout
 from hlmc.games.base import Game
 from hlmc.games.board import addresses, rounds_of, squares
 from hlmc.games.board import between as between_passes
-from hlmc.games.match import Board, bad_payoff, game_key
+from hlmc.games.match import Board, bad_payoff, fact_codes, game_key
 from hlmc.games.population import Group
 from hlmc.kernels.build import entry
 from hlmc.kernels.native import address_of
@@ -79,37 +79,56 @@ def play(task: Task, between: Callable[[int], bool] | None = None) -> Played | N
     ``between`` is told now and then how many steps were taken since, and answers whether to stop.
     """
     points, game = task.points, task.game
-    G, K, F, P = len(task.groups), game.arms, len(game.facts), len(points)
-    table = Table(task)
-    sums, mean_squares, stayed = (np.empty((P, G)) for _ in range(3))
-    together, shares = np.empty(P), np.empty((F, P, G))
-    kept = P if task.occupancy else 0
-    occupancy, true_of = np.empty((kept, G, K)), np.empty((F, kept, K))
-    board = table.board
-    sizes = board[layout.SIZES]
+    table, notes = Table(task), Notes(task)
     before = 0
     started = time.perf_counter()
     with table.pool or nullcontext():
-        for p, point in enumerate(int(t) for t in points):
+        for point in (int(t) for t in points):
             most = max(1, BREATH // game.agents)
             for begin in range(before, point, most):
                 end = min(begin + most, point)
                 table.advance(begin, end)
                 if between is not None and between(end - begin):
                     return None
-            sums[p] = board[layout.EARNED] / sizes
-            mean_squares[p] = table.mean_squares()
-            stayed[p] = board[layout.STAYED].max(axis=1) / sizes
-            together[p] = board[layout.TOGETHER].max()
-            shares[:, p] = board[layout.CHOICES] / (sizes * point)
-            if task.occupancy:
-                occupancy[p] = board[layout.OCCUPANCY] / (point - before)
-                true_of[:, p] = board[layout.TRUE_OF] / (point - before)
-            board[layout.OCCUPANCY][:] = 0.0
-            board[layout.TRUE_OF][:] = 0.0
+            notes.take(table.board, table.mean_squares())
             before = point
-    noted = (sums, mean_squares, stayed, together, shares, occupancy, true_of, table.totals)
-    return Played(task.run, *noted, time.perf_counter() - started)
+    return notes.played(table.totals, time.perf_counter() - started)
+
+
+class Notes:
+    """What is noted of a run, time point after time point."""
+
+    def __init__(self, task: Task) -> None:
+        G, K, F, P = len(task.groups), task.game.arms, len(task.game.facts), len(task.points)
+        self._task = task
+        self._taken = 0
+        self._sums, self._squares, self._stayed = (np.empty((P, G)) for _ in range(3))
+        self._together, self._shares = np.empty(P), np.empty((F, P, G))
+        kept = P if task.occupancy else 0
+        self._occupancy, self._true_of = np.empty((kept, G, K)), np.empty((F, kept, K))
+
+    def take(self, board: Board, mean_squares: Any) -> None:
+        """Note what stands on the board at the next time point, and clear what counts from one to the next."""
+        p = self._taken
+        point = int(self._task.points[p])
+        since = point - (int(self._task.points[p - 1]) if p else 0)
+        sizes = board[layout.SIZES]
+        self._sums[p] = board[layout.EARNED] / sizes
+        self._squares[p] = mean_squares
+        self._stayed[p] = board[layout.STAYED].max(axis=1) / sizes
+        self._together[p] = board[layout.TOGETHER].max()
+        self._shares[:, p] = board[layout.CHOICES] / (sizes * point)
+        if self._task.occupancy:
+            self._occupancy[p] = board[layout.OCCUPANCY] / since
+            self._true_of[:, p] = board[layout.TRUE_OF] / since
+        board[layout.OCCUPANCY][:] = 0.0
+        board[layout.TRUE_OF][:] = 0.0
+        self._taken += 1
+
+    def played(self, totals: Array, seconds: float) -> Played:
+        """All of it, when the last time point has been noted."""
+        noted = (self._sums, self._squares, self._stayed, self._together, self._shares)
+        return Played(self._task.run, *noted, self._occupancy, self._true_of, totals, seconds)
 
 
 class Table:
@@ -119,7 +138,7 @@ class Table:
         game = self._game = task.game
         self._groups = task.groups
         self.totals = np.zeros(game.agents)
-        self.board = Board(game, [group.agents for group in task.groups])
+        self.board = Board(game, [group.agents for group in task.groups], fact_codes(game))
         self._state = game.start(game_key(derive_seed(task.seed, task.run)))
         self._rows = [_rows(group, task.seed, task.run) for group in task.groups]
         threads = max(1, min(task.threads, game.agents))

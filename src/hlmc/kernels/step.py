@@ -302,7 +302,7 @@ def _run(
 
 
 @kernel
-def _addressed_select(
+def addressed_select(
     program: Array, level: int, row: Array, at: int, n: int, a: float, b: float, tau: int, u: float
 ) -> tuple[int, float]:
     """A routine at the last level that is not compiled into the loop: a user's own."""
@@ -312,7 +312,7 @@ def _addressed_select(
 
 
 @kernel
-def _addressed_update(
+def addressed_update(
     program: Array,
     level: int,
     row: Array,
@@ -338,7 +338,7 @@ def looped(name: str, select: Callable[..., Any], update: Callable[..., Any], **
 
 def _looped(cls: type[Routine]) -> Callable[..., int]:
     if cls is Custom:
-        return looped("addressed", _addressed_select, _addressed_update)
+        return looped("addressed", addressed_select, addressed_update)
     return looped(cls.name, cls.kernels.select, cls.kernels.update)
 
 
