@@ -26,6 +26,7 @@ examples:
   hlmc spectrum --agents 1000 --channels 20 --horizon 1e5 --runs 10 --out jamming.png
   hlmc spectrum --jammer reactive --policies hlmc,exp3,uniform
   hlmc spectrum --policies hlmc,hlmc+ucb-m --json
+  hlmc spectrum --agents 1e6 --policies hlmc --runs 1 --device cuda
 
 policies: hlmc, ucb-m, ucb-m-shuffled, exp3-m, exp3, ucb1, uniform and others
   Each is played by a population of its own; hlmc+ucb-m is one population, half of one and half of the other.
@@ -76,6 +77,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="the picture, .png, .svg or .pdf (default spectrum.png; with --json none)",
     )
+    parser.add_argument("--device", default="cpu", metavar="NAME", help="cpu, or cuda for a GPU (default cpu)")
+    parser.add_argument("--precision", metavar="NAME", help="with --device cuda: float32, its default, or float64")
     parser.add_argument("--json", action="store_true", help="print JSON, for programs")
 
 
@@ -91,10 +94,9 @@ def run(options: argparse.Namespace) -> None:
     for text in options.policies.split(","):
         parts = [_policy(name, options) for name in text.split("+")]
         populations[" + ".join(name for name, _ in parts)] = {name: (policy, 1) for name, policy in parts}
+    how = {"device": options.device, "precision": options.precision, "progress": False if options.json else None}
     results = {
-        label: games.play(
-            who, game, options.horizon, options.runs, options.seed, progress=False if options.json else None
-        )
+        label: games.play(who, game, options.horizon, options.runs, options.seed, **how)
         for label, who in populations.items()
     }
     if out is not None:
@@ -199,7 +201,7 @@ def _as_dict(results: dict[str, GameResult], out: Path | None) -> dict[str, Any]
             | {"words_total": result.provenance["words_total"]}
         )
     return {
-        **{key: first[key] for key in ("game", "horizon", "runs", "seed", "versions")},
+        **{key: first[key] for key in ("game", "horizon", "runs", "seed", "device", "precision", "versions")},
         "time": next(iter(results.values())).data["time"].values.tolist(),
         "populations": played,
         "picture": None if out is None else str(out),

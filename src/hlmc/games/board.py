@@ -203,6 +203,12 @@ def count_of(row: Array) -> int:
 
 
 @kernel
+def levels_of(program: Array) -> int:
+    """How many levels a policy has."""
+    return int(program[LEVELS])
+
+
+@kernel
 def hand_of(program: Array, level: int) -> int:
     """Where in the hand the control words of the last level begin."""
     return int(program[level + CONTROL])
@@ -274,23 +280,27 @@ def take_turn(
     agent of a game has another time than the others.
     """
     fresh = t == int(row[UNTIL])
+    key = bits(row, KEY)
     if learn:
+        # Everything that is needed is asked for before anything is written: memory answers all of it at once.
         level = record_of(program, row)
         n = count_of(row)
         control = hand_of(program, level)
+        earned = purse[control + SUM]
         slot = int(hand[control + CHILD])
+        chance = hand[control + CHANCE]
+        a = hand[control + SCALARS]
+        b = hand[control + SCALARS + 1]
+        tau = t - 1 - int(row[BEGAN])
         arm = arm_held(row, hand, slot)
         gain = seen[arm]
         credit(totals, i, payoffs, arm)
+        purse[control + SUM] = earned + gain
         if n > 1:
-            a = hand[control + SCALARS]
-            b = hand[control + SCALARS + 1]
             place = place_of(program, level)
-            tau = t - 1 - int(row[BEGAN])
-            a, b = leaf_update(own, level, desk, place, n, a, b, tau, slot, hand[control + CHANCE], working(gain))
+            a, b = leaf_update(own, level, desk, place, n, a, b, tau, slot, chance, working(gain))
             hand[control + SCALARS] = a
             hand[control + SCALARS + 1] = b
-        purse[control + SUM] += gain
         if fresh:
             lay_down(program, row, level, desk, hand, purse, totals, i)
             call_end(int(program[END_AT]), program, row, t)
@@ -308,8 +318,7 @@ def take_turn(
         b = hand[control + SCALARS + 1]
         place = place_of(program, level)
         tau = t - int(row[BEGAN])
-        key = bits(row, KEY)
-        u = unit(number(key, increment(key), t, int(program[LEVELS]) - 1))
+        u = unit(number(key, increment(key), t, levels_of(program) - 1))
         slot, chance = leaf_select(own, level, desk, place, n, a, b, tau, u)
         hand[control + CHILD] = slot
         hand[control + CHANCE] = chance

@@ -18,6 +18,7 @@ from hlmc.games.population import Group, population
 from hlmc.games.result import GameResult
 from hlmc.games.runs import Played, Task, prepared
 from hlmc.games.runs import play as play_run
+from hlmc.simulation.experiment import checked_arithmetic
 from hlmc.simulation.points import time_points
 from hlmc.simulation.progress import reporter
 from hlmc.simulation.workers import checked_executor
@@ -38,6 +39,8 @@ def play(
     executor: Any = None,
     threads: int | None = None,
     occupancy: bool = True,
+    device: str = "cpu",
+    precision: str | None = None,
 ) -> GameResult:
     """Let a population play a game: everybody chooses, the game pays from the counts, everybody learns.
 
@@ -69,6 +72,13 @@ def play(
     occupancy
         Whether to keep how many agents were on each arm between time points, an array [run, time, arm] a
         group.
+    device
+        ``"cpu"``, or ``"cuda"`` for a GPU (the extra ``hlmc[cuda]``): one agent a thread, and as many runs side by
+        side as keep it busy.
+    precision
+        ``"float64"``, or ``"float32"``, which only a GPU has and which is its default: what the routines over the arms
+        learn is then held in single precision; payoffs, clocks and sums are not. The result's provenance says which it
+        was.
 
     Returns
     -------
@@ -94,6 +104,9 @@ def play(
             made = f"{group.name} was made for {group.policy.horizon} steps"
             raise BadArgument(f"{made}, fewer than the horizon of {steps}")
     checked_executor(executor)
+    place, numbers = checked_arithmetic(device, precision)
+    if place != "cpu" and (executor is not None or threads is not None):
+        raise BadArgument(f'executor and threads must be left out with device="{place}": the device does the work')
     cores = checked_threads(None)
     shared = checked_threads(threads) if threads is not None else 1
     if threads is None and executor is None and game.agents >= LARGE:
@@ -101,12 +114,19 @@ def play(
     times = time_points(points, steps)
     count = whole("runs", runs, 1)
     tasks = [Task(groups, game, int(seed), run, times, occupancy, shared) for run in range(count)]
-    provenance = _provenance(groups, game, steps, count, int(seed))
+    provenance = _provenance(groups, game, steps, count, int(seed)) | {"device": place, "precision": numbers}
     finished: list[Played] = []
     label = " + ".join(group.name for group in groups)
     with reporter(progress, {label: count * steps}, steps) as report:
+        advance = partial(report.advance, label)
         try:
-            for played in _played(tasks, executor, max(1, cores // shared), partial(report.advance, label)):
+            if place == "cpu":
+                found = _played(tasks, executor, max(1, cores // shared), advance)
+            else:
+                from hlmc.device.match import play_on_device
+
+                found = play_on_device(tasks, numbers, advance)
+            for played in found:
                 finished.append(played)
         except KeyboardInterrupt as interrupt:
             if finished:
