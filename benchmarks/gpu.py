@@ -20,16 +20,16 @@ TRAP = hlmc.adversaries.BlockTrap(arms=100, memory=20)
 FULL = 132 * 2048  # threads that one H200 holds
 
 PARTS = {
-    "hlmc": ("two-level HLMC, K = 100, M = 20, experiment 1", lambda T: hlmc.HLMC(100, 20, T), FULL, 10**7, 400e9),
-    "exp3": ("EXP3, K = 100, experiment 1", lambda T: hlmc.EXP3(100, T), 132 * 384 * 4, 5 * 10**6, 100e9),
+    "hlmc": ("two-level HLMC, K = 100, M = 20, experiment 1", lambda T: hlmc.HLMC(100, memory=20, horizon=T), FULL, 10**7, 400e9),
+    "exp3": ("EXP3, K = 100, experiment 1", lambda T: hlmc.EXP3(100, horizon=T), 132 * 384 * 4, 5 * 10**6, 100e9),
     "deep": (
         "three-level HLMC, K = 100, M = 14, experiment 1",
-        lambda T: hlmc.HLMC(100, 14, T),
+        lambda T: hlmc.HLMC(100, memory=14, horizon=T),
         FULL,
         5 * 10**6,
         300e9,
     ),
-    "champion": ("Champion, K = 100, M = 20, experiment 1", lambda T: hlmc.Champion(100, 20, T), FULL, 10**6, None),
+    "champion": ("Champion, K = 100, M = 20, experiment 1", lambda T: hlmc.Champion(100, memory=20, horizon=T), FULL, 10**6, None),
 }
 
 

@@ -38,6 +38,7 @@ from hlmc.kernels.layout import (
     UPDATE_AT,
     WORDS,
 )
+from hlmc.kernels.native import apart
 from hlmc.kernels.step import STRUCTURES, looped
 from hlmc.kernels.weights import pieces_end, pieces_start
 from hlmc.policies.base import Policy
@@ -69,10 +70,16 @@ def _as_they_lie(desk: Array, at: int, n: int) -> None:
 
 
 @kernel
-def _lay_down(program: Array, row: Array, at: int, desk: Array) -> None:
-    rearrange(desk, PLACE, int(row[COUNT]))
+def _lay_down(program: Array, row: Array, at: int, desk: Array, a: float) -> float:
+    a = rearrange(desk, PLACE, int(row[COUNT]), a)
     for j in range(int(program[WORDS]) - at):
         row[at + j] = desk[PLACE + j]
+    return a
+
+
+@kernel
+def _as_they_lay(desk: Array, at: int, n: int, a: float) -> float:
+    return a
 
 
 _S40 = np.uint64(40)
@@ -109,6 +116,7 @@ def _either(
     total: float,
 ) -> tuple[int, int, float, float, float, float]:
     """Most groups are full. A compiler that knows their size has no loop left over the children."""
+    apart()
     if n == FULL:
         return steps(program, own, row, desk, reward_at, spec, key, state, level, place, FULL, t, pause, a, b, total)
     return steps(program, own, row, desk, reward_at, spec, key, state, level, place, n, t, pause, a, b, total)
@@ -180,11 +188,13 @@ def chained(routines: Sequence[tuple[str, Kernels]]) -> dict[Callable[..., Any],
 
 @kernel
 def _begin(address: int, program: Array, row: Array, t: int) -> float:
+    apart()
     return first(program, row, t)
 
 
 @kernel
 def _end(address: int, program: Array, row: Array, t: int) -> None:
+    apart()
     first(program, row, t)
 
 
@@ -244,10 +254,21 @@ def _play(
             plain_of(flag)[0] = float(status)
 
 
-def built(shape: Shape, adversary: Adversary, precision: str, shared: bool, registers: int = 64) -> Any:
+@dataclass(frozen=True)
+class Layout:
+    """How a device holds learners: threads in a block, registers of a thread, desks in shared memory or beside it."""
+
+    precision: str
+    shared: bool
+    block: int = BLOCK
+    registers: int = 48
+
+
+def built(shape: Shape, adversary: Adversary, layout: Layout) -> Any:
     """The function to launch, not yet compiled: that happens at its first launch, or in :func:`listing`."""
     from numba import cuda
 
+    precision = layout.precision
     begin, end = STRUCTURES[shape.structure]
     narrowly = _narrowly(shape.children)
     meanings = (
@@ -259,14 +280,18 @@ def built(shape: Shape, adversary: Adversary, precision: str, shared: bool, regi
             native.call_reward: specialised(_reward, "reward", first=adversary.rule),
         }
     )
+    _, leaf = shape.last
     pieces = shape.pieces
-    arranged, rearranged = (pieces_start, pieces_end) if pieces else (_as_they_lie, _as_they_lie)
+    arranged, rearranged = (pieces_start, pieces_end) if pieces else (_as_they_lie, _as_they_lay)
     tell = partial(retold, meanings=narrowly | _store(shape) | _fast(precision), precision=precision)
     device: dict[str, Any] = {
         "take_up": specialised(_take_up, "take_up", arrange=tell(arranged), PLACE=pieces),
         "lay_down": specialised(_lay_down, "lay_down", rearrange=tell(rearranged), PLACE=pieces),
         "in_tree": _always if shape.structure == TREE else _never,
     }
+    if pieces:
+        only_grow = leads_to(leaf.update, weights.weights_grow)
+        device["overdue"] = tell(weights.pieces_overgrown if only_grow else weights.pieces_overdue)
     if not SIMULATED:
         device["small"] = _small
         if adversary.arms < 2**31:
@@ -279,13 +304,12 @@ def built(shape: Shape, adversary: Adversary, precision: str, shared: bool, regi
         device["paid"] = specialised(_paid, "paid", first=paid)
         if precision == "float32":
             device["learned"] = specialised(_learned, "learned", first=retold(paid, {}, precision))
-    _, leaf = shape.last
     steps = looped("steps", tell(leaf.select), tell(leaf.update), **device)
     if shape.full > 1:
         either = specialised(_either, "either", steps=steps.__globals__["stretch"], FULL=shape.full)
         steps = specialised(steps, "loop", stretch=either)
-    launched = specialised(_play, "play", loop=steps, cuda=cuda, BLOCK=BLOCK, **_places(precision, shared))
-    return Target(meanings).entry(launched, registers, fastmath=precision == "float32")
+    launched = specialised(_play, "play", loop=steps, cuda=cuda, BLOCK=layout.block, **_places(layout))
+    return Target(meanings).entry(launched, layout.registers, fastmath=precision == "float32")
 
 
 def _narrowly(children: int) -> dict[Callable[..., Any], Callable[..., Any]]:
@@ -406,7 +430,7 @@ def _simulated_alone(array: Array) -> Array:
     return array
 
 
-def _places(precision: str, shared: bool) -> dict[str, Any]:
+def _places(layout: Layout) -> dict[str, Any]:
     """How a thread finds its words in what a launch is given: addresses, or arrays in the simulator."""
     if SIMULATED:
         lists = dict.fromkeys(("program_of", "own_of"), _simulated_in_list)
@@ -414,18 +438,19 @@ def _places(precision: str, shared: bool) -> dict[str, Any]:
         return lists | blocks | dict.fromkeys(("spec_of", "plain_of"), _simulated_alone)
     from hlmc.device.pointers import SHARED, run_at, shared_address
 
+    precision, block = layout.precision, layout.block
     fixed = run_at("float64", 1, constant=True)
     size = np.dtype(precision).itemsize
     own = run_at(precision, 1, constant=True)
-    if shared:
-        held = run_at(precision, BLOCK, SHARED)
+    if layout.shared:
+        held = run_at(precision, block, SHARED)
         desk = specialised(_in_shared, "desk_of", at_words=held, start_of=shared_address, SIZE=size)
     else:
-        desk = specialised(_in_blocks, "desk_of", at_words=run_at(precision, BLOCK), SIZE=size)
+        desk = specialised(_in_blocks, "desk_of", at_words=run_at(precision, block), SIZE=size, BLOCK=block)
     return {
         "program_of": specialised(_in_list, "program_of", at_words=fixed),
         "own_of": specialised(_in_list, "own_of", at_words=own, SIZE=size),
-        "row_of": specialised(_in_blocks, "row_of", at_words=run_at("float64", BLOCK)),
+        "row_of": specialised(_in_blocks, "row_of", at_words=run_at("float64", block), BLOCK=block),
         "desk_of": desk,
         "spec_of": specialised(_alone, "spec_of", at_words=fixed),
         "plain_of": specialised(_alone, "plain_of", at_words=run_at("float64", 1)),

@@ -169,3 +169,14 @@ def shared_address(typingctx: Any) -> Any:
         return builder.zext(builder.ptrtoint(start, ir.IntType(32)), _WORD)
 
     return types.int64(), generate
+
+
+@intrinsic
+def stay_apart(typingctx: Any) -> Any:
+    """Keep the function that says this from being copied into those that call it, and their registers from it."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        builder.function.attributes.add("noinline")
+        return context.get_dummy_value()
+
+    return types.none(), generate

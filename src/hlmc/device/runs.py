@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from hlmc.adversaries.base import Adversary
-from hlmc.device.loop import BLOCK, Shape, built
+from hlmc.device.loop import BLOCK, Layout, Shape, built
 from hlmc.device.memory import Memory, checked_device
 from hlmc.device.target import SIMULATED, NoDevice
 from hlmc.learner import fresh_rows
@@ -34,11 +34,11 @@ AT_ONCE = 1 << 23
 STOPS = 16
 """Time points within one launch, at most."""
 
-REGISTERS = 80
-"""Registers of a thread: more of them leave room for fewer threads."""
-
 SHARED_BYTES = 200 * 1024
 """Shared memory of a multiprocessor that desks may fill."""
+
+BLOCK_BYTES = 48 * 1024
+"""Shared memory that a block may have for the asking."""
 
 FEWEST = 256
 """With fewer threads than this on a multiprocessor, desks in shared memory cost more than they bring."""
@@ -107,22 +107,22 @@ class _Group:
         self._shape = shape
         self._tasks = tasks
         self._adversary = tasks[0].adversary
-        self._blocks = [-(-task.count // BLOCK) for task in tasks]
+        layout = laid_out(shape, precision)
+        self._block = block = layout.block
+        self._blocks = [-(-task.count // block) for task in tasks]
         total = sum(self._blocks)
-        size = np.dtype(precision).itemsize
-        desk_bytes = shape.desk_words * size * BLOCK
-        self._shared = not SIMULATED and (SHARED_BYTES // desk_bytes) * BLOCK >= FEWEST
-        self._launched = _compiled(shape, _Rule(self._adversary), precision, self._shared)
-        self._launch = (total, BLOCK, 0, desk_bytes if self._shared else 0)
+        desk_bytes = block * shape.desk_words * np.dtype(precision).itemsize
+        self._launched = _compiled(shape, _Rule(self._adversary), layout)
+        self._launch = (total, block, 0, desk_bytes if layout.shared else 0)
         self._memory = memory = Memory()
-        desks = 1 if self._shared else total
-        memory.room_for(8 * BLOCK * total * (shape.width + STOPS + 2) + desk_bytes * desks)
+        desks = 1 if layout.shared else total
+        memory.room_for(8 * block * total * (shape.width + STOPS + 2) + desk_bytes * desks)
         programs = np.stack([shape.program(task.policy) for task in tasks])
         self._rows = memory.put(self._fresh())
-        self._sums = memory.put(np.zeros((total, STOPS + 1, BLOCK)))
+        self._sums = memory.put(np.zeros((total, STOPS + 1, block)))
         self._flag = memory.put(np.zeros(1))
-        kept = memory.put(np.zeros((total, 1, BLOCK)))
-        desk = memory.put(np.zeros((desks, shape.desk_words, BLOCK), dtype=precision))
+        kept = memory.put(np.zeros((total, 1, block)))
+        desk = memory.put(np.zeros((desks, shape.desk_words, block), dtype=precision))
         spec = memory.put(self._adversary.spec_in(memory.address))
         there = [memory.put(programs), memory.put(programs.astype(precision)), memory.put(self._which())]
         self._first = [memory.given(x) for x in (*there, self._rows, desk, spec)]
@@ -132,16 +132,16 @@ class _Group:
         """For every block the number of its program, and how many of its threads have a learner."""
         rows = []
         for number, (task, blocks) in enumerate(zip(self._tasks, self._blocks, strict=True)):
-            rows += [(number, min(BLOCK, task.count - BLOCK * i)) for i in range(blocks)]
+            rows += [(number, min(self._block, task.count - self._block * i)) for i in range(blocks)]
         return np.array(rows, dtype=np.float64).reshape(-1)
 
     def _fresh(self) -> Array:
         """Rows as [block, word, thread]."""
         parts = []
         for task, blocks in zip(self._tasks, self._blocks, strict=True):
-            rows = np.zeros((blocks * BLOCK, self._shape.width))
+            rows = np.zeros((blocks * self._block, self._shape.width))
             fresh_rows(task.policy, keys(derive_seed(task.seed, task.name), task.first, task.count), rows[: task.count])
-            parts.append(rows.reshape(blocks, BLOCK, -1).transpose(0, 2, 1))
+            parts.append(rows.reshape(blocks, self._block, -1).transpose(0, 2, 1))
         return np.concatenate(parts)
 
     def play(self, points: Array, advance: Callable[[str, int], None]) -> Iterator[Noted]:
@@ -173,8 +173,8 @@ class _Group:
         sizes = (shape.length, shape.width, shape.desk_words, STOPS + 1, len(stops))
         try:
             with warnings.catch_warnings():
-                if SIMULATED:  # its threads are the interpreter's, whose words say so when they wrap around
-                    warnings.simplefilter("ignore", RuntimeWarning)
+                # A few runs leave most of a device idle, and the simulator's words say so when they wrap around.
+                warnings.simplefilter("ignore")
                 self._launched[self._launch](*self._first, self._memory.given(there), *self._then, *sizes)
                 flag = self._flag.copy_to_host()[0]
         except Exception as error:
@@ -210,5 +210,16 @@ class _Rule:
 
 
 @lru_cache(maxsize=32)
-def _compiled(shape: Shape, rule: _Rule, precision: str, shared: bool) -> Any:
-    return built(shape, rule.adversary, precision, shared, REGISTERS)
+def _compiled(shape: Shape, rule: _Rule, layout: Layout) -> Any:
+    return built(shape, rule.adversary, layout)
+
+
+def laid_out(shape: Shape, precision: str) -> Layout:
+    """Desks in shared memory where enough of them fit, in blocks small enough for it."""
+    desk = shape.desk_words * np.dtype(precision).itemsize
+    if SIMULATED or SHARED_BYTES // desk < FEWEST:
+        return Layout(precision, False)
+    block = BLOCK
+    while block * desk > BLOCK_BYTES:
+        block //= 2
+    return Layout(precision, True, block)

@@ -61,7 +61,7 @@ class Target:
             if not SIMULATED:
                 from numba import cuda
 
-                copy = cuda.jit(device=True, forceinline=True)(copy)
+                copy = cuda.jit(device=True, forceinline="apart" not in copy.__code__.co_names)(copy)
             self._built[meaning] = copy
         return self._built[meaning]
 
@@ -122,6 +122,7 @@ def _natives() -> dict[Callable[..., Any], Any]:
 
     from hlmc.device import pointers
 
+    meanings[native.apart] = pointers.stay_apart
     meanings[native.bits] = pointers.bits
     meanings[native.offset] = pointers.offset
     meanings[native.floor_log2] = specialised(_floor_log2, "floor_log2", cuda=cuda)

@@ -131,6 +131,17 @@ def _native_log2() -> Any:
     return floor_log2
 
 
+def _native_nothing() -> Any:
+    from numba import types
+    from numba.extending import intrinsic
+
+    @intrinsic
+    def nothing(typingctx: Any) -> Any:
+        return types.none(), lambda context, builder, signature, args: context.get_dummy_value()
+
+    return nothing
+
+
 def _native_load(kind: str) -> Callable[[], Any]:
     """An intrinsic that reads a number of another kind than a word, at any address, as a float64."""
 
@@ -191,6 +202,11 @@ def _native_call(names: tuple[str, ...]) -> Callable[[], Any]:
         return intrinsic(spelled[count])
 
     return build
+
+
+@native(_native_nothing)
+def apart() -> None:
+    """Said by kernels that a device should not copy into those that call them: they are seldom called."""
 
 
 @native(_native_words)

@@ -152,8 +152,15 @@ def take_up(program: Array, row: Array, at: int, desk: Array) -> int:
 
 
 @kernel
-def lay_down(program: Array, row: Array, at: int, desk: Array) -> None:
-    """Bring the statistics back from the desk."""
+def lay_down(program: Array, row: Array, at: int, desk: Array, a: float) -> float:
+    """Bring the statistics back from the desk; the routine's first scalar as it is then."""
+    return a
+
+
+@kernel
+def overdue(a: float) -> bool:
+    """Whether the statistics must be laid down and taken up again, as a routine's first scalar tells."""
+    return False
 
 
 @kernel
@@ -204,7 +211,10 @@ def stretch(
     b: float,
     total: float,
 ) -> tuple[int, int, float, float, float, float]:
-    """Steps between which nothing happens above the last level; the first answer is t, or -(t + 1) for a bad reward."""
+    """Steps between which nothing happens above the last level, until ``pause`` or until the desk is in disorder.
+
+    The first answer is the time then, or -(t + 1) when the adversary paid something outside [0, 1] at time t.
+    """
     counter, advance = first_number(key, t, int(program[LEVELS]) - 1)
     neighbours = in_tree(program)
     since = t - int(row[BEGAN])
@@ -213,9 +223,12 @@ def stretch(
     chance = working(1.0)
     span = small(pause - t)
     done = small(0)
+    u = unit(mix(counter))
     while done < span:
+        # The next number depends on nothing here: it is made while this step waits for its own.
+        counter += advance
+        following = unit(mix(counter))
         if n > 1:
-            u = unit(mix(counter))
             slot, chance = leaf_select(own, level, desk, place, n, a, b, since + done, u)
         arm = numbered(base + slot if neighbours else arm_of(program, row, slot))
         reward = paid(reward_at, spec, state, t + done, arm)
@@ -225,8 +238,10 @@ def stretch(
         if n > 1:
             gain = learned(spec, state, arm, reward)
             a, b = leaf_update(own, level, desk, place, n, a, b, since + done, slot, chance, gain)
-        counter += advance
+        u = following
         done = small(done + 1)
+        if overdue(a):
+            break
     return t + done, slot, chance, a, b, total
 
 
@@ -283,8 +298,7 @@ def _run(
             )
             if t < 0:
                 return t
-            lay_down(program, row, at, desk)
-            row[control + SCALARS] = a
+            row[control + SCALARS] = lay_down(program, row, at, desk, a)
             row[control + SCALARS + 1] = b
             row[control + SUM] = total
             if n > 1:

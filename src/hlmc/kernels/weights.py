@@ -23,6 +23,7 @@ import math
 import numpy as np
 
 from hlmc.kernels.build import kernel
+from hlmc.kernels.native import offset
 
 Array = np.ndarray
 
@@ -216,11 +217,24 @@ def pieces_start(row: Array, at: int, n: int) -> None:
 
 
 @kernel
-def pieces_end(row: Array, at: int, n: int) -> None:
-    """Logarithms as the scan has them."""
+def pieces_end(row: Array, at: int, n: int, total: float) -> float:
+    """Leave to the scan what it would have made; the sum of the weights."""
     for j in range(at, at + n):
         if row[j] < _TINY:
             row[j] = -CODE / row[j]
+    return _scan_rescale(row, at, n) if pieces_overdue(total) else total
+
+
+@kernel
+def pieces_overdue(total: float) -> bool:
+    """Whether the weights have grown or shrunk so far that :func:`pieces_end` must scale them."""
+    return not (_LOW < total <= _HIGH)
+
+
+@kernel
+def pieces_overgrown(total: float) -> bool:
+    """The same for weights that only grow."""
+    return total > _HIGH
 
 
 @kernel
@@ -263,8 +277,9 @@ def _pieces_slot(row: Array, at: int, n: int, x: float) -> int:
             passed = partial
             start = small(PIECE * (k + 1))
     inside = small(0)
+    here = offset(row, at + start)
     for j in range(PIECE - 1):
-        passed += row[at + start + j]
+        passed += here[j]
         if x >= passed:
             inside = small(j + 1)
     return small(start + inside)
@@ -277,16 +292,12 @@ def _piece_of(n: int, slot: int) -> int:
 
 @kernel
 def pieces_grow(row: Array, at: int, n: int, total: float, slot: int, x: float) -> float:
-    """As :func:`weights_grow`."""
+    """As :func:`weights_grow`, without ever scaling the weights."""
     old: float = row[at + slot]
-    new = old * exponential(x)
-    gain = new - old
-    after = total + gain
-    if old >= _TINY and after <= _HIGH:
-        row[at + slot] = new
-        row[at - 1 - _piece_of(n, slot)] += gain
-        return after
-    return _pieces_anew(row, at, n, slot, x)
+    new = old * exponential(x) if old >= _TINY else _weight(x - divided(CODE, old))
+    row[at + slot] = new
+    row[at - 1 - _piece_of(n, slot)] += new - old
+    return total + (new - old)
 
 
 @kernel
@@ -296,26 +307,22 @@ def pieces_multiply(row: Array, at: int, n: int, total: float, slot: int, x: flo
         return pieces_grow(row, at, n, total, slot, x)
     old: float = row[at + slot]
     new = old * exponential(x)
-    if old < _TINY or new < _TINY:
-        return _pieces_anew(row, at, n, slot, x)
+    if old < _TINY:
+        new = _weight(x - divided(CODE, old))
+    elif new < _TINY:
+        new = _weight(math.log(old) + x)
     row[at + slot] = new
     _add_up(row, at, n, _piece_of(n, slot))
     after = 0.0
     for piece in range((n + PIECE - 1) // PIECE):
         after += row[at - 1 - piece]
-    return after if after > _LOW else _pieces_anew(row, at, n, slot, 0.0)
+    return after
 
 
 @kernel
-def _pieces_anew(row: Array, at: int, n: int, slot: int, x: float) -> float:
-    """The same by way of the scan, which may scale all weights."""
-    pieces_end(row, at, n)
-    old: float = row[at + slot]
-    log = (math.log(old) if old > 0.0 else old) + x
-    row[at + slot] = math.exp(log) if log > TINY_LOG else log
-    total = _scan_rescale(row, at, n)
-    pieces_start(row, at, n)
-    return total
+def _weight(log: float) -> float:
+    """The weight of a logarithm, or the code of one that is too small."""
+    return exponential(log) if log > TINY_LOG else divided(-CODE, log)
 
 
 EITHER = (weights_start, weights_draw, weights_share, weights_multiply)
