@@ -460,3 +460,44 @@ def test_a_sum_that_cancels_to_nothing_is_added_up_anew() -> None:
         learner.select()
         assert 0.0 < learner.probability <= 1.0
         learner.update(reward)
+
+
+# --- Pieces: the scan with the sums of its pieces kept beside it, as a device has it
+
+
+@pytest.mark.interpreted
+@pytest.mark.parametrize("n", [2, 3, 4, 5, 8, 9, 10, 23, 100])
+@pytest.mark.parametrize("losses", [False, True])
+def test_pieces_keep_the_weights_that_they_stand_for(n: int, losses: bool) -> None:
+    """The plain functions, against the logarithms of all weights, through ranges that no word holds."""
+    random = np.random.default_rng(n)
+    pieces = -(-n // weights.PIECE)
+    row = np.full(pieces + n + weights.PIECE, 7.0)
+    row[pieces : pieces + n] = 1.0
+    weights.pieces_start(row, pieces, n)
+    logs = np.zeros(n)
+    total = float(n)
+    scaled = 0
+    for step in range(3000):
+        slot = int(random.integers(n)) if step % 3 else int(random.integers(min(n, 2)))
+        x = float(random.exponential(40.0 if step % 10 == 0 else 1.0))
+        logs[slot] += -x if losses else x
+        if losses:
+            total = weights.pieces_multiply(row, pieces, n, total, slot, -x)
+        else:
+            total = weights.pieces_grow(row, pieces, n, total, slot, x)
+        if weights.pieces_overdue(total):
+            scaled += 1
+            total = weights.pieces_end(row, pieces, n, total)
+            weights.pieces_start(row, pieces, n)
+        shares = np.exp(logs - logs.max())
+        shares /= shares.sum()
+        u = float(random.random())
+        gamma = 0.2
+        drawn, chance = weights.pieces_draw(row, pieces, n, total, gamma, u)
+        assert 0 <= drawn < n
+        assert chance == pytest.approx((1 - gamma) * shares[drawn] + gamma / n, rel=1e-9)
+        drawn, chance = weights.pieces_pure_draw(row, pieces, n, total, u)
+        assert chance == pytest.approx(shares[drawn], rel=1e-9)
+        assert shares[:drawn].sum() <= u + 1e-9 and u <= shares[: drawn + 1].sum() + 1e-9
+    assert scaled > 0 or (losses and n == 100)  # so many take turns that none falls far enough

@@ -39,7 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--seed", type=whole_number, default=0, metavar="S", help="decides everything random (0)")
     parser.add_argument("--jobs", type=whole_number, metavar="N", help="threads (as many as there are cores)")
-    parser.add_argument("--device", default="cpu", metavar="NAME", help="where simulations run (cpu)")
+    parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"), help="where simulations run (default: cpu)")
     parser.add_argument("--out", type=Path, default=Path("report"), metavar="DIR", help="the report's folder (report)")
     parser.add_argument("--resume", action="store_true", help="keep the finished runs of an earlier call in DIR")
 

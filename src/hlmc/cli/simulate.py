@@ -42,6 +42,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     workers = parser.add_mutually_exclusive_group()
     workers.add_argument("--jobs", type=whole_number, metavar="N", help="threads (default: all cores)")
     workers.add_argument("--scheduler", metavar="ADDRESS", help="a Dask cluster, as tcp://HOST:PORT")
+    workers.add_argument("--device", default="cpu", choices=("cpu", "cuda"), help="where to play (default: cpu)")
+    parser.add_argument("--precision", choices=("float32", "float64"), help="of a CUDA device (default: float32)")
     parser.add_argument("--json", action="store_true", help="print the table and where it comes from as JSON")
     parser.add_argument("--quiet", action="store_true", help="no progress and no table")
 
@@ -58,6 +60,8 @@ def run(options: argparse.Namespace) -> int:
                 described.policies,
                 described.adversary,
                 executor=executor,
+                device=options.device,
+                precision=options.precision,
                 progress=False if options.quiet else None,
                 **described.arguments,
             )

@@ -87,7 +87,7 @@ _STEP = np.float32(2.0**-24)
 
 
 @kernel
-def _single_unit(bits: np.uint64) -> float:
+def _single_unit(bits: np.uint64) -> Any:
     """A number in [0, 1) from the upper 24 bits: as many as a float32 can tell."""
     return np.float32(np.uint32(bits >> _S40)) * _STEP
 
@@ -171,15 +171,13 @@ def _nothing_done(
 def chained(routines: Sequence[tuple[str, Kernels]]) -> dict[Callable[..., Any], Callable[..., Any]]:
     """What calls through addresses mean when the addresses are places in this list."""
     calls = [routine_calls(f"{name}_{i}", kernels) for i, (name, kernels) in enumerate(routines)]
-    meanings = {}
-    for role, (call, link, end) in enumerate(
-        [
-            (native.call_start, _start, _nothing_started),
-            (native.call_select, _step, _nothing_done),
-            (native.call_update, _step, _nothing_done),
-        ]
-    ):
-        chain: Callable[..., Any] = end
+    meanings: dict[Callable[..., Any], Callable[..., Any]] = {}
+    roles: list[tuple[Callable[..., Any], ...]] = [
+        (native.call_start, _start, _nothing_started),
+        (native.call_select, _step, _nothing_done),
+        (native.call_update, _step, _nothing_done),
+    ]
+    for role, (call, link, chain) in enumerate(roles):
         for which in reversed(range(len(calls))):
             chain = specialised(link, f"{call.__name__}_{which}", WHICH=which, first=calls[which][role], rest=chain)
         meanings[call] = chain
@@ -324,7 +322,7 @@ def _store(shape: Shape) -> dict[Callable[..., Any], Callable[..., Any]]:
     if not shape.pieces:
         return {}
     sized = {"PIECE": shape.piece, "PIECE_LOG": shape.piece.bit_length() - 1}
-    store = {
+    store: dict[Callable[..., Any], Callable[..., Any]] = {
         weights.mixed_draw: weights.pieces_draw,
         weights.pure_draw: weights.pieces_pure_draw,
         weights.weights_grow: weights.pieces_grow,
@@ -347,7 +345,7 @@ def _fast(precision: str) -> dict[Callable[..., Any], Any]:
 
 
 @kernel
-def _small(x: int) -> int:
+def _small(x: int) -> Any:
     return np.int32(x)
 
 
@@ -370,12 +368,12 @@ def _fast_exponential(x: float) -> float:
 
 
 @kernel
-def _learned(spec: Array, state: int, arm: int, reward: float) -> float:
+def _learned(spec: Array, state: int, arm: int, reward: float) -> Any:
     return np.float32(first(spec, state, arm))
 
 
 @kernel
-def _single_working(x: float) -> np.float32:
+def _single_working(x: float) -> Any:
     return np.float32(x)
 
 

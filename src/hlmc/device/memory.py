@@ -44,9 +44,9 @@ def checked_device() -> str:
 
 
 def _line(error: BaseException) -> str:
-    """The last line of an error's text that says something."""
+    """The first lines of an error's text that say something, as one."""
     lines = [line.strip(" :") for line in str(error).splitlines() if line.strip(" :")]
-    return lines[0] if lines else type(error).__name__
+    return ": ".join(lines[:2]) or type(error).__name__
 
 
 class Memory:
@@ -84,7 +84,7 @@ class Memory:
     def address(self, array: Array) -> int:
         """Put an array there, and say where."""
         there = self.put(array)
-        return there._ary.ctypes.data if SIMULATED else self.given(there)  # type: ignore[no-any-return]
+        return there._ary.ctypes.data if SIMULATED else self.given(there)
 
 
 def _free() -> float:

@@ -197,7 +197,7 @@ PIECE_LOG = 2  # more than two pieces have a power of two for their size
 
 
 @kernel
-def small(x: int) -> int:
+def small(x: float) -> int:
     """A whole number that 32 bits hold, which is what a device counts in."""
     return int(x)
 

@@ -78,7 +78,7 @@ class Part:
             seed=settings.seed,
             points=list(self.points),
             device=settings.device,
-            executor=executor,
+            executor=executor if settings.device == "cpu" else None,
             store=store,
             progress=False,
         )

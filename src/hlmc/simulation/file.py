@@ -100,8 +100,8 @@ def _described(contents: dict[str, Any]) -> Described:
     }
     if isinstance(arguments.get("points"), list) and arguments["points"][:1] in (["log"], ["linear"]):
         arguments["points"] = tuple(arguments["points"])
-    defaults = {"horizon": None, "runs": 10, "seed": 0, "points": 200}
-    Experiment.of(policies, adversary, **{key: arguments.get(key, value) for key, value in defaults.items()})
+    defaults: dict[str, Any] = {"horizon": None, "runs": 10, "seed": 0, "points": 200}
+    Experiment.of(policies, adversary, *(arguments.get(key, value) for key, value in defaults.items()))
     for key in ("store", "save"):
         if not isinstance(contents.get(key, ""), str):
             raise BadType(f"{key} must be a path, not {contents[key]!r}")
