@@ -17,20 +17,32 @@ import time
 import hlmc
 
 TRAP = hlmc.adversaries.BlockTrap(arms=100, memory=20)
-FULL = 132 * 2048  # threads that one H200 holds
 
 PARTS = {
-    "hlmc": ("two-level HLMC, K = 100, M = 20, experiment 1", lambda T: hlmc.HLMC(100, memory=20, horizon=T), FULL, 10**7, 400e9),
-    "exp3": ("EXP3, K = 100, experiment 1", lambda T: hlmc.EXP3(100, horizon=T), 132 * 384 * 4, 5 * 10**6, 100e9),
+    "hlmc": (
+        "two-level HLMC, K = 100, M = 20, experiment 1",
+        lambda T: hlmc.HLMC(100, memory=20, horizon=T),
+        132 * 1280 * 2,
+        10**7,
+        400e9,
+    ),
+    "exp3": ("EXP3, K = 100, experiment 1", lambda T: hlmc.EXP3(100, horizon=T), 132 * 448 * 4, 5 * 10**6, 100e9),
     "deep": (
         "three-level HLMC, K = 100, M = 14, experiment 1",
         lambda T: hlmc.HLMC(100, memory=14, horizon=T),
-        FULL,
+        132 * 1280 * 2,
         5 * 10**6,
         300e9,
     ),
-    "champion": ("Champion, K = 100, M = 20, experiment 1", lambda T: hlmc.Champion(100, memory=20, horizon=T), FULL, 10**6, None),
+    "champion": (
+        "Champion, K = 100, M = 20, experiment 1",
+        lambda T: hlmc.Champion(100, memory=20, horizon=T),
+        132 * 1280,
+        10**6,
+        None,
+    ),
 }
+"""What is measured: a title, the policy, how many runs (as many as an H200 holds at a time, or a multiple), steps, aim."""
 
 
 def measure(part: str, share: float, processor: bool) -> None:

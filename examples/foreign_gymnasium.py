@@ -45,7 +45,7 @@ def main() -> None:
     for name, policy in policies.items():
         played = play_env(policy, SlotMachines(), steps, seed=1, low=-1.0, high=5.0)
         last = played.rewards[steps // 2 :].mean()
-        print(f"{name:15}  {played.rewards.mean():+.3f} a pull, {last:+.3f} in the second half")  # noqa: T201
+        print(f"{name:15}  {played.rewards.mean():+.3f} a pull, {last:+.3f} in the second half")
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ def main() -> None:
     env = gymnasium.make("river_bandits/KArmedTestbed-v0", max_episode_steps=steps)
     trace = pd.DataFrame(bandit.evaluate(list(policies.values()), env, n_episodes=episodes, seed=42))
     for name, reward in zip(policies, trace.groupby("policy_idx")["reward"].mean(), strict=True):
-        print(f"{name:22} {reward:+.3f} a pull")  # noqa: T201
+        print(f"{name:22} {reward:+.3f} a pull")
 
 
 if __name__ == "__main__":

@@ -499,5 +499,6 @@ def test_pieces_keep_the_weights_that_they_stand_for(n: int, losses: bool) -> No
         assert chance == pytest.approx((1 - gamma) * shares[drawn] + gamma / n, rel=1e-9)
         drawn, chance = weights.pieces_pure_draw(row, pieces, n, total, u)
         assert chance == pytest.approx(shares[drawn], rel=1e-9)
-        assert shares[:drawn].sum() <= u + 1e-9 and u <= shares[: drawn + 1].sum() + 1e-9
+        assert shares[:drawn].sum() <= u + 1e-9
+        assert u <= shares[: drawn + 1].sum() + 1e-9
     assert scaled > 0 or (losses and n == 100)  # so many take turns that none falls far enough

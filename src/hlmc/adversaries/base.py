@@ -61,8 +61,8 @@ class Adversary:
     arms: int
     rule: Callable[..., float]
     phased: tuple[Callable[..., tuple[int, int]], Callable[..., float]] | None = None
-    """Where rewards stand still for long, the rule in two: a kernel ``(spec, t)`` that gives a whole number and the step
-    until which it stands, and a kernel ``(spec, number, arm)`` that gives the reward."""
+    """Where rewards stand still for long, the rule in two: a kernel ``(spec, t)`` that gives a whole number and the
+    step until which it stands, and a kernel ``(spec, number, arm)`` that gives the reward."""
 
     @cached_property
     def spec(self) -> Array:
