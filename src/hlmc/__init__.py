@@ -14,7 +14,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hlmc import adversaries, bounds, games, planning, routines, testing
+    from hlmc import adversaries, advice, bounds, games, planning, routines, testing
     from hlmc.arena import arena
     from hlmc.files import load
     from hlmc.fleet import Fleet
@@ -63,6 +63,7 @@ __all__ = [
     "Uniform",
     "Words",
     "adversaries",
+    "advice",
     "arena",
     "bounds",
     "derive_seed",
@@ -92,7 +93,7 @@ _HOMES = {
     "simulate": "hlmc.simulation",
     "trace": "hlmc.simulation",
 }
-_MODULES = ("adversaries", "arena", "bounds", "games", "planning", "routines", "testing")
+_MODULES = ("adversaries", "advice", "arena", "bounds", "games", "planning", "routines", "testing")
 
 
 def __getattr__(name: str) -> Any:

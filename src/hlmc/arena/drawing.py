@@ -55,7 +55,7 @@ def heat_map(result: ArenaResult, kind: str, arms: int | None, horizon: int | No
         bar.set_label(f"regret over {BASELINE}'s")
         notes = ["* memory for all arms"] if full else []
         if np.isnan([shown[at] for at in texts]).any():
-            notes.append(f"grey: {BASELINE}'s own regret is not clearly above 0; its regret is less, more or alike")
+            notes.append(f"grey: {BASELINE}'s own regret is not clearly above 0; the policy's is less, more or alike")
         ax.set_xlabel("; ".join(notes), fontsize=8)
     return fig
 

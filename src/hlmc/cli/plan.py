@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from hlmc import bounds, planning
+from hlmc.advice import Advice, advise
 from hlmc.cli.numbers import BadNumber, number, whole_number, whole_numbers
 from hlmc.cli.output import Table, heading, line, product, show, show_json
 from hlmc.errors import BadArgument
@@ -169,6 +170,7 @@ def run(options: argparse.Namespace) -> None:
         routines=options.routines,
     )
     memory = options.memory or sum(policy.groups_used)
+    advice = advise(policy.arms, memory, policy.horizon, policy.switches) if policy.arms > 1 and memory > 1 else None
     near = points(policy, memory)
     rules = formulas(policy.arms, memory)
     if options.plot is not None:
@@ -177,11 +179,13 @@ def run(options: argparse.Namespace) -> None:
 
         save(draw(policy, near, options.memory), options.plot)
     if options.json:
-        show_json(_as_dict(policy, memory, near, rules))
+        show_json(_as_dict(policy, memory, near, rules) | {"advice": _advice_as_dict(advice)})
         return
     _show_plan(policy)
     _show_rules(memory, rules)
     _show_points(policy, near, options.all)
+    if advice is not None:
+        _show_advice(advice, _steps(policy))
     if options.plot is not None:
         line()
         line(f"Drawn: {options.plot}")
@@ -283,6 +287,51 @@ def _show_points(policy: HLMC, near: list[Point], everything: bool) -> None:
     if len(shown) < len(near):
         least = min(point.words for point in near)
         line(f"{len(near) - len(shown)} more, down to {least:,} words, are shown by --all.")
+
+
+def _show_advice(advice: Advice, steps: int) -> None:
+    """What was measured of the policies that fit, and which is best by what."""
+    K, T = advice.size
+    heading(f"Which policy: regret over HLMC's, measured at K = {K:,}, T = {T:,}")
+    table = Table(("policy", "words", "best arm stays", "it changes", "worst", "against"), left=frozenset({0, 5}))
+    for candidate in advice.candidates:
+        found = candidate.measured
+        words = f"{candidate.policy.words.statistics:,}"
+        ratios = (f"{value:.2g}" for value in (found.stays, found.changes, found.worst))
+        style = "bold" if candidate is advice.lowest else ""
+        table.add(found.policy, words, *ratios, found.adversary, style=style)
+    show(table)
+    line()
+    line("Lowest regret measured:")
+    line(f"  {advice.lowest.policy!r}")
+    if advice.proved is not None:
+        empty = ", which says nothing" if says_nothing(advice.proved.bound, steps) else ""
+        line(f"Least bound, {_shown(advice.proved.bound)}{empty}:")
+        line(f"  {advice.proved.policy!r}")
+    runs = min(candidate.measured.runs for candidate in advice.candidates)
+    words = f"{sum(planning.even_groups(K, 2)):,}"
+    line(f"Medians by hlmc arena --arms {K} --horizon {T}: {words} words, {runs} runs.")
+
+
+def _advice_as_dict(advice: Advice | None) -> dict[str, Any] | None:
+    if advice is None:
+        return None
+    return {
+        "measured_at": {"arms": advice.size[0], "horizon": advice.size[1]},
+        "candidates": [
+            {
+                "policy": repr(c.policy),
+                "words": c.policy.words.statistics,
+                "bound": c.bound,
+                "runs": c.measured.runs,
+                "stays": c.measured.stays,
+                "changes": c.measured.changes,
+                "worst": c.measured.worst,
+                "adversary": c.measured.adversary,
+            }
+            for c in advice.candidates
+        ],
+    }
 
 
 def _order(levels: int) -> str:

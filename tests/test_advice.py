@@ -1,0 +1,113 @@
+"""Advice: the nearest measurement, the policies that fit, the order among them, and how `hlmc plan` tells it."""
+
+import importlib.util
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import hlmc
+from hlmc.advice import Measured, advise, measured
+from hlmc.arena import POLICIES
+from hlmc.cli import main
+
+ROOT = Path(__file__).parent.parent
+
+
+def test_what_was_measured_names_policies_of_the_arena() -> None:
+    table = pd.read_csv(ROOT / "src" / "hlmc" / "advice" / "measured.csv")
+    assert set(table["policy"]) <= set(POLICIES)
+    assert not table.isna().any().any()
+    for _, size in table.groupby(["arms", "horizon"]):
+        (base,) = size[size["policy"] == "HLMC"].to_dict("records")
+        assert (base["stays"], base["changes"], base["worst"]) == (1.0, 1.0, 1.0)
+
+
+def test_the_nearest_size_is_found() -> None:
+    sizes = {(row.arms, row.horizon) for K, T in ((1, 1), (10**9, 10**12)) for row in measured(K, T).values()}
+    table = pd.read_csv(ROOT / "src" / "hlmc" / "advice" / "measured.csv")
+    known = set(table[["arms", "horizon"]].itertuples(index=False, name=None))
+    assert sizes <= known
+    for K, T in known:
+        assert {(row.arms, row.horizon) for row in measured(K, T).values()} == {(K, T)}
+    assert measured(100)["HLMC"].horizon == max(T for K, T in known if K == 100)
+
+
+def test_weak_regret_orders_unless_the_best_arm_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = {
+        name: Measured(name, 100, 10**6, 20, 8, stays, changes, 2.0, "A")
+        for name, stays, changes in (
+            ("HLMC", 1.0, 1.0),
+            ("HLMC.S", 1.5, 0.3),
+            ("Champion", 0.2, 0.8),
+            ("Champion known V", 0.4, 0.7),
+            ("UCB-M", 0.1, 2.0),
+        )
+    }
+    monkeypatch.setattr("hlmc.advice.measured", lambda arms, horizon=None: rows)
+    assert [type(c.policy).__name__ for c in advise(100, 20, 10**6).candidates] == ["UCBM", "Champion", "HLMC"]
+    told = advise(100, 20, 10**6, switches=5)
+    assert told.lowest.policy == hlmc.HLMC(100, memory=20, horizon=10**6, switches=5)
+    assert told.proved is told.lowest
+    unknown = advise(100, 20, 10**6, switches="unknown")
+    assert unknown.lowest.policy == hlmc.Champion(100, memory=20, horizon=10**6)
+    assert unknown.proved is None  # no bound on weak regret speaks for shifting regret
+    plain = advise(100, 20, 10**6)
+    assert plain.proved is not None
+    assert plain.proved.policy == hlmc.HLMC(100, memory=20, horizon=10**6)
+    assert plain.proved.bound == plain.proved.policy.bound()
+
+
+@pytest.mark.parametrize("memory", [14, 20, 98, 99, 100, 200])
+def test_candidates_fit(memory: int) -> None:
+    for horizon in (10**5, None):
+        advice = advise(100, memory, horizon)
+        assert advice.candidates
+        for candidate in advice.candidates:
+            assert candidate.policy.arms == 100
+            assert candidate.policy.words.statistics <= memory
+            assert candidate.policy.horizon in (None, horizon)
+
+
+def test_plan_tells_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", "--arms", "100", "--memory", "20", "--horizon", "1e6"]) == 0
+    out = capsys.readouterr().out
+    advice = advise(100, 20, 10**6)
+    assert f"Lowest regret measured:\n  {advice.lowest.policy!r}\n" in out
+    assert advice.proved is not None
+    assert f"Least bound, {advice.proved.bound:,.0f}:\n  {advice.proved.policy!r}\n" in out
+    K, T = advice.size
+    assert f"Medians by hlmc arena --arms {K} --horizon {T}: " in out
+    assert main(["plan", "--arms", "100", "--memory", "20", "--horizon", "1e6", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["advice"]
+    assert found["measured_at"] == {"arms": K, "horizon": T}
+    assert [c["policy"] for c in found["candidates"]] == [repr(c.policy) for c in advice.candidates]
+    assert main(["plan", "--arms", "1", "--memory", "5", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["advice"] is None
+
+
+def test_measurements_are_condensed() -> None:
+    spec = importlib.util.spec_from_file_location("make_advice", ROOT / "scripts" / "advice.py")
+    assert spec is not None
+    assert spec.loader is not None
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    common = {"arms": 16, "horizon": 1000, "policy": "mine", "words": 8, "runs": 4}
+    data = pd.DataFrame(
+        [
+            {**common, "adversary": name, "kind": kind, "ratio": ratio}
+            for name, kind, ratio in (
+                ("Needle", "weak", 0.1),
+                ("Decoy", "weak", 0.3),
+                ("Beta", "weak", 0.2),
+                ("Needle", "shifting", 9.0),
+                ("Shifting", "weak", -9.0),
+                ("Shifting", "shifting", 0.6),
+                ("Sawtooth", "shifting", 0.4),
+                ("RandomWalk", "shifting", float("nan")),
+            )
+        ]
+    )
+    (row,) = script.condensed(data).to_dict("records")
+    assert (row["stays"], row["changes"], row["worst"], row["adversary"]) == (0.2, 0.5, 0.6, "Shifting")
