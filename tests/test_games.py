@@ -552,3 +552,12 @@ def test_the_examples_of_the_docs_run(page, tmp_path, monkeypatch):
     script = tmp_path / "page.py"
     script.write_text("\n".join(blocks), encoding="utf-8")
     runpy.run_path(str(script))
+
+
+def test_the_example_draws_who_was_where(tmp_path, capsys):
+    example = runpy.run_path(str(Path(__file__).parent.parent / "examples" / "million_radios.py"))
+    out = tmp_path / "radios.png"
+    example["main"](["--radios", "200", "--steps", "4000", "--out", str(out)])
+    said = capsys.readouterr().out
+    assert float(re.search(r"served: ([0-9.]+)", said)[1]) > 0.3  # a quarter of the channels is clear
+    assert out.stat().st_size > 10_000

@@ -83,6 +83,19 @@ def spoiled(spec, state, t, counts, arm):
     return spec[0] if t == 3 else 0.5
 
 
+@kernel
+def generous(spec, state, t, counts, arm):
+    return 1.0
+
+
+@dataclass(frozen=True, repr=False)
+class Generous(Game):
+    agents: int
+    arms: int = 2
+
+    pay = staticmethod(generous)
+
+
 @dataclass(frozen=True, repr=False)
 class Spoiled(Game):
     agents: int = 5
@@ -168,6 +181,16 @@ def test_single_precision_begins_like_the_processor(name):
     how = {"horizon": 5, "runs": 2, "seed": 3, "points": [5], "progress": False}
     there, here = (hlmc.play(who, game, **how, **where) for where in ({"device": "cuda"}, {}))
     np.testing.assert_allclose(there.data["reward"].values, here.data["reward"].values, 0.01)
+
+
+def test_weights_that_outgrow_single_precision_are_scaled():
+    """A weight grows by a factor of about exp(0.25) in every step: past all that a float32 holds after 355."""
+    policy = hlmc.EXP3(arms=2, horizon=400, gamma=0.5)
+    how = {"horizon": 400, "runs": 1, "seed": 2, "points": [360, 400], "progress": False}
+    game = Generous(agents=4 if SIMULATED else 1000)
+    there, here = (hlmc.play(policy, game, **how, **where) for where in ({"device": "cuda"}, {}))
+    assert there.data["reward"].values == pytest.approx(here.data["reward"].values)
+    np.testing.assert_allclose(there.data["occupancy"].values, here.data["occupancy"].values, 0.05)
 
 
 @pytest.mark.statistical

@@ -25,8 +25,8 @@ from hlmc.games import board as layout
 from hlmc.games.board import add_up, appraise, call_observe, call_pay, price, take_turn, tally
 from hlmc.games.board import instead as instead_here
 from hlmc.games.board import put_back as put_back_here
-from hlmc.kernels import native
-from hlmc.kernels.build import kernel, specialised, unbound
+from hlmc.kernels import native, weights
+from hlmc.kernels.build import kernel, leads_to, specialised, unbound
 from hlmc.kernels.champion import champion_arm
 from hlmc.kernels.layout import (
     ARMS,
@@ -48,7 +48,7 @@ from hlmc.kernels.layout import (
     SUM,
     TREE,
 )
-from hlmc.kernels.native import offset
+from hlmc.kernels.native import apart, offset
 from hlmc.kernels.rounds import rounds_arm
 from hlmc.kernels.step import STRUCTURES
 from hlmc.kernels.weights import pieces_end, pieces_start
@@ -157,6 +157,7 @@ def _no_credit(totals: Array, i: int, payoffs: Array, arm: int) -> None:
 
 @kernel
 def _take_up(program: Array, row: Array, desk: Array, hand: Array, purse: Array) -> None:
+    apart()
     level = int(row[RECORD])
     control = int(program[level + CONTROL])
     lay_out(program, row, int(program[level + AT]), desk)
@@ -171,15 +172,23 @@ def _take_up(program: Array, row: Array, desk: Array, hand: Array, purse: Array)
 def _lay_down(
     program: Array, row: Array, level: int, desk: Array, hand: Array, purse: Array, totals: Array, i: int
 ) -> None:
+    apart()
     control = int(program[level + CONTROL])
-    clear_away(program, row, int(program[level + AT]), desk)
     row[control + CHILD] = hand[CHILD]
     row[control + CHANCE] = hand[CHANCE]
-    row[control + SCALARS] = hand[SCALARS]
+    row[control + SCALARS] = clear_away(program, row, int(program[level + AT]), desk, hand[SCALARS])
     row[control + SCALARS + 1] = hand[SCALARS + 1]
     row[control + SUM] = purse[0]
     totals[i] += purse[0]
     purse[0] = 0.0
+
+
+@kernel
+def _tidy(program: Array, row: Array, level: int, desk: Array, hand: Array) -> None:
+    apart()
+    at = int(program[level + AT])
+    hand[SCALARS] = clear_away(program, row, at, desk, hand[SCALARS])
+    lay_out(program, row, at, desk)
 
 
 @kernel
@@ -260,7 +269,7 @@ def _turn(seat: Seat, precision: str) -> Callable[..., int]:
     }
     pieces = shape.pieces
     tell = partial(retold, meanings=narrowly | loop._store(shape) | loop._fast(precision), precision=precision)
-    arranged, rearranged = (pieces_start, pieces_end) if pieces else (loop._as_they_lie, loop._as_they_lie)
+    arranged, rearranged = (pieces_start, pieces_end) if pieces else (loop._as_they_lie, loop._as_they_lay)
     lay_out = specialised(loop._take_up, "lay_out", arrange=tell(arranged), PLACE=pieces)
     clear_away = specialised(loop._lay_down, "clear_away", rearrange=tell(rearranged), PLACE=pieces)
     neighbours = shape.structure in (TREE, CROWNED)
@@ -276,7 +285,12 @@ def _turn(seat: Seat, precision: str) -> Callable[..., int]:
         "take_up": specialised(_take_up, "take_up", lay_out=lay_out),
         "lay_down": specialised(_lay_down, "lay_down", clear_away=clear_away),
     }
-    select, update = tell(shape.last[1].select), tell(shape.last[1].update)
+    leaf = shape.last[1]
+    if pieces:
+        only_grow = leads_to(leaf.update, weights.weights_grow)
+        names["overdue"] = tell(weights.pieces_overgrown if only_grow else weights.pieces_overdue)
+        names["tidy"] = specialised(_tidy, "tidy", lay_out=lay_out, clear_away=clear_away)
+    select, update = tell(leaf.select), tell(leaf.update)
     if seat.record:
         names["record_of"] = specialised(_one_record, "record_of", RECORD_AT=seat.record)
     if seat.full:
@@ -444,6 +458,7 @@ def _referee(
     board: Array, spec: Array, state: Array, flags: Array, counters: Array, bins: int, run: int, lane: int, t: int
 ) -> None:
     """Count who is where, pay, and keep the books; the threads of a block share the arms."""
+    apart()
     if lane == 0:
         counts = offset(board, int(board[layout.COUNTS]))
         call_observe(0, spec, state, t, counts, offset(board, int(board[layout.PAYOFFS])))

@@ -39,7 +39,7 @@ from hlmc.kernels.layout import (
     UNTIL,
 )
 from hlmc.kernels.native import address_of, bits, call_begin, call_end, callback, offset, words
-from hlmc.kernels.step import addressed_select, addressed_update, arm_of
+from hlmc.kernels.step import addressed_select, addressed_update, arm_of, overdue
 from hlmc.kernels.stream import increment, number, unit
 from hlmc.routines import CATALOGUE, Custom
 
@@ -255,6 +255,11 @@ def lay_down(
     """An epoch ends: bring the row up to date."""
 
 
+@kernel
+def tidy(program: Array, row: Array, level: int, desk: Array, hand: Array) -> None:
+    """Put a desk in order on which the routine's numbers have grown or shrunk too far."""
+
+
 leaf_select, leaf_update = addressed_select, addressed_update
 
 
@@ -304,6 +309,8 @@ def take_turn(
         if fresh:
             lay_down(program, row, level, desk, hand, purse, totals, i)
             call_end(int(program[END_AT]), program, row, t)
+        elif overdue(a):
+            tidy(program, row, level, desk, hand)
     if not choose:
         return -1
     if fresh:
