@@ -42,7 +42,7 @@ PARTS = {
         None,
     ),
 }
-"""What is measured: a title, the policy, how many runs (as many as an H200 holds at a time, or a multiple), steps, aim."""
+"""What is measured: a title, the policy, how many runs (what an H200 holds, or a multiple), steps, the aim."""
 
 
 def measure(part: str, share: float, processor: bool) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import fields
 from functools import cached_property
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -63,6 +63,8 @@ class Adversary:
     phased: tuple[Callable[..., tuple[int, int]], Callable[..., float]] | None = None
     """Where rewards stand still for long, the rule in two: a kernel ``(spec, t)`` that gives a whole number and the
     step until which it stands, and a kernel ``(spec, number, arm)`` that gives the reward."""
+    coins: ClassVar[bool] = False
+    """Whether every reward is 0 or 1."""
 
     @cached_property
     def spec(self) -> Array:

@@ -52,6 +52,7 @@ class Bernoulli(Adversary):
     arms: int = field(init=False, compare=False)
 
     rule = staticmethod(bernoulli)
+    coins = True
 
     def __post_init__(self) -> None:
         self._keep(means=one_an_arm("means", self.means, 0.0, 1.0, "[0, 1]"), seed=seed_of(self.seed))

@@ -76,6 +76,7 @@ class BlockTrap(Phased):
 
     rule = staticmethod(block_trap)
     phased = (_paying, _pays)
+    coins = True
 
     def paying(self, u: int) -> int:
         """The arm that pays in sub-phase u."""

@@ -67,6 +67,7 @@ class Decoy(Adversary):
     seed: int = 0
 
     rule = staticmethod(decoy_reward)
+    coins = True
 
     def __post_init__(self) -> None:
         self._keep(arms=whole("arms", self.arms, 2), seed=seed_of(self.seed))

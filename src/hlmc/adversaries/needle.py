@@ -63,6 +63,7 @@ class Needle(Adversary):
     seed: int = 0
 
     rule = staticmethod(needle)
+    coins = True
 
     def __post_init__(self) -> None:
         self._keep(arms=whole("arms", self.arms, 2), seed=seed_of(self.seed))

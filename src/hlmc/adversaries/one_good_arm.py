@@ -55,6 +55,7 @@ class OneGoodArm(Adversary):
     seed: int = 0
 
     rule = staticmethod(one_good_arm)
+    coins = True
 
     def __post_init__(self) -> None:
         self._keep(arms=whole("arms", self.arms, 1))

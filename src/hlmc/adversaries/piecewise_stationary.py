@@ -72,6 +72,7 @@ class PiecewiseStationary(Adversary):
     seed: int = 0
 
     rule = staticmethod(piecewise_stationary)
+    coins = True
 
     def __post_init__(self) -> None:
         self._keep(arms=whole("arms", self.arms, 1), segment=whole("segment", self.segment, 1))

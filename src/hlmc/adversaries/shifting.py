@@ -91,6 +91,7 @@ class Shifting(Adversary):
 
     rule = staticmethod(shifting)
     phased = (_paying, _pays)
+    coins = True
 
     def __post_init__(self) -> None:
         self._keep(arms=whole("arms", self.arms, 1), horizon=whole("horizon", self.horizon, 1))

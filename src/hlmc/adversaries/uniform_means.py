@@ -58,6 +58,7 @@ class UniformMeans(Adversary):
     seed: int = 0
 
     rule = staticmethod(uniform_means)
+    coins = True
 
     def __post_init__(self) -> None:
         self._keep(arms=whole("arms", self.arms, 1), seed=seed_of(self.seed))

@@ -92,7 +92,7 @@ def _single_unit(bits: np.uint64) -> Any:
     return np.float32(np.uint32(bits >> _S40)) * _STEP
 
 
-steps = unbound
+steps = orderly_steps = in_order = unbound
 FULL = 0
 
 
@@ -117,9 +117,18 @@ def _either(
 ) -> tuple[int, int, float, float, float, float]:
     """Most groups are full. A compiler that knows their size has no loop left over the children."""
     apart()
+    if n == FULL and in_order(desk, place, FULL):
+        return orderly_steps(
+            program, own, row, desk, reward_at, spec, key, state, level, place, FULL, t, pause, a, b, total
+        )
     if n == FULL:
         return steps(program, own, row, desk, reward_at, spec, key, state, level, place, FULL, t, pause, a, b, total)
     return steps(program, own, row, desk, reward_at, spec, key, state, level, place, n, t, pause, a, b, total)
+
+
+@kernel
+def _out_of_order(desk: Array, at: int, n: int) -> bool:
+    return False
 
 
 @kernel
@@ -259,7 +268,7 @@ class Layout:
     precision: str
     shared: bool
     block: int = BLOCK
-    registers: int = 48
+    registers: int = 40
 
 
 def built(shape: Shape, adversary: Adversary, layout: Layout) -> Any:
@@ -281,14 +290,15 @@ def built(shape: Shape, adversary: Adversary, layout: Layout) -> Any:
     _, leaf = shape.last
     pieces = shape.pieces
     arranged, rearranged = (pieces_start, pieces_end) if pieces else (_as_they_lie, _as_they_lay)
-    tell = partial(retold, meanings=narrowly | _store(shape) | _fast(precision), precision=precision)
+    store = narrowly | _store(shape) | _fast(precision)
+    tell = partial(retold, meanings=store, precision=precision)
+    only_grow = leads_to(leaf.update, weights.weights_grow)
     device: dict[str, Any] = {
         "take_up": specialised(_take_up, "take_up", arrange=tell(arranged), PLACE=pieces),
         "lay_down": specialised(_lay_down, "lay_down", rearrange=tell(rearranged), PLACE=pieces),
         "in_tree": _always if shape.structure == TREE else _never,
     }
     if pieces:
-        only_grow = leads_to(leaf.update, weights.weights_grow)
         device["overdue"] = tell(weights.pieces_overgrown if only_grow else weights.pieces_overdue)
     if not SIMULATED:
         device["small"] = _small
@@ -296,6 +306,8 @@ def built(shape: Shape, adversary: Adversary, layout: Layout) -> Any:
             device["numbered"] = _small
     if precision == "float32":
         device |= {"working": _single_working, "unit": _single_unit}
+        if adversary.coins:
+            device |= {"opened": _opened, "added": _added, "closed": _closed}
     if adversary.phased is not None:
         outlook, paid = adversary.phased
         device["outlook"] = specialised(_outlook, "outlook", first=outlook)
@@ -304,8 +316,13 @@ def built(shape: Shape, adversary: Adversary, layout: Layout) -> Any:
             device["learned"] = specialised(_learned, "learned", first=retold(paid, {}, precision))
     steps = looped("steps", tell(leaf.select), tell(leaf.update), **device)
     if shape.full > 1:
-        either = specialised(_either, "either", steps=steps.__globals__["stretch"], FULL=shape.full)
-        steps = specialised(steps, "loop", stretch=either)
+        either: dict[str, Any] = {"steps": steps.__globals__["stretch"], "in_order": _out_of_order, "FULL": shape.full}
+        either["orderly_steps"] = either["steps"]
+        if pieces and only_grow:
+            orderly = tell(leaf.update, meanings=store | {weights.weighs: _any_worth})
+            either["orderly_steps"] = specialised(either["steps"], "orderly_steps", leaf_update=orderly)
+            either["in_order"] = tell(weights.pieces_clean)
+        steps = specialised(steps, "loop", stretch=specialised(_either, "either", **either))
     launched = specialised(_play, "play", loop=steps, cuda=cuda, BLOCK=layout.block, **_places(layout))
     return Target(meanings).entry(launched, layout.registers, fastmath=precision == "float32")
 
@@ -347,6 +364,24 @@ def _fast(precision: str) -> dict[Callable[..., Any], Any]:
 @kernel
 def _small(x: int) -> Any:
     return np.int32(x)
+
+
+# A float32 counts coins exactly up to 2^24, which no launch has steps for.
+
+
+@kernel
+def _opened(total: float) -> Any:
+    return np.float32(0.0)
+
+
+@kernel
+def _added(earned: float, reward: float, gain: float) -> float:
+    return earned + gain
+
+
+@kernel
+def _closed(total: float, earned: float) -> float:
+    return total + earned
 
 
 @kernel

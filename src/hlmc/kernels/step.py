@@ -188,6 +188,23 @@ def learned(spec: Array, state: int, arm: int, reward: float) -> float:
 
 
 @kernel
+def opened(total: float) -> float:
+    """Where the sum of a stretch's rewards begins: here, at what was earned before."""
+    return total
+
+
+@kernel
+def added(earned: float, reward: float, gain: float) -> float:
+    return earned + reward
+
+
+@kernel
+def closed(total: float, earned: float) -> float:
+    """What has been earned in all."""
+    return earned
+
+
+@kernel
 def paid(reward_at: Any, spec: Array, state: int, t: int, arm: int) -> float:
     return call_reward(reward_at, spec, t, arm)
 
@@ -221,6 +238,7 @@ def stretch(
     base = numbered(int(row[BASE]))
     slot = 0
     chance = working(1.0)
+    earned = opened(total)
     span = small(pause - t)
     done = small(0)
     u = unit(mix(counter))
@@ -234,15 +252,15 @@ def stretch(
         reward = paid(reward_at, spec, state, t + done, arm)
         if not (0.0 <= reward <= 1.0):
             return -(t + done + 1), slot, chance, a, b, total
-        total += reward
+        gain = learned(spec, state, arm, reward)
+        earned = added(earned, reward, gain)
         if n > 1:
-            gain = learned(spec, state, arm, reward)
             a, b = leaf_update(own, level, desk, place, n, a, b, since + done, slot, chance, gain)
         u = following
         done = small(done + 1)
         if overdue(a):
             break
-    return t + done, slot, chance, a, b, total
+    return t + done, slot, chance, a, b, closed(total, earned)
 
 
 @kernel

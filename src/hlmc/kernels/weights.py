@@ -33,7 +33,15 @@ _TINY = math.exp(TINY_LOG)
 _HIGH = 2.0**500
 _LOW = 2.0**-300
 CODE = 1e-300
-SINGLE = {"CODE": 1e-30, "TINY_LOG": -60.0, "_TINY": math.exp(-60.0), "_HIGH": 2.0**60, "_LOW": 2.0**-40}
+SHY = 1.0 - 2.0**-50  # of 1, so that rounding cannot reach it
+SINGLE = {
+    "CODE": 1e-30,
+    "SHY": 1.0 - 2.0**-20,
+    "TINY_LOG": -60.0,
+    "_TINY": math.exp(-60.0),
+    "_HIGH": 2.0**60,
+    "_LOW": 2.0**-40,
+}
 
 
 @kernel
@@ -246,24 +254,34 @@ def _add_up(row: Array, at: int, n: int, piece: int) -> None:
 
 
 @kernel
+def pieces_clean(row: Array, at: int, n: int) -> bool:
+    """Whether all words are weights and none is a logarithm; growing, they stay so."""
+    least = 1.0
+    for j in range(at, at + n):
+        least = min(least, row[j])
+    return least >= _TINY
+
+
+@kernel
 def pieces_draw(row: Array, at: int, n: int, total: float, gamma: float, u: float) -> tuple[int, float]:
     """As :func:`mixed_draw`; no branch depends on what is drawn, and up to PIECE words after the last are read."""
     scale = divided(1.0, 1.0 - gamma)
+    run = offset(row, at)
     slot = _pieces_slot(row, at, n, (u * scale - gamma * scale) * total)
     if u < gamma:
-        slot = small(u * divided(float(n), gamma))
-    slot = min(slot, small(n - 1))
-    return slot, (1.0 - gamma) * divided(row[at + slot], total) + divided(gamma, float(n))
+        slot = small(u * divided(float(n) * SHY, gamma))
+    return slot, (1.0 - gamma) * divided(run[slot], total) + divided(gamma, float(n))
 
 
 @kernel
 def pieces_pure_draw(row: Array, at: int, n: int, total: float, u: float) -> tuple[int, float]:
     """As :func:`pure_draw`."""
-    slot = min(_pieces_slot(row, at, n, u * total), small(n - 1))
+    run = offset(row, at)
+    slot = _pieces_slot(row, at, n, u * total)
     # What rounding has drawn must be a weight.
-    while slot > 0 and row[at + slot] < _TINY:
+    while slot > 0 and run[slot] < _TINY:
         slot = small(slot - 1)
-    return slot, divided(row[at + slot], total)
+    return slot, divided(run[slot], total)
 
 
 @kernel
@@ -282,22 +300,33 @@ def _pieces_slot(row: Array, at: int, n: int, x: float) -> int:
         passed += here[j]
         if x >= passed:
             inside = small(j + 1)
-    return small(start + inside)
+    slot = small(start + inside)
+    return slot if n % PIECE == 0 else min(slot, small(n - 1))
 
 
 @kernel
-def _piece_of(n: int, slot: int) -> int:
-    return small(slot >= PIECE) if n <= 2 * PIECE else small(slot >> PIECE_LOG)
+def _sum_of(row: Array, at: int, n: int, slot: int) -> Array:
+    """Where the sum of a slot's piece stands."""
+    if n <= 2 * PIECE:
+        return offset(row, at - 1) if slot < PIECE else offset(row, at - 2)
+    return offset(row, at - 1 - small(slot >> PIECE_LOG))
 
 
 @kernel
 def pieces_grow(row: Array, at: int, n: int, total: float, slot: int, x: float) -> float:
     """As :func:`weights_grow`, without ever scaling the weights."""
-    old: float = row[at + slot]
-    new = old * exponential(x) if old >= _TINY else _weight(x - divided(CODE, old))
-    row[at + slot] = new
-    row[at - 1 - _piece_of(n, slot)] += new - old
+    run = offset(row, at)
+    old: float = run[slot]
+    new = old * exponential(x) if weighs(old) else _weight(x - divided(CODE, old))
+    run[slot] = new
+    _sum_of(row, at, n, slot)[0] += new - old
     return total + (new - old)
+
+
+@kernel
+def weighs(word: float) -> bool:
+    """Whether a word is a weight and not the code of a logarithm; where :func:`pieces_clean`, all are."""
+    return word >= _TINY
 
 
 @kernel
@@ -312,7 +341,7 @@ def pieces_multiply(row: Array, at: int, n: int, total: float, slot: int, x: flo
     elif new < _TINY:
         new = _weight(math.log(old) + x)
     row[at + slot] = new
-    _add_up(row, at, n, _piece_of(n, slot))
+    _add_up(row, at, n, small(slot >= PIECE) if n <= 2 * PIECE else small(slot >> PIECE_LOG))
     after = 0.0
     for piece in range((n + PIECE - 1) // PIECE):
         after += row[at - 1 - piece]
@@ -328,7 +357,7 @@ def _weight(log: float) -> float:
 EITHER = (weights_start, weights_draw, weights_share, weights_multiply)
 """The kernels that ask which store it is."""
 
-SIZED = (pieces_start, pieces_multiply, _add_up, _pieces_slot, _piece_of)
+SIZED = (pieces_start, pieces_multiply, _add_up, _pieces_slot, _sum_of)
 """The kernels that ask how large a piece is."""
 
 
