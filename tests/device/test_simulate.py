@@ -64,6 +64,7 @@ POLICIES = {
     "UCB-M, shuffled": hlmc.UCBM(ARMS, memory=5, shuffle=True),
     "EXP3-M": hlmc.EXP3M(ARMS, memory=5),
     "Champion": hlmc.Champion(ARMS, memory=8, horizon=STEPS),
+    "CrownedHLMC": hlmc.CrownedHLMC(ARMS, memory=8, horizon=STEPS),
     "Uniform": hlmc.Uniform(ARMS),
 }
 FACED = [
@@ -97,14 +98,15 @@ def rewards(policies, adversary, device="cuda", precision=None, count=RUNS, **op
     return result.data["reward"].values
 
 
-def test_every_policy_plays_as_on_the_processor() -> None:
+@pytest.mark.parametrize("name", POLICIES)
+def test_every_policy_plays_as_on_the_processor(name: str) -> None:
     """In double precision, for as long as the last digits of exponentials do not decide: most runs here."""
-    device = rewards(POLICIES, FACED[3], precision="float64")
-    processor = rewards(POLICIES, FACED[3], "cpu")
+    some = {name: POLICIES[name]}
+    device = rewards(some, FACED[3], precision="float64")
+    processor = rewards(some, FACED[3], "cpu")
     assert device.shape == processor.shape
-    for name, there, here in zip(POLICIES, device, processor, strict=True):
-        alike = np.isclose(there, here, rtol=1e-9).all(axis=1).mean()
-        assert alike == 1.0 if SIMULATED else alike > 0.9, (name, alike)
+    alike = np.isclose(device, processor, rtol=1e-9).all(axis=2).mean()
+    assert alike == 1.0 if SIMULATED else alike > 0.9
 
 
 @pytest.mark.parametrize("adversary", FACED, ids=lambda a: f"{type(a).__name__}-{FACED.index(a)}")
