@@ -42,6 +42,11 @@ def _take(places: Array, at: int) -> Any:
 
 
 @kernel
+def _lower(places: Array, at: int, x: int) -> None:
+    cuda.atomic.min(places, at, x)
+
+
+@kernel
 def _last_to_come(gates: int, run: int, workers: int, lane: int, note: Array) -> bool:
     """Whether all other blocks of the run are here already; where not, wait until they are and the last has let go."""
     cuda.syncthreads()
@@ -70,12 +75,13 @@ def _let_go(gates: int, run: int, lane: int) -> None:
 
 
 def together() -> dict[str, Any]:
-    """What the names ``wait``, ``add``, ``take``, ``last_to_come`` and ``let_go`` mean."""
+    """What the names ``wait``, ``add``, ``take``, ``lower``, ``last_to_come`` and ``let_go`` mean."""
     if SIMULATED:
         return {
             "wait": _simulated_wait,
             "add": _simulated_add,
             "take": _simulated_take,
+            "lower": _simulated_lower,
             "last_to_come": _simulated_last_to_come,
             "let_go": _simulated_let_go,
         }
@@ -88,6 +94,7 @@ def together() -> dict[str, Any]:
         "wait": _wait,
         "add": _add,
         "take": _take,
+        "lower": _lower,
         "last_to_come": _last_to_come,
         "let_go": _let_go,
     }
@@ -113,6 +120,11 @@ def _simulated_take(places: Array, at: int) -> int:
         had = int(places[at])
         places[at] = 0
     return had
+
+
+def _simulated_lower(places: Array, at: int, x: int) -> None:
+    with _one_at_a_time:
+        places[at] = min(int(places[at]), x)
 
 
 def _simulated_last_to_come(gates: Array, run: int, workers: int, lane: int, note: Array) -> bool:

@@ -31,7 +31,7 @@ FIRST_SLICE = 16
 LONGEST_SLICE = 1 << 20
 """Rounds of a launch: few at first, and as many as take that long."""
 
-REGISTERS = 64
+REGISTERS = 40
 """Registers of a thread: more of them leave room for fewer threads."""
 
 SHARED_BINS = 8192
@@ -40,8 +40,8 @@ SHARED_BINS = 8192
 MOST_ARMS = {"float32": 1 << 24, "float64": 1 << 31}
 """Arms that a number of this precision can tell apart."""
 
-ADDRESSES, ARRAYS, SIZES = 12, 2, 9
-"""What the function that plays the rounds is given, in this order."""
+ADDRESSES, SIZES = 12, 9
+"""What the function that plays the rounds is given: addresses, three arrays, sizes."""
 
 
 def play_on_device(tasks: list[Task], precision: str, advance: Callable[[int], None]) -> Iterator[Played]:
@@ -89,7 +89,7 @@ class Tables:
         for g, (group, seat) in enumerate(zip(groups, seats, strict=True)):
             for k in range(_tiles(group)):
                 live = min(LANES, group.agents - LANES * k)
-                table[tile] = g, live, kinds.index(seat), g, row_at, desk_at
+                table[tile] = live, kinds.index(seat), g, row_at, desk_at
                 tile, row_at, desk_at = tile + 1, row_at + seat.shape.width, desk_at + seat.shape.desk_words
         size = np.dtype(precision).itemsize
         memory.room_for(R * LANES * (8 * row_at + size * (desk_at + HAND * self._count) + 16 * self._count))
@@ -122,7 +122,8 @@ class Tables:
             self._flags,
             memory.put(np.zeros(2 * R, dtype=np.int32)),
         ]
-        self._given = [*map(memory.given, there), self._tiles, counters]
+        due = memory.put(np.zeros(R * self._count, dtype=np.int64))
+        self._given = [*map(memory.given, there), self._tiles, counters, due]
         strides = (length, row_at * LANES, desk_at * LANES, states.shape[1], len(self.boards[0].words))
         self._sizes = (*strides, self._count, bins)
 
@@ -230,7 +231,8 @@ def signature() -> tuple[Any, ...]:
     """The types of what the function that plays the rounds is given."""
     from numba.cuda import types
 
-    return (types.int64,) * ADDRESSES + (types.int32[::1],) * ARRAYS + (types.int64,) * SIZES
+    arrays = (types.int32[::1], types.int32[::1], types.int64[::1])
+    return (types.int64,) * ADDRESSES + arrays + (types.int64,) * SIZES
 
 
 def _kind(groups: tuple[Group, ...], game: Game, precision: str) -> tuple[Any, ...]:

@@ -5,6 +5,9 @@ last block to come counts, pays and keeps the books while the others wait; then 
 agent's *hand* (what it chose, and the two scalars of its routine), its *desk* (the statistics of its last level) and
 its *purse* (what it earned in this epoch) change in every round and lie side by side with those of its neighbours, as
 [tile of agents, word, agent]. Its row is written when an epoch begins or ends.
+
+Most turns fall in the middle of everybody's epoch. They have code of their own, in which nothing of beginnings and
+endings is left that would take registers away; for every tile it is known when one of its agents is next due for more.
 """
 
 from __future__ import annotations
@@ -32,7 +35,6 @@ from hlmc.kernels.layout import (
     ARMS,
     AT,
     BASE,
-    CHAMPION,
     CHANCE,
     CHILD,
     CHILDREN,
@@ -40,6 +42,7 @@ from hlmc.kernels.layout import (
     CROWNED,
     DOUBLING,
     FIELDS,
+    FOREVER,
     LEVEL_CONTROL,
     LEVELS,
     RECORD,
@@ -47,6 +50,7 @@ from hlmc.kernels.layout import (
     SCALARS,
     SUM,
     TREE,
+    UNTIL,
 )
 from hlmc.kernels.native import apart, offset
 from hlmc.kernels.rounds import rounds_arm
@@ -63,12 +67,12 @@ COPIES = 1 if SIMULATED else 8
 """Places in which the blocks of a run count, so that they need not queue for one."""
 
 HAND = LEVEL_CONTROL
-"""Words of a hand: a level's control words, of which the sum lies elsewhere and leaves its place to the arm."""
+"""Words of a hand: a level's control words. The sum lies elsewhere and leaves its place to the arm, or to the first."""
 HELD_ARM = SUM
 
-NUMBER, LIVE, SEAT, GROUP, ROW_AT, DESK_AT = range(6)
-TILE = 6
-"""What is known of a tile: its program, how many agents it has, their kind and group, where their words begin."""
+LIVE, SEAT, GROUP, ROW_AT, DESK_AT = range(5)
+TILE = 5
+"""What is known of a tile: how many agents it has, their kind and group, where their words begin."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +100,7 @@ class Seat:
 # --- what the names of an agent's turn mean here
 
 DEPTH = RECORD_AT = FULL = PLACE = 0
-lay_out = clear_away = first = rest = unbound
+lay_out = clear_away = first = rest = disorder = unbound
 WHICH = 0
 
 
@@ -126,18 +130,13 @@ def _place_of(program: Array, level: int) -> int:
 
 
 @kernel
-def _neighbour(program: Array, row: Array, slot: int) -> int:
-    return int(row[BASE]) + slot
-
-
-@kernel
 def _neighbour_held(row: Array, hand: Array, slot: int) -> int:
-    return int(row[BASE]) + slot
+    return int(hand[HELD_ARM]) + slot
 
 
 @kernel
-def _neighbour_not_held(row: Array, hand: Array, arm: int) -> None:
-    pass
+def _neighbour_taken(program: Array, row: Array, hand: Array, slot: int) -> int:
+    return int(hand[HELD_ARM]) + slot
 
 
 @kernel
@@ -146,8 +145,20 @@ def _arm_held(row: Array, hand: Array, slot: int) -> int:
 
 
 @kernel
-def _hold_arm(row: Array, hand: Array, arm: int) -> None:
+def _arm_taken(program: Array, row: Array, hand: Array, slot: int) -> Any:
+    arm = first(program, row, slot)
     hand[HELD_ARM] = arm
+    return arm
+
+
+@kernel
+def _never_afresh(row: Array, t: int) -> bool:
+    return False
+
+
+@kernel
+def _in_order(a: float) -> bool:
+    return False
 
 
 @kernel
@@ -163,6 +174,7 @@ def _take_up(program: Array, row: Array, desk: Array, hand: Array, purse: Array)
     lay_out(program, row, int(program[level + AT]), desk)
     hand[CHILD] = 0.0
     hand[CHANCE] = 1.0
+    hand[HELD_ARM] = row[BASE]
     hand[SCALARS] = row[control + SCALARS]
     hand[SCALARS + 1] = row[control + SCALARS + 1]
     purse[0] = row[control + SUM]
@@ -189,6 +201,16 @@ def _tidy(program: Array, row: Array, level: int, desk: Array, hand: Array) -> N
     at = int(program[level + AT])
     hand[SCALARS] = clear_away(program, row, at, desk, hand[SCALARS])
     lay_out(program, row, at, desk)
+
+
+_S40 = np.uint64(40)
+_STEP = np.float32(2.0**-24)
+
+
+@kernel
+def _single_unit(bits: np.uint64) -> Any:
+    """A number in [0, 1) from the upper 24 bits: as many as a float32 can tell."""
+    return np.float32(np.uint32(bits >> _S40)) * _STEP
 
 
 @kernel
@@ -235,8 +257,10 @@ def _seated(
     learn: int,
     choose: int,
 ) -> Any:
+    """An agent's turn at the seat of its kind: the arm, and whether its desk is in disorder now."""
     if which == WHICH:
-        return first(program, own, row, desk, hand, purse, totals, 0, seen, seen, t, learn, choose)
+        arm = first(program, own, row, desk, hand, purse, totals, 0, seen, seen, t, learn, choose)
+        return arm, disorder(hand[SCALARS])
     return rest(which, program, own, row, desk, hand, purse, totals, seen, t, learn, choose)
 
 
@@ -255,11 +279,14 @@ def _nobody(
     learn: int,
     choose: int,
 ) -> Any:
-    return -1
+    return 0, False
 
 
-def _turn(seat: Seat, precision: str) -> Callable[..., int]:
-    """An agent's turn; what calls through addresses mean is settled within it, for other seats have other routines."""
+def _turns(seat: Seat, precision: str) -> tuple[Callable[..., int], Callable[..., int], Callable[..., bool]]:
+    """An agent's turn at any time and in the middle of an epoch, and whether a desk is in disorder.
+
+    What calls through addresses mean is settled within a turn, for other seats have other routines.
+    """
     shape = seat.shape
     begin, end = STRUCTURES[shape.structure]
     narrowly = loop._narrowly(shape.children)
@@ -272,19 +299,21 @@ def _turn(seat: Seat, precision: str) -> Callable[..., int]:
     arranged, rearranged = (pieces_start, pieces_end) if pieces else (loop._as_they_lie, loop._as_they_lay)
     lay_out = specialised(loop._take_up, "lay_out", arrange=tell(arranged), PLACE=pieces)
     clear_away = specialised(loop._lay_down, "clear_away", rearrange=tell(rearranged), PLACE=pieces)
-    neighbours = shape.structure in (TREE, CROWNED)
     names: dict[str, Any] = {
         "SUM": 0,
         "levels_of": specialised(_depth, "levels_of", DEPTH=seat.levels),
         "hand_of": _hand_of,
         "place_of": specialised(_place_of, "place_of", PLACE=pieces),
-        "arm_of": {ROUNDS: rounds_arm, CHAMPION: champion_arm}.get(shape.structure, _neighbour),
-        "arm_held": _neighbour_held if neighbours else _arm_held,
-        "hold_arm": _neighbour_not_held if neighbours else _hold_arm,
+        "arm_held": _arm_held,
         "credit": _no_credit,
         "take_up": specialised(_take_up, "take_up", lay_out=lay_out),
         "lay_down": specialised(_lay_down, "lay_down", clear_away=clear_away),
     }
+    if shape.structure in (TREE, CROWNED):
+        names |= {"arm_held": _neighbour_held, "arm_taken": _neighbour_taken}
+    else:
+        arm_of = rounds_arm if shape.structure == ROUNDS else champion_arm
+        names["arm_taken"] = specialised(_arm_taken, "arm_taken", first=arm_of)
     leaf = shape.last[1]
     if pieces:
         only_grow = leads_to(leaf.update, weights.weights_grow)
@@ -299,9 +328,11 @@ def _turn(seat: Seat, precision: str) -> Callable[..., int]:
         select = specialised(_sized_select, "select", first=select, FULL=shape.full)
         update = specialised(_sized_update, "update", first=update, FULL=shape.full)
     if precision == "float32":
-        names |= {"working": loop._single_working, "unit": loop._single_unit}
+        names |= {"working": loop._single_working, "unit": _single_unit}
     turn = specialised(take_turn, "take_turn", leaf_select=select, leaf_update=update, **names)
-    return retold(turn, narrowly | calls)
+    short = specialised(turn, "short_turn", starts_afresh=_never_afresh, overdue=_in_order)
+    disorder = names.get("overdue", _in_order)
+    return retold(turn, narrowly | calls), retold(short, narrowly | calls), disorder
 
 
 # --- what a game's names mean here
@@ -372,21 +403,171 @@ def _instead() -> Any:
 # --- what is launched
 
 cuda: Any = None
-wait = add = take = last_to_come = let_go = unbound
-sit = bins_of = unbound
+wait = add = take = lower = last_to_come = let_go = unbound
+sit = at_tile = in_full = clear_bin = read_bin = count_one = unbound
 program_of = own_of = spec_of = many_of = desks_of = one_of = unbound
 IN_SHARED = True
 int32: Any = None
 
 
-@kernel
-def _shared_bins(held: Array, counters: Array) -> Array:
-    return held
+# Where choices are counted first: in the block's own memory, which the simulator knows only where it was launched; or,
+# where there are too many arms for that, in the memory of all.
 
 
 @kernel
-def _global_bins(held: Array, counters: Array) -> Array:
-    return counters
+def _clear_bin(held: Array, k: int) -> None:
+    cuda.shared.array(0, int32)[k] = 0
+
+
+@kernel
+def _read_bin(held: Array, k: int) -> Any:
+    return cuda.shared.array(0, int32)[k]
+
+
+@kernel
+def _count(held: Array, counters: Array, k: int) -> None:
+    cuda.atomic.add(cuda.shared.array(0, int32), k, 1)
+
+
+@kernel
+def _simulated_clear_bin(held: Array, k: int) -> None:
+    held[k] = 0
+
+
+@kernel
+def _simulated_read_bin(held: Array, k: int) -> Any:
+    return held[k]
+
+
+@kernel
+def _simulated_count(held: Array, counters: Array, k: int) -> None:
+    add(held, k, 1)
+
+
+@kernel
+def _count_for_all(held: Array, counters: Array, k: int) -> None:
+    add(counters, k, 1)
+
+
+def _bins(names: dict[str, Any], in_shared: bool) -> dict[str, Any]:
+    kernels: dict[str, Callable[..., Any]]
+    if SIMULATED:
+        kernels = {"clear_bin": _simulated_clear_bin, "read_bin": _simulated_read_bin, "count_one": _simulated_count}
+    else:
+        kernels = {"clear_bin": _clear_bin, "read_bin": _read_bin, "count_one": _count}
+    if not in_shared:
+        kernels["count_one"] = _count_for_all
+    return {name: specialised(each, name, **names) for name, each in kernels.items()}
+
+
+@kernel
+def _at_tile(
+    programs: Any,
+    owns: Any,
+    rows: Any,
+    desks: Any,
+    hands: Any,
+    purses: Any,
+    totals: Any,
+    seen: Array,
+    tiles: Array,
+    length: int,
+    rows_each: int,
+    desks_each: int,
+    count: int,
+    run: int,
+    tile: int,
+    lane: int,
+    t: int,
+    learn: int,
+    choose: int,
+) -> Any:
+    """The turn of one agent of a tile."""
+    known = TILE * tile
+    group = tiles[known + GROUP]
+    place = run * count + tile
+    return sit(
+        tiles[known + SEAT],
+        program_of(programs, group, length),
+        own_of(owns, group, length),
+        many_of(rows, run * rows_each + tiles[known + ROW_AT] * LANES + lane),
+        desks_of(desks, run * desks_each + tiles[known + DESK_AT] * LANES + lane),
+        desks_of(hands, place * HAND * LANES + lane),
+        many_of(purses, place * LANES + lane),
+        many_of(totals, place * LANES + lane),
+        seen,
+        t,
+        learn,
+        choose,
+    )
+
+
+@kernel
+def _in_full(
+    programs: Any,
+    owns: Any,
+    rows: Any,
+    desks: Any,
+    hands: Any,
+    purses: Any,
+    totals: Any,
+    board: Array,
+    tiles: Array,
+    counters: Array,
+    due: Array,
+    held: Array,
+    length: int,
+    rows_each: int,
+    desks_each: int,
+    count: int,
+    counted: int,
+    run: int,
+    worker: int,
+    workers: int,
+    lane: int,
+    t: int,
+    learn: int,
+    choose: int,
+) -> None:
+    """The turns of all agents of tiles in which somebody is due for more than an ordinary one."""
+    apart()
+    seen = offset(board, int(board[layout.SEEN]))
+    arms = int(board[layout.ARMS])
+    wait()
+    for tile in range(worker, count, workers):
+        place = run * count + tile
+        if not (learn and choose and t < due[place]):
+            wait()  # everybody has seen that it is due
+            if lane == 0:
+                due[place] = FOREVER
+            wait()
+            known = TILE * tile
+            if lane < tiles[known + LIVE]:
+                arm, _ = at_tile(
+                    programs,
+                    owns,
+                    rows,
+                    desks,
+                    hands,
+                    purses,
+                    totals,
+                    seen,
+                    tiles,
+                    length,
+                    rows_each,
+                    desks_each,
+                    count,
+                    run,
+                    tile,
+                    lane,
+                    t,
+                    learn,
+                    choose,
+                )
+                if choose:
+                    count_one(held, counters, counted + tiles[known + GROUP] * arms + arm)
+                row = many_of(rows, run * rows_each + tiles[known + ROW_AT] * LANES + lane)
+                lower(due, place, int(row[UNTIL]))
 
 
 @kernel
@@ -401,6 +582,7 @@ def _pass(
     board: Array,
     tiles: Array,
     counters: Array,
+    due: Array,
     held: Array,
     length: int,
     rows_each: int,
@@ -417,40 +599,77 @@ def _pass(
 ) -> None:
     """Everybody in this block's tiles learns from round t - 1 and chooses for round t; choices are counted."""
     counted = (run * COPIES + worker % COPIES) * bins
-    chosen = bins_of(held, counters)
     start = 0 if IN_SHARED else counted
     if IN_SHARED:
         for k in range(lane, bins, LANES):
-            chosen[k] = 0
+            clear_bin(held, k)
         wait()
-    seen = offset(board, int(board[layout.SEEN]))
-    arms = int(board[layout.ARMS])
-    for tile in range(worker, count, workers):
-        known = TILE * tile
-        if lane < tiles[known + LIVE]:
-            number = tiles[known + NUMBER]
-            place = run * count + tile
-            arm = sit(
-                tiles[known + SEAT],
-                program_of(programs, number, length),
-                own_of(owns, number, length),
-                many_of(rows, run * rows_each + tiles[known + ROW_AT] * LANES + lane),
-                desks_of(desks, run * desks_each + tiles[known + DESK_AT] * LANES + lane),
-                desks_of(hands, place * HAND * LANES + lane),
-                many_of(purses, place * LANES + lane),
-                many_of(totals, place * LANES + lane),
-                seen,
-                t,
-                learn,
-                choose,
-            )
-            if choose:
-                add(chosen, start + tiles[known + GROUP] * arms + arm, 1)
+    somebody = True
+    if learn and choose:
+        somebody = False
+        seen = offset(board, int(board[layout.SEEN]))
+        arms = int(board[layout.ARMS])
+        for tile in range(worker, count, workers):
+            if t >= due[run * count + tile]:
+                somebody = True
+            elif lane < tiles[TILE * tile + LIVE]:
+                arm, disorder = at_tile(
+                    programs,
+                    owns,
+                    rows,
+                    desks,
+                    hands,
+                    purses,
+                    totals,
+                    seen,
+                    tiles,
+                    length,
+                    rows_each,
+                    desks_each,
+                    count,
+                    run,
+                    tile,
+                    lane,
+                    t,
+                    1,
+                    1,
+                )
+                count_one(held, counters, start + tiles[TILE * tile + GROUP] * arms + arm)
+                if disorder:
+                    due[run * count + tile] = t + 1
+    if somebody:
+        in_full(
+            programs,
+            owns,
+            rows,
+            desks,
+            hands,
+            purses,
+            totals,
+            board,
+            tiles,
+            counters,
+            due,
+            held,
+            length,
+            rows_each,
+            desks_each,
+            count,
+            start,
+            run,
+            worker,
+            workers,
+            lane,
+            t,
+            learn,
+            choose,
+        )
     if IN_SHARED:
         wait()
         for k in range(lane, bins, LANES):
-            if chosen[k] > 0:
-                add(counters, counted + k, chosen[k])
+            here = read_bin(held, k)
+            if here > 0:
+                add(counters, counted + k, here)
 
 
 @kernel
@@ -501,6 +720,7 @@ def _rounds(
     gates: Any,
     tiles: Array,
     counters: Array,
+    due: Array,
     length: int,
     rows_each: int,
     desks_each: int,
@@ -534,6 +754,7 @@ def _rounds(
             board,
             tiles,
             counters,
+            due,
             held,
             length,
             rows_each,
@@ -574,11 +795,16 @@ def built(seats: tuple[Seat, ...], rules: Rules, precision: str, in_shared: bool
     from numba import cuda
 
     names = _places(precision) | together() | {"cuda": cuda, "int32": _int32(), "IN_SHARED": in_shared}
-    sit: Callable[..., Any] = _nobody
+    full: Callable[..., Any] = _nobody
+    short: Callable[..., Any] = _nobody
     for which in reversed(range(len(seats))):
-        turn = _turn(seats[which], precision)
-        sit = specialised(_seated, f"seated_{which}", WHICH=which, first=turn, rest=sit)
-    passed = specialised(_pass, "pass", sit=sit, bins_of=_shared_bins if in_shared else _global_bins, **names)
+        turn, short_turn, disorder = _turns(seats[which], precision)
+        full = specialised(_seated, f"full_{which}", WHICH=which, first=turn, disorder=_in_order, rest=full)
+        short = specialised(_seated, f"short_{which}", WHICH=which, first=short_turn, disorder=disorder, rest=short)
+    names |= _bins(names, in_shared)
+    in_full = specialised(_in_full, "in_full", at_tile=specialised(_at_tile, "at_tile", sit=full, **names), **names)
+    at_tile = specialised(_at_tile, "at_tile", sit=short, **names)
+    passed = specialised(_pass, "pass", at_tile=at_tile, in_full=in_full, **names)
     refereed = specialised(_referee, "referee", **names)
     rounds = specialised(_rounds, "rounds", passed=passed, refereed=refereed, **names)
     squares = specialised(_squares, "squares", **names)

@@ -203,6 +203,12 @@ def count_of(row: Array) -> int:
 
 
 @kernel
+def starts_afresh(row: Array, t: int) -> bool:
+    """Whether an epoch ends before round t, and another begins with it."""
+    return t == int(row[UNTIL])
+
+
+@kernel
 def levels_of(program: Array) -> int:
     """How many levels a policy has."""
     return int(program[LEVELS])
@@ -233,8 +239,11 @@ def arm_held(row: Array, hand: Array, slot: int) -> int:
 
 
 @kernel
-def hold_arm(row: Array, hand: Array, arm: int) -> None:
+def arm_taken(program: Array, row: Array, hand: Array, slot: int) -> int:
+    """The arm that a slot stands for, from now on the arm chosen."""
+    arm = arm_of(program, row, slot)
     row[ARM] = arm
+    return arm
 
 
 @kernel
@@ -284,7 +293,7 @@ def take_turn(
     The same as :func:`hlmc.kernels.step.update`, then :func:`hlmc.kernels.step.select`. The clock is the table's: no
     agent of a game has another time than the others.
     """
-    fresh = t == int(row[UNTIL])
+    fresh = starts_afresh(row, t)
     key = bits(row, KEY)
     if learn:
         # Everything that is needed is asked for before anything is written: memory answers all of it at once.
@@ -329,9 +338,7 @@ def take_turn(
         slot, chance = leaf_select(own, level, desk, place, n, a, b, tau, u)
         hand[control + CHILD] = slot
         hand[control + CHANCE] = chance
-    arm = arm_of(program, row, slot)
-    hold_arm(row, hand, arm)
-    return arm
+    return arm_taken(program, row, hand, slot)
 
 
 @kernel
