@@ -53,7 +53,7 @@ def open_gate(typingctx: Any, gate: Any) -> Any:
     return types.void(types.int64), _assembled(text, "l,~{memory}", ir.VoidType())
 
 
-class Altered(types.Type):  # type: ignore[misc]
+class Altered(types.Type):
     """A run of words with another number in one place."""
 
     def __init__(self, run: Run) -> None:
@@ -62,7 +62,7 @@ class Altered(types.Type):  # type: ignore[misc]
 
 
 @register_model(Altered)
-class _AlteredModel(models.StructModel):  # type: ignore[misc]
+class _AlteredModel(models.StructModel):
     def __init__(self, manager: Any, altered: Altered) -> None:
         members = [("run", altered.run), ("at", types.int64), ("x", altered.run.dtype)]
         super().__init__(manager, altered, members)
@@ -84,7 +84,7 @@ def instead(typingctx: Any, run: Any, at: Any, x: Any) -> Any:
 
 
 @typing_registry.register_global(operator.getitem)
-class _Read(AbstractTemplate):  # type: ignore[misc]
+class _Read(AbstractTemplate):
     def generic(self, args: Any, kws: Any) -> Any:
         altered, at = args
         if isinstance(altered, Altered) and isinstance(at, types.Integer):

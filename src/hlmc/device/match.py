@@ -127,6 +127,11 @@ class Tables:
         strides = (length, row_at * LANES, desk_at * LANES, states.shape[1], len(self.boards[0].words))
         self._sizes = (*strides, self._count, bins)
 
+    @property
+    def blocks(self) -> int:
+        """How many blocks are on the device at once."""
+        return self._workers * len(self._tasks)
+
     def _words(self) -> Array:
         return np.concatenate([board.words for board in self.boards])
 
@@ -158,7 +163,7 @@ class Tables:
                 length = int(length * min(4.0, BREATH / max(seconds, 1e-6)))
                 length = max(FIRST_SLICE, min(LONGEST_SLICE, length))
                 before = end
-            self._look()
+            self.look()
             for note, board, squares in zip(notes, self.boards, self._mean_squares(), strict=True):
                 note.take(board, squares)
             self._board.copy_to_device(self._words())
@@ -186,7 +191,7 @@ class Tables:
             raise bad_payoff(self._game, int(flags[flags < 0].max()))
         return time.perf_counter() - started
 
-    def _look(self) -> None:
+    def look(self) -> None:
         """Fetch what stands on the boards."""
         words = self._board.copy_to_host().reshape(len(self.boards), -1)
         for board, there in zip(self.boards, words, strict=True):
