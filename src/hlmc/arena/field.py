@@ -79,9 +79,7 @@ POLICIES: dict[str, Factory] = {
     # The champion and whatever else the catalogue has that is made from a size alone.
     **{name: _as_it_comes(cls) for name, cls in CATALOGUE.items() if cls is not HLMC and _asks(cls) >= _ASKED},
     "Champion unknown T": lambda arms, memory, horizon: Champion(arms, memory=memory),
-    "Champion known V": lambda arms, memory, horizon: Champion(
-        arms, memory=memory, horizon=horizon, switches=SWITCHES
-    ),
+    "Champion known V": lambda arms, memory, horizon: Champion(arms, memory=memory, horizon=horizon, switches=SWITCHES),
     # Two words an arm: half as many arms as words.
     "UCB-M": lambda arms, memory, horizon: UCBM(arms, memory=max(2, memory // 2)),
     "EXP3-M": lambda arms, memory, horizon: EXP3M(arms, memory=max(2, memory // 2)),
