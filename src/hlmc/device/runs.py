@@ -216,7 +216,7 @@ def _compiled(shape: Shape, rule: _Rule, layout: Layout) -> Any:
 
 def laid_out(shape: Shape, precision: str) -> Layout:
     """Desks in shared memory where enough of them fit, in blocks small enough for it."""
-    desk = shape.desk_words * np.dtype(precision).itemsize
+    desk = max(1, shape.desk_words) * np.dtype(precision).itemsize
     if SIMULATED or SHARED_BYTES // desk < FEWEST:
         return Layout(precision, False)
     block = BLOCK

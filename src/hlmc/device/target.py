@@ -61,7 +61,7 @@ class Target:
             if not SIMULATED:
                 from numba import cuda
 
-                copy = cuda.jit(device=True, forceinline="apart" not in copy.__code__.co_names)(copy)
+                copy = cuda.jit(copy, device=True, forceinline="apart" not in copy.__code__.co_names, lto=False)
             self._built[meaning] = copy
         return self._built[meaning]
 
@@ -70,8 +70,9 @@ class Target:
         from numba import cuda
 
         if not SIMULATED:
-            options["max_registers"] = registers
-        return cuda.jit(**options)(linked(function, self.function))
+            # The link-time optimiser would make exact quotients of the fast ones that single precision is for.
+            options |= {"max_registers": registers, "lto": False}
+        return cuda.jit(linked(function, self.function), **options)
 
 
 def retold(
