@@ -305,22 +305,18 @@ def _pieces_slot(row: Array, at: int, n: int, x: float) -> int:
 
 
 @kernel
-def _sum_of(row: Array, at: int, n: int, slot: int) -> Array:
-    """Where the sum of a slot's piece stands."""
-    if n <= 2 * PIECE:
-        return offset(row, at - 1) if slot < PIECE else offset(row, at - 2)
-    return offset(row, at - 1 - small(slot >> PIECE_LOG))
-
-
-@kernel
 def pieces_grow(row: Array, at: int, n: int, total: float, slot: int, x: float) -> float:
-    """As :func:`weights_grow`, without ever scaling the weights."""
+    """As :func:`weights_grow`, without ever scaling the weights. Where all only grow, nobody asks for the last sum."""
     run = offset(row, at)
     old: float = run[slot]
     new = old * exponential(x) if weighs(old) else _weight(x - divided(CODE, old))
     run[slot] = new
-    _sum_of(row, at, n, slot)[0] += new - old
-    return total + (new - old)
+    gain = new - old
+    if n <= 2 * PIECE:
+        row[at - 1] += gain if slot < PIECE else 0.0
+    else:
+        row[at - 1 - small(slot >> PIECE_LOG)] += gain
+    return total + gain
 
 
 @kernel
@@ -332,8 +328,6 @@ def weighs(word: float) -> bool:
 @kernel
 def pieces_multiply(row: Array, at: int, n: int, total: float, slot: int, x: float) -> float:
     """As :func:`weights_multiply`. What is taken away leaves its rounding behind: sums are added up anew."""
-    if x >= 0.0:
-        return pieces_grow(row, at, n, total, slot, x)
     old: float = row[at + slot]
     new = old * exponential(x)
     if old < _TINY:
@@ -357,7 +351,7 @@ def _weight(log: float) -> float:
 EITHER = (weights_start, weights_draw, weights_share, weights_multiply)
 """The kernels that ask which store it is."""
 
-SIZED = (pieces_start, pieces_multiply, _add_up, _pieces_slot, _sum_of)
+SIZED = (pieces_start, pieces_grow, pieces_multiply, _add_up, _pieces_slot)
 """The kernels that ask how large a piece is."""
 
 
