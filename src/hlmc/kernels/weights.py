@@ -220,6 +220,10 @@ def pieces_start(row: Array, at: int, n: int) -> None:
     for j in range(at, at + n):
         if row[j] < 0.0:
             row[j] = CODE / -row[j]
+    # A draw adds up what lies after the last weight, too: a larger group's old logarithms, or what the memory held.
+    for j in range(at + n, at + PIECE * ((n + PIECE - 1) // PIECE)):
+        if row[j] < 0.0:
+            row[j] = 0.0
     for piece in range((n + PIECE - 1) // PIECE):
         _add_up(row, at, n, piece)
 
