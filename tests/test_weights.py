@@ -472,7 +472,7 @@ def test_pieces_keep_the_weights_that_they_stand_for(n: int, losses: bool) -> No
     """The plain functions, against the logarithms of all weights, through ranges that no word holds."""
     random = np.random.default_rng(n)
     pieces = -(-n // weights.PIECE)
-    row = np.full(pieces + n + weights.PIECE, -1000.0)  # what shared memory holds before, and old logarithms, are anything
+    row = np.full(pieces + n + weights.PIECE, -1000.0)  # shared memory holds anything at first
     row[pieces : pieces + n] = 1.0
     weights.pieces_start(row, pieces, n)
     logs = np.zeros(n)
