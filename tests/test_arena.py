@@ -16,6 +16,7 @@ from hlmc.arena import CASES, FULL, HELD_OUT, POLICIES, TARGETS, ArenaResult, He
 from hlmc.arena.field import made
 from hlmc.arena.playing import Cell, Costs
 from hlmc.arena.result import cell_text, compared
+from hlmc.arena.suite import played
 from hlmc.arena.targets import cell as figure_cell
 from hlmc.arena.targets import judged
 from hlmc.cli import main
@@ -57,6 +58,18 @@ def test_everybody_keeps_to_the_budget_but_those_who_are_marked(arms: int) -> No
     assert policies["HLMC"].words.statistics == memory
     assert policies["Champion"].words.statistics == memory
     assert all(policy.arms == arms for policy in policies.values())
+
+
+@pytest.mark.parametrize(("arms", "memory"), [(3, 3), (4, 4), (5, 5), (100, 13)])
+def test_three_levels_play_where_there_are_arms_and_words_for_them(arms: int, memory: int) -> None:
+    policies = made(POLICIES, arms, memory, 10**5)
+    assert "HLMC 3 levels" not in policies or policies["HLMC 3 levels"].words.statistics <= memory
+    assert "HLMC" in policies
+
+
+def test_fewer_steps_than_phases_leave_shifting_out() -> None:
+    assert CASES["Shifting"].make(16, 8, 9, 0) is None
+    assert CASES["Shifting"].make(16, 8, 10, 0) is not None
 
 
 def test_policies_that_look_at_every_arm_sit_large_sizes_out() -> None:
@@ -259,6 +272,22 @@ def test_ctrl_c_keeps_what_was_finished(tmp_path: Path, monkeypatch: pytest.Monk
     assert caught.value.partial.runs["adversary"].unique().tolist() == ["Alternating"]
     monkeypatch.undo()
     assert small(store=tmp_path).runs.equals(small().runs)
+
+
+def test_ctrl_c_among_the_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A row that is compared with another than the arena's baseline has no part in an arena's result."""
+    last = figure_cell(TARGETS[-1], 1000, 2, 0)
+    assert "HLMC" not in last.policies
+
+    def interrupted(*arguments: object, **settings: object) -> object:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(playing, "best_fixed", interrupted)
+    with pytest.raises(hlmc.arena.Interrupted) as caught:
+        played([last, figure_cell(TARGETS[0], 1000, 2, 0)], None, 1, None, False)
+    assert caught.value.partial is not None
+    assert set(caught.value.partial.runs["policy"]) == {"HLMC.S", "Champion"}
+    assert caught.value.partial.data.empty
 
 
 def test_an_estimate_is_printed_first(capsys: pytest.CaptureFixture[str]) -> None:

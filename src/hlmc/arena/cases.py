@@ -92,6 +92,10 @@ def _one_good_arm(arms: int, memory: int, horizon: int, seed: int) -> Adversary:
     return catalogue.OneGoodArm(arms, arm=derive_seed(seed, "arena", "arm") % arms, seed=seed)
 
 
+def _shifting(arms: int, memory: int, horizon: int, seed: int) -> Adversary | None:
+    return catalogue.Shifting(arms, horizon=horizon, phases=SWITCHES) if horizon >= SWITCHES else None
+
+
 def _pieces(arms: int, memory: int, horizon: int, seed: int) -> Adversary:
     return catalogue.PiecewiseStationary(arms, segment=max(1, horizon // SWITCHES), seed=seed)
 
@@ -101,7 +105,7 @@ CASES: dict[str, Case] = {
     for case in (
         Case("BlockTrap", lambda K, M, T, seed: catalogue.BlockTrap(K, memory=M), random=False),
         Case("Alternating", lambda K, M, T, seed: catalogue.Alternating(K, memory=M), random=False),
-        Case("Shifting", lambda K, M, T, seed: catalogue.Shifting(K, horizon=T, phases=SWITCHES), random=False),
+        Case("Shifting", _shifting, random=False),
         Case("Bernoulli", _bernoulli),
         Case("OneGoodArm", _one_good_arm),
         Case("UniformMeans", lambda K, M, T, seed: catalogue.UniformMeans(K, seed=seed)),

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from hlmc.errors import BadArgument, BadType, whole
-from hlmc.planning import even_groups
+from hlmc.planning import deepest, even_groups
 from hlmc.policies import (
     CATALOGUE,
     EXP3,
@@ -56,6 +56,13 @@ def _as_it_comes(cls: Any) -> Factory:
     return lambda arms, memory, horizon: cls(arms, memory=memory, horizon=horizon)
 
 
+def _three_levels(arms: int, memory: int, horizon: int) -> Policy | None:
+    """Where there are arms for three levels, and the words for them."""
+    if deepest(arms) < 3 or sum(even_groups(arms, 3)) > memory:
+        return None
+    return HLMC(arms, levels=3, horizon=horizon)
+
+
 def _where_light(make: Callable[[int, int], Policy]) -> Factory:
     return lambda arms, memory, horizon: make(arms, horizon) if arms * horizon <= HEAVY else None
 
@@ -71,7 +78,7 @@ POLICIES: dict[str, Factory] = {
     BASELINE: lambda arms, memory, horizon: HLMC(arms, memory=memory, horizon=horizon),
     "HLMC.S": lambda arms, memory, horizon: HLMC(arms, memory=memory, horizon=horizon, switches=SWITCHES),
     "HLMC unknown T": lambda arms, memory, horizon: HLMC(arms, memory=memory),
-    "HLMC 3 levels": lambda arms, memory, horizon: HLMC(arms, levels=3, horizon=horizon),
+    "HLMC 3 levels": _three_levels,
     "HLMC exp3-loss": _inside("exp3-loss"),
     "HLMC exp3-ix": _inside("exp3-ix"),
     "HLMC tsallis-iw": _inside(Tsallis(estimator="importance-weighted")),

@@ -63,9 +63,14 @@ def runs_of(cell: Cell, scores: Scores) -> pd.DataFrame:
 
 
 def compared(runs: pd.DataFrame, baseline: str = BASELINE, level: float = 0.95) -> pd.DataFrame:
-    """Every policy's regret against the baseline's in the same runs; see :attr:`ArenaResult.data` for the columns."""
+    """Every policy's regret against the baseline's in the same runs; see :attr:`ArenaResult.data` for the columns.
+
+    Where the baseline has not played there is nothing to compare, and no row.
+    """
     rows: list[dict[str, Any]] = []
     for (adversary, arms, horizon), cell in runs.groupby(SIZE, sort=False):
+        if baseline not in cell["policy"].values:
+            continue
         for kind in KINDS:
             if cell[kind].isna().all():
                 continue

@@ -205,5 +205,6 @@ def played(
                 slow = {name: costs.steps[name, cell.arms] for name in cell.policies}
                 parts.append(runs_of(cell, play(cell, folder, workers, threads, slow, report, cost)))
         except KeyboardInterrupt:
-            raise Interrupted(ArenaResult(pd.concat(parts)) if parts else None, folder) from None
+            partial = ArenaResult(pd.concat(parts, ignore_index=True)) if parts else None
+            raise Interrupted(partial, folder) from None
     return pd.concat(parts, ignore_index=True)
