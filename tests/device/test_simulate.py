@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from hlmc import adversaries, routines
 from hlmc.device import runs
 from hlmc.device.target import SIMULATED
 from hlmc.errors import BadArgument, BadReward
+from hlmc.simulation.runs import Task
 
 ARMS = 12
 STEPS = 150 if SIMULATED else 400
@@ -117,6 +119,7 @@ def test_every_adversary_pays_as_on_the_processor(adversary: adversaries.Adversa
     assert alike == 1.0 if SIMULATED else alike > 0.9
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("name", POLICIES)
 def test_means_agree_in_single_precision(name: str) -> None:
     """Welch's test with other streams on either side; false alarms are rarer than 1e-6 (|z| > 5)."""
@@ -166,6 +169,17 @@ def test_moments_are_those_of_the_runs() -> None:
     np.testing.assert_allclose(found.data["variance"], kept.var(axis=1, ddof=1), rtol=1e-9)
     quantiles = np.moveaxis(np.quantile(kept, [0.25, 0.5], axis=1), 0, 1)
     np.testing.assert_allclose(found.data["quantile"], quantiles, rtol=1e-12)
+
+
+def test_what_is_done_with_rewards_does_not_count_as_time_of_the_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    monkeypatch.setattr(runs, "time", SimpleNamespace(perf_counter=lambda: now))
+    task = Task("HLMC", POLICIES["HLMC"], FACED[3], 8, 0, 2)
+    found = []
+    for noted in runs.play_on_device([task], np.array([10, STEPS]), "float64", lambda name, steps: None):
+        now += 100.0
+        found.append(noted.seconds)
+    assert found == [0.0, 0.0]
 
 
 def test_a_bad_reward_ends_it() -> None:

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from hlmc.device.memory import Memory, checked_device
+from hlmc.device.memory import Memory, checked_device, gives_up
 from hlmc.device.seats import COPIES, HAND, LANES, TILE, Rules, Seat, built
-from hlmc.device.target import SIMULATED, NoDevice
+from hlmc.device.target import SIMULATED
 from hlmc.errors import BadArgument
 from hlmc.games.base import Game
 from hlmc.games.match import Board, bad_payoff, game_key
@@ -177,16 +177,12 @@ class Tables:
         grid = (self._workers, len(self._tasks))
         launched = self._code.rounds[grid, LANES, 0, self._code.shared]
         started = time.perf_counter()
-        try:
+        with gives_up():
             with warnings.catch_warnings():
                 if SIMULATED:  # its threads are the interpreter's, whose words say so when they wrap around
                     warnings.simplefilter("ignore", RuntimeWarning)
                 launched(*self._given, *self._sizes, begin, end)
             flags = self._flags.copy_to_host()
-        except Exception as error:
-            if type(error).__name__ in ("CudaAPIError", "CUDAError"):
-                raise NoDevice(f"the device gave up: {error}") from error
-            raise
         if flags.any():
             raise bad_payoff(self._game, int(flags[flags < 0].max()))
         return time.perf_counter() - started

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
@@ -47,6 +49,17 @@ def _line(error: BaseException) -> str:
     """The first lines of an error's text that say something, as one."""
     lines = [line.strip(" :") for line in str(error).splitlines() if line.strip(" :")]
     return ": ".join(lines[:2]) or type(error).__name__
+
+
+@contextmanager
+def gives_up() -> Iterator[None]:
+    """Say in one line what a driver says in many when a launch fails."""
+    try:
+        yield
+    except Exception as error:
+        if type(error).__name__ in ("CudaAPIError", "CUDAError"):
+            raise NoDevice(f"the device gave up: {_line(error)}") from error
+        raise
 
 
 class Memory:

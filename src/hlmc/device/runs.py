@@ -13,8 +13,8 @@ import numpy as np
 
 from hlmc.adversaries.base import Adversary
 from hlmc.device.loop import BLOCK, Layout, Shape, built
-from hlmc.device.memory import Memory, checked_device
-from hlmc.device.target import SIMULATED, NoDevice
+from hlmc.device.memory import Memory, checked_device, gives_up
+from hlmc.device.target import SIMULATED
 from hlmc.learner import fresh_rows
 from hlmc.simulation.runs import Played, Task, refusal
 from hlmc.streams import derive_seed, keys
@@ -46,7 +46,7 @@ FEWEST = 256
 
 @dataclass(frozen=True)
 class Noted:
-    """What the runs of a task had earned at one time point."""
+    """What the runs of a task had earned at one time point, and about how many of the device's seconds it took."""
 
     task: Task
     point: int
@@ -145,9 +145,11 @@ class _Group:
         return np.concatenate(parts)
 
     def play(self, points: Array, advance: Callable[[str, int], None]) -> Iterator[Noted]:
+        """Take all runs through to the last time point."""
         t, noted, length = 0, 0, FIRST_SLICE
-        began = time.perf_counter()
+        spent, timed = 0.0, 0
         while noted < len(points):
+            began = time.perf_counter()
             until = min(t + length, int(points[-1]))
             upto = min(int(np.searchsorted(points, until, side="right")), noted + STOPS - 1)
             until = min(until, int(points[upto]) - 1) if upto < len(points) else until
@@ -157,8 +159,12 @@ class _Group:
                 stops.append(until)
             seconds = self._run(np.array(stops, dtype=np.float64))
             sums = self._sums.copy_to_host() if upto > noted else None
+            if t > 0 or until == points[-1]:  # the first launch compiles, and what is done with the rewards is not ours
+                spent += time.perf_counter() - began
+                timed += until - t
             for i in range(noted, upto):
-                yield from self._noted(i, sums[:, i - noted, :], time.perf_counter() - began)  # type: ignore[index]
+                taken = spent / timed * int(points[i]) if timed else 0.0
+                yield from self._noted(i, sums[:, i - noted, :], taken)  # type: ignore[index]
             for task in self._tasks:
                 advance(task.name, task.count * (until - t))
             noted, t = upto, until
@@ -171,16 +177,11 @@ class _Group:
         began = time.perf_counter()
         shape = self._shape
         sizes = (shape.length, shape.width, shape.desk_words, STOPS + 1, len(stops))
-        try:
-            with warnings.catch_warnings():
-                # A few runs leave most of a device idle, and the simulator's words say so when they wrap around.
-                warnings.simplefilter("ignore")
-                self._launched[self._launch](*self._first, self._memory.given(there), *self._then, *sizes)
-                flag = self._flag.copy_to_host()[0]
-        except Exception as error:
-            if type(error).__name__ == "CudaAPIError":
-                raise NoDevice(f"the device gave up: {error}") from error
-            raise
+        with gives_up(), warnings.catch_warnings():
+            # A few runs leave most of a device idle, and the simulator's words say so when they wrap around.
+            warnings.simplefilter("ignore")
+            self._launched[self._launch](*self._first, self._memory.given(there), *self._then, *sizes)
+            flag = self._flag.copy_to_host()[0]
         if flag < 0:
             raise refusal(self._adversary, int(-flag) - 1)
         return time.perf_counter() - began
@@ -200,7 +201,7 @@ class _Rule:
 
     def __init__(self, adversary: Adversary) -> None:
         self.adversary = adversary
-        self._key: tuple[Any, ...] = (adversary.rule, adversary.phased, adversary.arms < 2**31)
+        self._key: tuple[Any, ...] = (adversary.rule, adversary.phased, adversary.coins, adversary.arms < 2**31)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _Rule) and self._key == other._key
