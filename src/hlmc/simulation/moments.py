@@ -36,8 +36,19 @@ class Moments:
         and ``quantile(policy, probability, time)``.
     provenance
         What was played, where, in which precision.
+    adversary
+        Whom they faced.
     nanoseconds
         Time a step, by policy.
+
+    Examples
+    --------
+    >>> import hlmc
+    >>> policy = hlmc.EXP3(arms=16, horizon=300)
+    >>> found = hlmc.estimate(policy, hlmc.adversaries.Needle(16), runs=20, points=1, device="cpu", progress=False)
+    >>> regret = found.regret()
+    >>> bool((regret["low"] < regret["mean"]).all()), regret["quantile"].sel(probability=0.95).dims
+    (True, ('policy', 'time'))
     """
 
     data: xr.Dataset
@@ -62,7 +73,9 @@ class Moments:
         best = xr.DataArray(benchmark(self.adversary, data["time"].values, kind, switches), dims="time")
         mean = best - data["mean"]
         half = t_quantile(0.5 + fraction("level", level) / 2, self.runs - 1) * np.sqrt(data["variance"] / self.runs)
-        mirrored = (best - data["quantile"]).assign_coords(probability=1.0 - data["probability"]).sortby("probability")
+        # Rounded, so that 0.95 from the other end is 0.05.
+        others = (1.0 - data["probability"]).round(12)
+        mirrored = (best - data["quantile"]).assign_coords(probability=others).sortby("probability")
         parts = {"mean": mean, "low": mean - half, "high": mean + half, "quantile": mirrored}
         return xr.Dataset({name: part.transpose("policy", ..., "time") for name, part in parts.items()})
 
