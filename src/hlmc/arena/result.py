@@ -125,9 +125,8 @@ class ArenaResult:
     [1.0, 1.0]
     """
 
-    def __init__(self, runs: pd.DataFrame, provenance: dict[str, Any] | None = None) -> None:
+    def __init__(self, runs: pd.DataFrame) -> None:
         self.runs = runs
-        self.provenance = provenance or {}
         self.data = compared(runs)
 
     @property
