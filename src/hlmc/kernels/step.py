@@ -3,7 +3,7 @@
 ``select`` and ``update`` take one step by hand. ``run`` takes many against an adversary, with the working values of the
 last level in registers, and leaves the very same row behind. What happens between two restarts of the last level's
 routine depends on the policy's structure: a tree of groups (HLMC; a flat policy is a tree of one level), rounds of
-blocks (UCB-M, EXP3-M), or a tree with a champion.
+blocks (UCB-M, EXP3-M), or a tree with a champion or a crown.
 """
 
 from __future__ import annotations
@@ -278,10 +278,9 @@ def _run(
     """Play until each of the times ``stops[:count]`` and note the rewards so far in ``sums[:count]``.
 
     ``sums[count]`` is what was earned before the routine over the arms was last restarted, in and out: sums do not
-    depend on where a run is cut. The answer is 0, or -(t + 1) when the adversary paid something outside
-    [0, 1] at time t. The stops lie ahead, and none
-    past the horizon. The routine at the last level reads its parameters
-    from ``own`` and works on a ``desk``: here these are the program and the row, on other devices something faster.
+    depend on where a run is cut. The answer is 0, or -(t + 1) when the adversary paid something outside [0, 1] at time
+    t. The stops lie ahead, and none past the horizon. The routine at the last level reads its parameters from ``own``
+    and works on a ``desk``: here these are the program and the row, on other devices something faster.
     """
     program = words(program_at)
     own = words(own_at)
