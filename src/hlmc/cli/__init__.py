@@ -54,8 +54,9 @@ class _Help(argparse.RawDescriptionHelpFormatter):
         lines: list[str] = []
         for line in text.splitlines():
             margin = indent + " " * (len(line) - len(line.lstrip()))
+            below = margin + "  " if line.startswith(" ") else margin  # an example's second line stands further in
             lines += textwrap.wrap(
-                line.strip(), width, initial_indent=margin, subsequent_indent=margin + "  ", break_on_hyphens=False
+                line.strip(), width, initial_indent=margin, subsequent_indent=below, break_on_hyphens=False
             ) or [""]
         return "\n".join(lines) + "\n"
 

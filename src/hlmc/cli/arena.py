@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 EXAMPLES = """\
 examples:
-  hlmc arena --quick                                       a small version, about a minute
-  hlmc arena --store runs --report arena                   everything: a night on two cores
-  hlmc arena --arms 100 --horizon 1e6 --adversary Needle --adversary Decoy --against Champion --against EXP3
-  hlmc arena --quick --policy mypackage.mymodule:factory   factory(arms, memory, horizon) gives your policy
-  hlmc arena --figures --store runs                        the champion's figures and their targets
-  hlmc arena --held-out --store runs                       adversaries that no policy was tuned on
+  hlmc arena --quick                       a small version, about a minute
+  hlmc arena --store runs --report arena   everything: a night on two cores
+  hlmc arena --figures --store runs        the champion's figures and targets
+  hlmc arena --held-out --store runs       adversaries nothing was tuned on
+  hlmc arena --quick --policy mypackage.mymodule:factory
+  hlmc arena --arms 100 --horizon 1e6 --adversary Needle --against Champion
 
 With --store, Ctrl-C loses nothing that was finished: the same command goes on from there.
 """

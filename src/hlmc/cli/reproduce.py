@@ -14,13 +14,13 @@ FULL, QUICK, RUNS = 10**7, 10**6, 10
 
 EXAMPLES = """\
 examples:
-  hlmc reproduce --quick                everything at a tenth of the paper's horizons
-  hlmc reproduce                        everything as in the paper: T = 10^7, ten runs
+  hlmc reproduce --quick    everything at a tenth of the paper's horizons
+  hlmc reproduce            everything as in the paper: T = 10^7, ten runs
+  hlmc reproduce --resume   go on after Ctrl-C from the finished runs
   hlmc reproduce weak-1 memory --runs 100 --out more
-  hlmc reproduce --resume               go on after Ctrl-C; nothing that was finished is run again
 
-The report is DIR/index.html, one file that opens anywhere; DIR/report.md is for a terminal. Pictures are in
-DIR/figures, data as Parquet in DIR/data, finished runs in DIR/runs.
+The report is DIR/index.html, one file that opens anywhere; DIR/report.md is for a terminal. \
+Pictures are in DIR/figures, data as Parquet in DIR/data, finished runs in DIR/runs.
 """
 
 

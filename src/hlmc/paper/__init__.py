@@ -20,7 +20,7 @@ FIGURES = {
     "shifting": "Fig. 4: shifting regret of HLMC.S, HLMC, EXP3 and EXP3.S",
     "memory": "Fig. 5: HLMC with 14, 20, 50 and 80 words",
     "spectrum": "Fig. 6: a thousand agents under jamming",
-    "theorems": "what is proved but not plotted: orders, high probability, unknown V and T, words",
+    "theorems": "what is proved, not plotted: orders, probability, unknown V and T",
 }
 """Every figure with what it shows, in the paper's order."""
 
