@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from hlmc.device.memory import gives_up
+from hlmc.device.target import NoDevice
+
 HERE = Path(__file__).resolve().parent
 
 
@@ -47,3 +50,13 @@ def test_without_a_device_one_line_says_so() -> None:
     assert name in ("NoDevice", "MissingExtra"), done.stdout + done.stderr
     assert "\n" not in text
     assert "hlmc[cuda]" in text or "CUDA" in text
+
+
+@pytest.mark.parametrize("name", ["CudaAPIError", "CUDAError"])
+def test_a_launch_that_fails_is_told_in_one_line(name: str) -> None:
+    """Either of the driver's packages has an error of its own, neither of which can be imported here."""
+    failed = type(name, (Exception,), {})("launch failed:\n\n  too many resources\n  at some place\n")
+    with pytest.raises(NoDevice, match=r"^the device gave up: launch failed: too many resources$"), gives_up():
+        raise failed
+    with pytest.raises(ValueError, match="other"), gives_up():
+        raise ValueError("other")

@@ -31,6 +31,10 @@ class Measured:
 
     ``stays`` is the median over the adversaries whose best arm stays, by weak regret, ``changes`` that over the others,
     by shifting regret; ``worst`` is the highest ratio of all, against ``adversary``.
+
+    >>> found = measured(100, 10**6)["UCB-M"]
+    >>> found.words, found.worst, found.adversary
+    (20, 1.1, 'Alternating')
     """
 
     policy: str
@@ -84,7 +88,12 @@ def measured(arms: int, horizon: int | None = None) -> dict[str, Measured]:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A policy that fits, what is proved of its regret at the horizon (None: nothing), and what was measured."""
+    """A policy that fits, what is proved of its regret at the horizon (None: nothing), and what was measured.
+
+    >>> lowest = advise(arms=100, memory=20, horizon=10**6).lowest
+    >>> lowest.policy, lowest.bound, lowest.measured.stays
+    (Champion(arms=100, memory=20, horizon=1000000), None, 0.0734)
+    """
 
     policy: Policy
     bound: float | None
@@ -96,6 +105,10 @@ class Advice:
     """Candidates for a case, the lowest measured regret first.
 
     ``size`` is what they were measured at: (arms, horizon).
+
+    >>> advice = advise(arms=120, memory=30, horizon=2 * 10**6)
+    >>> advice.size, type(advice.proved.policy).__name__
+    ((100, 1000000), 'CrownedHLMC')
     """
 
     candidates: tuple[Candidate, ...]

@@ -63,7 +63,7 @@ def gives_up() -> Iterator[None]:
 
 
 class Memory:
-    """Arrays on the device, by the name under which a launch is given them."""
+    """Arrays on the device, which stay there for as long as this is kept."""
 
     def __init__(self) -> None:
         self._held: list[Any] = []
