@@ -11,6 +11,7 @@ they differ in nothing but numbers.
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 
 import numpy as np
@@ -36,6 +37,13 @@ def policy(horizon: int, length: int, factor: float) -> hlmc.HLMC:
     return hlmc.HLMC(ARMS, memory=MEMORY, horizon=horizon, epochs=(-(-horizon // length), length), routines=levels)
 
 
+def edges(centres) -> np.ndarray:
+    """The edges of cells that are even on a logarithmic axis."""
+    logs = np.log(np.asarray(centres, dtype=float))
+    middles = (logs[1:] + logs[:-1]) / 2
+    return np.exp(np.concatenate([[2 * logs[0] - middles[0]], middles, [2 * logs[-1] - middles[-1]]]))
+
+
 def draw(lengths, factors, regret, horizon, title, path) -> None:
     """A map of the regret with its lowest point and the theorem's."""
     from matplotlib.patheffects import withStroke
@@ -45,9 +53,9 @@ def draw(lengths, factors, regret, horizon, title, path) -> None:
         figure.set_size_inches(7.2, 5.2)
         ax = figure.subplots()
         share = regret / horizon
-        mesh = ax.pcolormesh(lengths, factors, share, shading="nearest", cmap="viridis", rasterized=True)
+        mesh = ax.pcolormesh(edges(lengths), edges(factors), share, cmap="viridis", rasterized=True)
         lines = ax.contour(lengths, factors, share, levels=8, colors="white", linewidths=0.6, alpha=0.8)
-        ax.clabel(lines, fontsize=7, fmt="%.2g")
+        ax.clabel(lines, fontsize=7, fmt="%.3g")
         best = np.unravel_index(np.argmin(regret), regret.shape)
         theorem = hlmc.HLMC(ARMS, memory=MEMORY, horizon=horizon).plan.lengths[0]
         ax.plot(theorem, 1.0, marker="o", color="white", markeredgecolor="black", markersize=9, linestyle="none")
@@ -100,9 +108,12 @@ def main() -> None:
     theorem = hlmc.HLMC(ARMS, memory=MEMORY, horizon=horizon).plan.lengths[0]
     nearest = regret[np.abs(np.log(factors)).argmin(), np.abs(np.log(lengths / theorem)).argmin()]
     print(f"regret a step: {nearest / horizon:.4f} near the theorem's choice, {regret.min() / horizon:.4f} at best")
-    draw(lengths, factors, regret, horizon, f"{adversary!r}, T = {horizon:,}", options.out)
+    draw(lengths, factors, regret, horizon, f"{adversary!r}, T = {horizon:,}, {runs:,} runs a point", options.out)
     print(f"drawn: {options.out}")
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except (hlmc.errors.HLMCError, ImportError) as error:
+        sys.exit(f"{error}")

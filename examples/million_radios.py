@@ -12,6 +12,7 @@ told nothing of it, nor how many others there are.
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 from dataclasses import dataclass
 
@@ -65,4 +66,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except (hlmc.errors.HLMCError, ImportError) as error:
+        sys.exit(f"{error}")

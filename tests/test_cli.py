@@ -463,3 +463,15 @@ def test_every_example_of_the_documentation_runs(
     assert (tmp_path / "curve.svg").exists()
     for example in plan.EXAMPLES.split("\n  hlmc ")[1:]:
         assert run(capsys, example.splitlines()[0])[0] == 0
+
+
+def test_a_table_too_wide_for_a_window_is_parted() -> None:
+    """No cell is cut: columns that do not fit stand in another table, beside the first column again."""
+    table = output.Table(["policy", *(f"column {i}" for i in range(6))], left=frozenset({0}))
+    table.add("HLMC", *(f"{i}.123 .. {i}.456" for i in range(6)))
+    parts = table.parts(60)
+    assert len(parts) > 1
+    assert [part.headings[0] for part in parts] == ["policy"] * len(parts)
+    assert all(max(map(len, str(part).splitlines())) <= 60 for part in parts)
+    assert [cell for part in parts for cell in part.rows[0][1:]] == list(table.rows[0][1:])
+    assert table.parts(1000) == [table]

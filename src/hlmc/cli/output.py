@@ -45,6 +45,38 @@ class Table:
         headings = [heading.replace(" ", "\n") for heading in self.headings]
         return replace(self, headings=headings, rows=rows)
 
+    def parts(self, width: int) -> list[Table]:
+        """The columns in as many tables as a window needs, the first column in all of them.
+
+        A column that may fold takes what room is left and is never a reason to part.
+        """
+        widths = [self._width(i) for i in range(len(self.headings))]
+        parts: list[list[int]] = [[0]]
+        taken = widths[0]
+        for i in range(1, len(widths)):
+            needed = 2 + (min(widths[i], _FOLDED) if i in self.fold else widths[i])
+            if taken + needed > width and len(parts[-1]) > 1:
+                parts.append([0])
+                taken = widths[0]
+            parts[-1].append(i)
+            taken += needed
+        return [self._columns(columns) for columns in parts]
+
+    def _width(self, i: int) -> int:
+        return max(
+            len(line) for cell in (self.headings[i], *(row[i] for row in self.rows)) for line in cell.split("\n")
+        )
+
+    def _columns(self, columns: list[int]) -> Table:
+        place = {old: new for new, old in enumerate(columns)}
+        return replace(
+            self,
+            headings=[self.headings[i] for i in columns],
+            left=frozenset(place[i] for i in columns if i in self.left),
+            fold=frozenset(place[i] for i in columns if i in self.fold),
+            rows=[tuple(row[i] for i in columns) for row in self.rows],
+        )
+
     def __str__(self) -> str:
         lines = [tuple(self.headings), *self.rows]
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
@@ -55,6 +87,10 @@ class Table:
             ).rstrip()
             for row in lines
         )
+
+
+_FOLDED = 30
+"""Characters in a line of a cell that runs over several."""
 
 
 def _rounded(cell: str) -> str:
@@ -93,27 +129,35 @@ def show(table: Table) -> None:
     if console is None:
         sys.stdout.write(f"{table}\n")
         return
+    rows = table.rows
+    if max(map(len, str(table).splitlines())) > console.width:
+        table = table.narrowed()
+    for i, part in enumerate(table.parts(console.width)):
+        if i:
+            line()
+        _draw(console, part)
+    if table.rows != rows:
+        line("(numbers are rounded to fit the window)", style="dim")
+
+
+def _draw(console: Console, table: Table) -> None:
     from rich import box
     from rich.table import Table as Drawn
     from rich.text import Text
 
-    if narrow := max(map(len, str(table).splitlines())) > console.width:
-        table = table.narrowed()
     drawn = Drawn(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False)
     for i, name in enumerate(table.headings):
         justify: Literal["left", "right"] = "left" if i in table.left else "right"
         drawn.add_column(
             name,
             justify=justify,
-            vertical="bottom",
+            vertical="top",
             overflow="fold" if i in table.fold else "ellipsis",
             no_wrap=i not in table.fold,
         )
     for cells, style in zip(table.rows, table.styles, strict=True):
         drawn.add_row(*(Text(cell) for cell in cells), style=style)
     console.print(drawn)
-    if narrow:
-        line("(numbers are rounded to fit the window)", style="dim")
 
 
 def show_json(value: Any) -> None:

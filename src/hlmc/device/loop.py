@@ -28,6 +28,7 @@ from hlmc.kernels.layout import (
     CHAMPION,
     CHILDREN,
     COUNT,
+    CROWNED,
     END_AT,
     FIELDS,
     LEVELS,
@@ -272,7 +273,7 @@ class Layout:
 
 
 def built(shape: Shape, adversary: Adversary, layout: Layout) -> Any:
-    """The function to launch, not yet compiled: that happens at its first launch, or in :func:`listing`."""
+    """The function to launch, not yet compiled: that happens at its first launch."""
     from numba import cuda
 
     precision = layout.precision
@@ -296,7 +297,7 @@ def built(shape: Shape, adversary: Adversary, layout: Layout) -> Any:
     device: dict[str, Any] = {
         "take_up": specialised(_take_up, "take_up", arrange=tell(arranged), PLACE=pieces),
         "lay_down": specialised(_lay_down, "lay_down", rearrange=tell(rearranged), PLACE=pieces),
-        "in_tree": _always if shape.structure == TREE else _never,
+        "in_tree": _always if shape.structure in (TREE, CROWNED) else _never,
     }
     if pieces:
         device["overdue"] = tell(weights.pieces_overgrown if only_grow else weights.pieces_overdue)

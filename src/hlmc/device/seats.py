@@ -203,16 +203,6 @@ def _tidy(program: Array, row: Array, level: int, desk: Array, hand: Array) -> N
     lay_out(program, row, at, desk)
 
 
-_S40 = np.uint64(40)
-_STEP = np.float32(2.0**-24)
-
-
-@kernel
-def _single_unit(bits: np.uint64) -> Any:
-    """A number in [0, 1) from the upper 24 bits: as many as a float32 can tell."""
-    return np.float32(np.uint32(bits >> _S40)) * _STEP
-
-
 @kernel
 def _sized_select(
     program: Array, level: int, row: Array, at: int, n: int, a: float, b: float, tau: int, u: float
@@ -328,7 +318,7 @@ def _turns(seat: Seat, precision: str) -> tuple[Callable[..., int], Callable[...
         select = specialised(_sized_select, "select", first=select, FULL=shape.full)
         update = specialised(_sized_update, "update", first=update, FULL=shape.full)
     if precision == "float32":
-        names |= {"working": loop._single_working, "unit": _single_unit}
+        names |= {"working": loop._single_working, "unit": loop._single_unit}
     turn = specialised(take_turn, "take_turn", leaf_select=select, leaf_update=update, **names)
     short = specialised(turn, "short_turn", starts_afresh=_never_afresh, overdue=_in_order)
     disorder = names.get("overdue", _in_order)
