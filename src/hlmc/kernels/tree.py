@@ -50,6 +50,26 @@ def stage_of(program: Array, t: int) -> tuple[int, int, int]:
     return r - first, (1 << r) - (1 << first), 1 << r
 
 
+# What another structure that is a tree but for its top level says otherwise.
+
+
+@kernel
+def children_of(d: int, groups: int) -> int:
+    """How many children level d (from 0) has, where its arms make so many groups."""
+    return groups
+
+
+@kernel
+def within(row: Array, child: int, groups: int, base: int, count: int, size: int) -> tuple[int, int]:
+    """The first arm of a child, and how many it has."""
+    return base + child * size, min(size, count - child * size)
+
+
+@kernel
+def taught(program: Array, row: Array, record: int, d: int, child: int, groups: int, mean: float, steps: int) -> None:
+    """Level d has learnt what its child paid."""
+
+
 @kernel
 def tree_begin(program: Array, row: Array, t: int) -> float:
     """Make the choices that fall due before step t; their joint probability."""
@@ -68,7 +88,8 @@ def tree_begin(program: Array, row: Array, t: int) -> float:
         at = int(program[level + AT])
         size = int(program[level + SIZE])
         stands = int(program[level + LENGTH])
-        n = (count + size - 1) // size
+        groups = (count + size - 1) // size
+        n = children_of(d, groups)
         if afresh and n > 1:
             call_start(int(program[level + START_AT]), program, level, row, at, n, control)
         afresh = local % stands == 0
@@ -81,8 +102,7 @@ def tree_begin(program: Array, row: Array, t: int) -> float:
                 u = uniform(key, t, d)
                 call_select(int(program[level + SELECT_AT]), program, level, row, at, n, control, tau, u)
                 probability *= row[control + CHANCE]
-        base += int(row[control + CHILD]) * size
-        count = min(size, count - int(row[control + CHILD]) * size)
+        base, count = within(row, int(row[control + CHILD]), groups, base, count, size)
         until = min(until, (local // stands + 1) * stands)
         level += FIELDS
     control = int(program[level + CONTROL])
@@ -105,20 +125,25 @@ def tree_end(program: Array, row: Array, t: int) -> None:
     stage, origin, length = stage_of(program, t - 1)
     local = t - origin
     level = FIELDS * (1 + stage * levels)
-    earned = row[int(program[level + (levels - 1) * FIELDS + CONTROL]) + SUM]
+    record = level + (levels - 1) * FIELDS
+    earned = row[int(program[record + CONTROL]) + SUM]
+    base = 0
     count = int(program[ARMS])
-    for _ in range(levels - 1):
+    for d in range(levels - 1):
         control = int(program[level + CONTROL])
         size = int(program[level + SIZE])
         stands = int(program[level + LENGTH])
-        n = (count + size - 1) // size
+        groups = (count + size - 1) // size
+        n = children_of(d, groups)
         child = int(row[control + CHILD])
         row[control + SUM] += earned
         if (local % stands == 0 or local == length) and n > 1:
             before = local - 1
             tau = (before % int(program[level + SPAN])) // stands
-            mean = min(1.0, row[control + SUM] / (before % stands + 1))
+            steps = before % stands + 1
+            mean = min(1.0, row[control + SUM] / steps)
             at = int(program[level + AT])
             call_update(int(program[level + UPDATE_AT]), program, level, row, at, n, control, tau, mean)
-        count = min(size, count - child * size)
+            taught(program, row, record, d, child, groups, mean, steps)
+        base, count = within(row, child, groups, base, count, size)
         level += FIELDS
