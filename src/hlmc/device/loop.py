@@ -58,7 +58,7 @@ arrange = rearrange = unbound
 
 
 @kernel
-def _take_up(program: Array, row: Array, at: int, desk: Array) -> int:
+def lay_on_desk(program: Array, row: Array, at: int, desk: Array) -> int:
     for j in range(int(program[WORDS]) - at):
         desk[PLACE + j] = row[at + j]
     arrange(desk, PLACE, int(row[COUNT]))
@@ -66,12 +66,12 @@ def _take_up(program: Array, row: Array, at: int, desk: Array) -> int:
 
 
 @kernel
-def _as_they_lie(desk: Array, at: int, n: int) -> None:
+def left_lying(desk: Array, at: int, n: int) -> None:
     pass
 
 
 @kernel
-def _lay_down(program: Array, row: Array, at: int, desk: Array, a: float) -> float:
+def bring_back(program: Array, row: Array, at: int, desk: Array, a: float) -> float:
     a = rearrange(desk, PLACE, int(row[COUNT]), a)
     for j in range(int(program[WORDS]) - at):
         row[at + j] = desk[PLACE + j]
@@ -79,7 +79,7 @@ def _lay_down(program: Array, row: Array, at: int, desk: Array, a: float) -> flo
 
 
 @kernel
-def _as_they_lay(desk: Array, at: int, n: int, a: float) -> float:
+def left_as_they_lay(desk: Array, at: int, n: int, a: float) -> float:
     return a
 
 
@@ -88,7 +88,7 @@ _STEP = np.float32(2.0**-24)
 
 
 @kernel
-def _single_unit(bits: np.uint64) -> Any:
+def single_unit(bits: np.uint64) -> Any:
     """A number in [0, 1) from the upper 24 bits: as many as a float32 can tell."""
     return np.float32(np.uint32(bits >> _S40)) * _STEP
 
@@ -195,13 +195,13 @@ def chained(routines: Sequence[tuple[str, Kernels]]) -> dict[Callable[..., Any],
 
 
 @kernel
-def _begin(address: int, program: Array, row: Array, t: int) -> float:
+def direct_begin(address: int, program: Array, row: Array, t: int) -> float:
     apart()
     return first(program, row, t)
 
 
 @kernel
-def _end(address: int, program: Array, row: Array, t: int) -> None:
+def direct_end(address: int, program: Array, row: Array, t: int) -> None:
     apart()
     first(program, row, t)
 
@@ -278,25 +278,25 @@ def built(shape: Shape, adversary: Adversary, layout: Layout) -> Any:
 
     precision = layout.precision
     begin, end = STRUCTURES[shape.structure]
-    narrowly = _narrowly(shape.children)
+    narrowly = without_trees(shape.children)
     meanings = (
         narrowly
         | chained(shape.routines)
         | {
-            native.call_begin: specialised(_begin, "begin", first=begin),
-            native.call_end: specialised(_end, "end", first=end),
+            native.call_begin: specialised(direct_begin, "begin", first=begin),
+            native.call_end: specialised(direct_end, "end", first=end),
             native.call_reward: specialised(_reward, "reward", first=adversary.rule),
         }
     )
     _, leaf = shape.last
     pieces = shape.pieces
-    arranged, rearranged = (pieces_start, pieces_end) if pieces else (_as_they_lie, _as_they_lay)
-    store = narrowly | _store(shape) | _fast(precision)
+    arranged, rearranged = (pieces_start, pieces_end) if pieces else (left_lying, left_as_they_lay)
+    store = narrowly | in_pieces(shape) | fast_arithmetic(precision)
     tell = partial(retold, meanings=store, precision=precision)
     only_grow = leads_to(leaf.update, weights.weights_grow)
     device: dict[str, Any] = {
-        "take_up": specialised(_take_up, "take_up", arrange=tell(arranged), PLACE=pieces),
-        "lay_down": specialised(_lay_down, "lay_down", rearrange=tell(rearranged), PLACE=pieces),
+        "take_up": specialised(lay_on_desk, "take_up", arrange=tell(arranged), PLACE=pieces),
+        "lay_down": specialised(bring_back, "lay_down", rearrange=tell(rearranged), PLACE=pieces),
         "in_tree": _always if shape.structure in (TREE, CROWNED) else _never,
     }
     if pieces:
@@ -306,7 +306,7 @@ def built(shape: Shape, adversary: Adversary, layout: Layout) -> Any:
         if adversary.arms < 2**31:
             device["numbered"] = _small
     if precision == "float32":
-        device |= {"working": _single_working, "unit": _single_unit}
+        device |= {"working": single_working, "unit": single_unit}
         if adversary.coins:
             device |= {"opened": _opened, "added": _added, "closed": _closed}
     if adversary.phased is not None:
@@ -328,14 +328,14 @@ def built(shape: Shape, adversary: Adversary, layout: Layout) -> Any:
     return Target(meanings).entry(launched, layout.registers, fastmath=precision == "float32")
 
 
-def _narrowly(children: int) -> dict[Callable[..., Any], Callable[..., Any]]:
+def without_trees(children: int) -> dict[Callable[..., Any], Callable[..., Any]]:
     """Where nobody has more children than the scan is for, machine code for trees of weights is not needed."""
     if children > weights.SCAN:
         return {}
     return {each: specialised(each, each.__name__, SCAN=2**63 - 1) for each in (*weights.EITHER, exp3s_update)}
 
 
-def _store(shape: Shape) -> dict[Callable[..., Any], Callable[..., Any]]:
+def in_pieces(shape: Shape) -> dict[Callable[..., Any], Callable[..., Any]]:
     """Weights in pieces, for those who draw by them."""
     if not shape.pieces:
         return {}
@@ -349,7 +349,7 @@ def _store(shape: Shape) -> dict[Callable[..., Any], Callable[..., Any]]:
     return store | {each: specialised(each, each.__name__, **sized) for each in weights.SIZED}
 
 
-def _fast(precision: str) -> dict[Callable[..., Any], Any]:
+def fast_arithmetic(precision: str) -> dict[Callable[..., Any], Any]:
     """Single precision is for speed: quotients and exponentials off by a few units in the last place are welcome."""
     fast: dict[Callable[..., Any], Any] = {weights.worth_learning: _any_worth}
     if not SIMULATED:
@@ -409,7 +409,7 @@ def _learned(spec: Array, state: int, arm: int, reward: float) -> Any:
 
 
 @kernel
-def _single_working(x: float) -> Any:
+def single_working(x: float) -> Any:
     return np.float32(x)
 
 
@@ -440,12 +440,12 @@ def _in_shared(address: Any, block: int, width: int, lane: int) -> Array:
 
 
 @kernel
-def _in_list(address: Any, number: int, length: int) -> Array:
+def in_list(address: Any, number: int, length: int) -> Array:
     return at_words(address + SIZE * number * length)
 
 
 @kernel
-def _alone(address: Any) -> Array:
+def alone(address: Any) -> Array:
     return at_words(address)
 
 
@@ -460,7 +460,7 @@ def _simulated_in_list(array: Array, number: int, length: int) -> Array:
 
 
 @kernel
-def _simulated_alone(array: Array) -> Array:
+def simulated_alone(array: Array) -> Array:
     return array
 
 
@@ -469,7 +469,7 @@ def _places(layout: Layout) -> dict[str, Any]:
     if SIMULATED:
         lists = dict.fromkeys(("program_of", "own_of"), _simulated_in_list)
         blocks = dict.fromkeys(("row_of", "desk_of"), _simulated_in_blocks)
-        return lists | blocks | dict.fromkeys(("spec_of", "plain_of"), _simulated_alone)
+        return lists | blocks | dict.fromkeys(("spec_of", "plain_of"), simulated_alone)
     from hlmc.device.pointers import SHARED, run_at, shared_address
 
     precision, block = layout.precision, layout.block
@@ -482,12 +482,12 @@ def _places(layout: Layout) -> dict[str, Any]:
     else:
         desk = specialised(_in_blocks, "desk_of", at_words=run_at(precision, block), SIZE=size, BLOCK=block)
     return {
-        "program_of": specialised(_in_list, "program_of", at_words=fixed),
-        "own_of": specialised(_in_list, "own_of", at_words=own, SIZE=size),
+        "program_of": specialised(in_list, "program_of", at_words=fixed),
+        "own_of": specialised(in_list, "own_of", at_words=own, SIZE=size),
         "row_of": specialised(_in_blocks, "row_of", at_words=run_at("float64", block), BLOCK=block),
         "desk_of": desk,
-        "spec_of": specialised(_alone, "spec_of", at_words=fixed),
-        "plain_of": specialised(_alone, "plain_of", at_words=run_at("float64", 1)),
+        "spec_of": specialised(alone, "spec_of", at_words=fixed),
+        "plain_of": specialised(alone, "plain_of", at_words=run_at("float64", 1)),
     }
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from hlmc.device.memory import Memory, checked_device, gives_up
 from hlmc.device.seats import COPIES, HAND, LANES, TILE, Rules, Seat, built
+from hlmc.device.slices import next_length
 from hlmc.device.target import SIMULATED
 from hlmc.errors import BadArgument
 from hlmc.games.base import Game
@@ -23,9 +24,6 @@ from hlmc.learner import fresh_rows
 from hlmc.streams import derive_seed, keys
 
 Array = np.ndarray
-
-BREATH = 0.2
-"""Seconds that a launch should take: short enough for Ctrl-C, a progress bar and a display's patience."""
 
 FIRST_SLICE = 16
 LONGEST_SLICE = 1 << 20
@@ -160,8 +158,7 @@ class Tables:
                 end = min(before + length, point)
                 seconds = self.advance(before, end)
                 advance(len(self._tasks) * (end - before))
-                length = int(length * min(4.0, BREATH / max(seconds, 1e-6)))
-                length = max(FIRST_SLICE, min(LONGEST_SLICE, length))
+                length = next_length(length, seconds, FIRST_SLICE, LONGEST_SLICE)
                 before = end
             self.look()
             for note, board, squares in zip(notes, self.boards, self._mean_squares(), strict=True):

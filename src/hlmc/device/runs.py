@@ -14,15 +14,13 @@ import numpy as np
 from hlmc.adversaries.base import Adversary
 from hlmc.device.loop import BLOCK, Layout, Shape, built
 from hlmc.device.memory import Memory, checked_device, gives_up
+from hlmc.device.slices import next_length
 from hlmc.device.target import SIMULATED
 from hlmc.learner import fresh_rows
 from hlmc.simulation.runs import Played, Task, refusal
 from hlmc.streams import derive_seed, keys
 
 Array = np.ndarray
-
-BREATH = 0.2
-"""Seconds that a launch should take: short enough for Ctrl-C, a progress bar and a display's patience."""
 
 FIRST_SLICE = 256
 LONGEST_SLICE = 1 << 24
@@ -168,7 +166,7 @@ class _Group:
             for task in self._tasks:
                 advance(task.name, task.count * (until - t))
             noted, t = upto, until
-            length = max(FIRST_SLICE, min(LONGEST_SLICE, int(length * min(4.0, BREATH / max(seconds, 1e-6)))))
+            length = next_length(length, seconds, FIRST_SLICE, LONGEST_SLICE)
 
     def _run(self, stops: Array) -> float:
         from numba import cuda

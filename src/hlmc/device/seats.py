@@ -279,16 +279,18 @@ def _turns(seat: Seat, precision: str) -> tuple[Callable[..., int], Callable[...
     """
     shape = seat.shape
     begin, end = STRUCTURES[shape.structure]
-    narrowly = loop._narrowly(shape.children)
+    narrowly = loop.without_trees(shape.children)
     calls = chained(shape.routines) | {
-        native.call_begin: specialised(loop._begin, "begin", first=begin),
-        native.call_end: specialised(loop._end, "end", first=end),
+        native.call_begin: specialised(loop.direct_begin, "begin", first=begin),
+        native.call_end: specialised(loop.direct_end, "end", first=end),
     }
     pieces = shape.pieces
-    tell = partial(retold, meanings=narrowly | loop._store(shape) | loop._fast(precision), precision=precision)
-    arranged, rearranged = (pieces_start, pieces_end) if pieces else (loop._as_they_lie, loop._as_they_lay)
-    lay_out = specialised(loop._take_up, "lay_out", arrange=tell(arranged), PLACE=pieces)
-    clear_away = specialised(loop._lay_down, "clear_away", rearrange=tell(rearranged), PLACE=pieces)
+    tell = partial(
+        retold, meanings=narrowly | loop.in_pieces(shape) | loop.fast_arithmetic(precision), precision=precision
+    )
+    arranged, rearranged = (pieces_start, pieces_end) if pieces else (loop.left_lying, loop.left_as_they_lay)
+    lay_out = specialised(loop.lay_on_desk, "lay_out", arrange=tell(arranged), PLACE=pieces)
+    clear_away = specialised(loop.bring_back, "clear_away", rearrange=tell(rearranged), PLACE=pieces)
     names: dict[str, Any] = {
         "SUM": 0,
         "levels_of": specialised(_depth, "levels_of", DEPTH=seat.levels),
@@ -318,7 +320,7 @@ def _turns(seat: Seat, precision: str) -> tuple[Callable[..., int], Callable[...
         select = specialised(_sized_select, "select", first=select, FULL=shape.full)
         update = specialised(_sized_update, "update", first=update, FULL=shape.full)
     if precision == "float32":
-        names |= {"working": loop._single_working, "unit": loop._single_unit}
+        names |= {"working": loop.single_working, "unit": loop.single_unit}
     turn = specialised(take_turn, "take_turn", leaf_select=select, leaf_update=update, **names)
     short = specialised(turn, "short_turn", starts_afresh=_never_afresh, overdue=_in_order)
     disorder = names.get("overdue", _in_order)
@@ -846,7 +848,7 @@ def _places(precision: str) -> dict[str, Any]:
             "many_of": _simulated_lane,
             "desks_of": _simulated_lane,
             "one_of": _simulated_from,
-            "spec_of": loop._simulated_alone,
+            "spec_of": loop.simulated_alone,
         }
     from hlmc.device.pointers import run_at
 
@@ -854,10 +856,10 @@ def _places(precision: str) -> dict[str, Any]:
     fixed = run_at("float64", 1, constant=True)
     own = run_at(precision, 1, constant=True)
     return {
-        "program_of": specialised(loop._in_list, "program_of", at_words=fixed),
-        "own_of": specialised(loop._in_list, "own_of", at_words=own, SIZE=size),
+        "program_of": specialised(loop.in_list, "program_of", at_words=fixed),
+        "own_of": specialised(loop.in_list, "own_of", at_words=own, SIZE=size),
         "many_of": specialised(_from, "many_of", at_words=run_at("float64", LANES)),
         "desks_of": specialised(_from, "desks_of", at_words=run_at(precision, LANES), SIZE=size),
         "one_of": specialised(_from, "one_of", at_words=run_at("float64", 1)),
-        "spec_of": specialised(loop._alone, "spec_of", at_words=fixed),
+        "spec_of": specialised(loop.alone, "spec_of", at_words=fixed),
     }

@@ -1,0 +1,15 @@
+"""How long a launch may be: short enough for Ctrl-C, a progress bar and a display's patience."""
+
+from __future__ import annotations
+
+BREATH = 0.2
+"""Seconds that a launch should take."""
+
+
+def next_length(length: int, seconds: float, shortest: int, longest: int) -> int:
+    """The steps of the next launch, after one of ``length`` steps that took so many seconds.
+
+    >>> next_length(256, 0.01, 256, 10**6), next_length(5000, 0.4, 256, 10**6)
+    (1024, 2500)
+    """
+    return max(shortest, min(longest, int(length * min(4.0, BREATH / max(seconds, 1e-6)))))
