@@ -22,7 +22,7 @@ PARTS = {
     "hlmc": (
         "two-level HLMC, K = 100, M = 20, experiment 1",
         lambda T: hlmc.HLMC(100, memory=20, horizon=T),
-        132 * 1280 * 2,
+        132 * 1536 * 2,
         10**7,
         400e9,
     ),
@@ -30,14 +30,14 @@ PARTS = {
     "deep": (
         "three-level HLMC, K = 100, M = 14, experiment 1",
         lambda T: hlmc.HLMC(100, memory=14, horizon=T),
-        132 * 1280 * 2,
+        132 * 1536 * 2,
         5 * 10**6,
         300e9,
     ),
     "champion": (
         "Champion, K = 100, M = 20, experiment 1",
         lambda T: hlmc.Champion(100, memory=20, horizon=T),
-        132 * 1280,
+        132 * 1536,
         10**6,
         None,
     ),
