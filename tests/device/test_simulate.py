@@ -12,6 +12,7 @@ import pytest
 import hlmc
 from hlmc import adversaries, routines
 from hlmc.device import runs
+from hlmc.device.loop import Shape
 from hlmc.device.target import SIMULATED
 from hlmc.errors import BadArgument, BadReward
 from hlmc.simulation.runs import Task
@@ -23,6 +24,10 @@ RUNS = 3 if SIMULATED else 500
 
 def staircase(t: int, arm: int) -> float:
     return ((3 * t + 5 * arm) % 7) / 6.0
+
+
+def rich(t: int, arm: int) -> float:
+    return 1.0 - ((3 * t + 5 * arm) % 7) / 12.0
 
 
 def start(words, n, parameters):
@@ -145,6 +150,21 @@ def test_cuts_leave_no_trace(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runs, "FIRST_SLICE", 7)
     monkeypatch.setattr(runs, "LONGEST_SLICE", 7)
     assert (rewards(FEW, FACED[3]) == whole).all()
+
+
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+def test_cuts_leave_no_trace_in_weights_that_outgrow_their_numbers(
+    precision: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With gamma = 1 weights grow as fast as they can, and are scaled several times; steps are taken in strides."""
+    faced = adversaries.Function(4, rich)
+    policies = {"flat": hlmc.EXP3(4, horizon=10**6, gamma=1.0)}
+    assert Shape.of(policies["flat"]).stride > 1
+    horizon = 600 if SIMULATED else 20_000
+    whole = rewards(policies, faced, precision=precision, horizon=horizon, points=[131, horizon])
+    monkeypatch.setattr(runs, "FIRST_SLICE", 8)
+    monkeypatch.setattr(runs, "LONGEST_SLICE", 24)
+    assert (rewards(policies, faced, precision=precision, horizon=horizon, points=[131, horizon]) == whole).all()
 
 
 def test_many_points_in_a_slice() -> None:

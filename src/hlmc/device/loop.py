@@ -24,6 +24,7 @@ from hlmc.kernels.build import kernel, leads_to, specialised, unbound
 from hlmc.kernels.calls import routine_calls
 from hlmc.kernels.layout import (
     AT,
+    BEGAN,
     BEGIN_AT,
     CHAMPION,
     CHILDREN,
@@ -33,9 +34,11 @@ from hlmc.kernels.layout import (
     FIELDS,
     LEVELS,
     SELECT_AT,
+    SPAN,
     START_AT,
     STRUCTURE,
     TREE,
+    UNTIL,
     UPDATE_AT,
     WORDS,
 )
@@ -51,18 +54,22 @@ Array = np.ndarray
 BLOCK = 4 if SIMULATED else 128
 """Threads in a block; the simulator makes a thread of the operating system of each."""
 
+STRIDE = 1
+RARELY = 1000
+"""Steps between two restarts from which on it pays to write out several steps one after the other."""
+
 # --- what the loop's names mean on a device
 
 PLACE = 0  # where on the desk the statistics begin
-arrange = rearrange = unbound
+arrange = rearrange = lay_out = clear_away = overdue = unbound
 
 
 @kernel
-def lay_on_desk(program: Array, row: Array, at: int, desk: Array) -> int:
+def lay_on_desk(program: Array, row: Array, at: int, desk: Array) -> None:
+    """Lay the statistics of the last level on the desk."""
     for j in range(int(program[WORDS]) - at):
         desk[PLACE + j] = row[at + j]
     arrange(desk, PLACE, int(row[COUNT]))
-    return PLACE
 
 
 @kernel
@@ -72,6 +79,7 @@ def left_lying(desk: Array, at: int, n: int) -> None:
 
 @kernel
 def bring_back(program: Array, row: Array, at: int, desk: Array, a: float) -> float:
+    """Bring them back into the row; the routine's first scalar as it is then."""
     a = rearrange(desk, PLACE, int(row[COUNT]), a)
     for j in range(int(program[WORDS]) - at):
         row[at + j] = desk[PLACE + j]
@@ -79,7 +87,31 @@ def bring_back(program: Array, row: Array, at: int, desk: Array, a: float) -> fl
 
 
 @kernel
+def forget(program: Array, row: Array, at: int, desk: Array, a: float) -> float:
+    """Where a run of the routine has ended and nobody asks for what it knew."""
+    return a
+
+
+@kernel
 def left_as_they_lay(desk: Array, at: int, n: int, a: float) -> float:
+    return a
+
+
+@kernel
+def _take_up(program: Array, row: Array, at: int, desk: Array, t: int) -> int:
+    if t == int(row[BEGAN]):
+        lay_out(program, row, at, desk)
+    return PLACE
+
+
+@kernel
+def _lay_down(program: Array, row: Array, at: int, desk: Array, t: int, a: float) -> float:
+    if t == int(row[UNTIL]):
+        return clear_away(program, row, at, desk, a)
+    if overdue(a):
+        n = int(row[COUNT])
+        a = rearrange(desk, PLACE, n, a)
+        arrange(desk, PLACE, n)
     return a
 
 
@@ -116,19 +148,29 @@ def _either(
     b: float,
     total: float,
 ) -> tuple[int, int, float, float, float, float]:
-    """Most groups are full. A compiler that knows their size has no loop left over the children."""
+    """Most groups are full: a compiler that knows their size has no loop left over the children. Most desks are in
+    order: nothing need be asked then. Strides begin at multiples of STRIDE, so that it is the same wherever a run is
+    cut.
+    """
     apart()
-    if n == FULL and in_order(desk, place, FULL):
-        return orderly_steps(
-            program, own, row, desk, reward_at, spec, key, state, level, place, FULL, t, pause, a, b, total
-        )
-    if n == FULL:
-        return steps(program, own, row, desk, reward_at, spec, key, state, level, place, FULL, t, pause, a, b, total)
-    return steps(program, own, row, desk, reward_at, spec, key, state, level, place, n, t, pause, a, b, total)
+    if n != FULL:
+        return steps(program, own, row, desk, reward_at, spec, key, state, level, place, n, t, pause, a, b, total)
+    if in_order(desk, place, FULL):
+        if t % STRIDE == 0 and pause - t >= STRIDE:
+            return orderly_steps(
+                program, own, row, desk, reward_at, spec, key, state, level, place, FULL, t, pause, a, b, total
+            )
+        pause = min(pause, t - t % STRIDE + STRIDE)
+    return steps(program, own, row, desk, reward_at, spec, key, state, level, place, FULL, t, pause, a, b, total)
 
 
 @kernel
 def _out_of_order(desk: Array, at: int, n: int) -> bool:
+    return False
+
+
+@kernel
+def _in_order(a: float) -> bool:
     return False
 
 
@@ -214,7 +256,8 @@ def _reward(address: Any, spec: Array, t: int, arm: int) -> float:
 # --- what is launched
 
 cuda: Any = None
-loop = program_of = own_of = row_of = desk_of = spec_of = plain_of = unbound
+loop = program_of = own_of = row_of = desk_of = kept_desk_of = spec_of = plain_of = unbound
+SHARED_DESKS = False
 
 
 @kernel
@@ -246,11 +289,16 @@ def _play(
         found = row_of(sums, block, room, lane)
         before = row_of(kept, block, 1, lane)
         found[count] = before[0]
+        desk = desk_of(desks, block, desk_width, lane)
+        kept_desk = kept_desk_of(desks, block, desk_width, lane)
+        if SHARED_DESKS:
+            for j in range(desk_width):
+                desk[j] = kept_desk[j]
         status = loop(
             program_of(programs, number, length),
             own_of(owns, number, length),
             row_of(rows, block, width, lane),
-            desk_of(desks, block, desk_width, lane),
+            desk,
             0,
             spec_of(spec),
             plain_of(stops),
@@ -258,8 +306,12 @@ def _play(
             count,
         )
         before[0] = found[count]
+        if SHARED_DESKS:
+            for j in range(desk_width):
+                kept_desk[j] = desk[j]
         if status < 0:
-            plain_of(flag)[0] = float(status)
+            before[0] = float(status)
+            plain_of(flag)[0] = 1.0
 
 
 @dataclass(frozen=True)
@@ -269,7 +321,7 @@ class Layout:
     precision: str
     shared: bool
     block: int = BLOCK
-    registers: int = 40
+    registers: int = 48
 
 
 def built(shape: Shape, adversary: Adversary, layout: Layout) -> Any:
@@ -292,15 +344,21 @@ def built(shape: Shape, adversary: Adversary, layout: Layout) -> Any:
     pieces = shape.pieces
     arranged, rearranged = (pieces_start, pieces_end) if pieces else (left_lying, left_as_they_lay)
     store = narrowly | in_pieces(shape) | fast_arithmetic(precision)
+    if adversary.coins:
+        store[weights.rewarded] = _all_or_nothing
     tell = partial(retold, meanings=store, precision=precision)
-    only_grow = leads_to(leaf.update, weights.weights_grow)
+    names: dict[str, Any] = {"arrange": tell(arranged), "rearrange": tell(rearranged), "PLACE": pieces}
+    names["overdue"] = _in_order
+    if pieces:
+        names["overdue"] = tell(weights.pieces_overgrown if shape.only_grows else weights.pieces_overdue)
+    lay_out = specialised(lay_on_desk, "lay_out", **names)
+    clear_away = forget if shape.structure == TREE else specialised(bring_back, "clear_away", **names)
     device: dict[str, Any] = {
-        "take_up": specialised(lay_on_desk, "take_up", arrange=tell(arranged), PLACE=pieces),
-        "lay_down": specialised(bring_back, "lay_down", rearrange=tell(rearranged), PLACE=pieces),
+        "take_up": specialised(_take_up, "take_up", lay_out=lay_out, PLACE=pieces),
+        "lay_down": specialised(_lay_down, "lay_down", clear_away=clear_away, **names),
+        "overdue": names["overdue"],
         "in_tree": _always if shape.structure in (TREE, CROWNED) else _never,
     }
-    if pieces:
-        device["overdue"] = tell(weights.pieces_overgrown if only_grow else weights.pieces_overdue)
     if not SIMULATED:
         device["small"] = _small
         if adversary.arms < 2**31:
@@ -317,13 +375,13 @@ def built(shape: Shape, adversary: Adversary, layout: Layout) -> Any:
             device["learned"] = specialised(_learned, "learned", first=retold(paid, {}, precision))
     steps = looped("steps", tell(leaf.select), tell(leaf.update), **device)
     if shape.full > 1:
-        either: dict[str, Any] = {"steps": steps.__globals__["stretch"], "in_order": _out_of_order, "FULL": shape.full}
-        either["orderly_steps"] = either["steps"]
-        if pieces and only_grow:
+        stretch = steps.__globals__["stretch"]
+        either: dict[str, Any] = {"steps": stretch, "orderly_steps": stretch, "in_order": _out_of_order}
+        if pieces and shape.only_grows:
             orderly = tell(leaf.update, meanings=store | {weights.weighs: _any_worth})
-            either["orderly_steps"] = specialised(either["steps"], "orderly_steps", leaf_update=orderly)
-            either["in_order"] = tell(weights.pieces_clean)
-        steps = specialised(steps, "loop", stretch=specialised(_either, "either", **either))
+            either["orderly_steps"] = specialised(stretch, "orderly_steps", leaf_update=orderly, STRIDE=shape.stride)
+            either |= {"in_order": tell(weights.pieces_clean), "STRIDE": shape.stride}
+        steps = specialised(steps, "loop", stretch=specialised(_either, "either", FULL=shape.full, **either))
     launched = specialised(_play, "play", loop=steps, cuda=cuda, BLOCK=layout.block, **_places(layout))
     return Target(meanings).entry(launched, layout.registers, fastmath=precision == "float32")
 
@@ -359,6 +417,8 @@ def fast_arithmetic(precision: str) -> dict[Callable[..., Any], Any]:
 
         fast[weights.divided] = _fast_divided
         fast[weights.exponential] = specialised(_fast_exponential, "exponential", libdevice=libdevice)
+        fast[weights.reached] = specialised(_fast_reached, "reached", libdevice=libdevice)
+        fast[weights.counted] = single_working
     return fast
 
 
@@ -369,6 +429,8 @@ def _small(x: int) -> Any:
 
 # A float32 counts coins exactly up to 2^24, which no launch has steps for.
 
+_COIN = np.float32(1.0)
+
 
 @kernel
 def _opened(total: float) -> Any:
@@ -376,8 +438,8 @@ def _opened(total: float) -> Any:
 
 
 @kernel
-def _added(earned: float, reward: float, gain: float) -> float:
-    return earned + gain
+def _added(earned: Any, reward: float, gain: float) -> Any:
+    return earned + _COIN if reward > 0.0 else earned
 
 
 @kernel
@@ -391,16 +453,27 @@ def _any_worth(gain: float) -> bool:
 
 
 @kernel
+def _all_or_nothing(rate: float, reward: float) -> float:
+    return rate if reward > 0.0 else 0.0
+
+
+@kernel
 def _fast_divided(x: float, y: float) -> float:
     return x * (1.0 / y)
 
 
 libdevice: Any = None
+_FAR = np.float32(2.0**64)
 
 
 @kernel
 def _fast_exponential(x: float) -> float:
     return libdevice.fast_expf(x)
+
+
+@kernel
+def _fast_reached(rest: float) -> float:
+    return libdevice.saturatef(rest * _FAR)
 
 
 @kernel
@@ -468,7 +541,7 @@ def _places(layout: Layout) -> dict[str, Any]:
     """How a thread finds its words in what a launch is given: addresses, or arrays in the simulator."""
     if SIMULATED:
         lists = dict.fromkeys(("program_of", "own_of"), _simulated_in_list)
-        blocks = dict.fromkeys(("row_of", "desk_of"), _simulated_in_blocks)
+        blocks = dict.fromkeys(("row_of", "desk_of", "kept_desk_of"), _simulated_in_blocks)
         return lists | blocks | dict.fromkeys(("spec_of", "plain_of"), simulated_alone)
     from hlmc.device.pointers import SHARED, run_at, shared_address
 
@@ -476,16 +549,18 @@ def _places(layout: Layout) -> dict[str, Any]:
     fixed = run_at("float64", 1, constant=True)
     size = np.dtype(precision).itemsize
     own = run_at(precision, 1, constant=True)
+    kept = specialised(_in_blocks, "kept_desk_of", at_words=run_at(precision, block), SIZE=size, BLOCK=block)
+    desk = kept
     if layout.shared:
         held = run_at(precision, block, SHARED)
         desk = specialised(_in_shared, "desk_of", at_words=held, start_of=shared_address, SIZE=size)
-    else:
-        desk = specialised(_in_blocks, "desk_of", at_words=run_at(precision, block), SIZE=size, BLOCK=block)
     return {
         "program_of": specialised(in_list, "program_of", at_words=fixed),
         "own_of": specialised(in_list, "own_of", at_words=own, SIZE=size),
         "row_of": specialised(_in_blocks, "row_of", at_words=run_at("float64", block), BLOCK=block),
         "desk_of": desk,
+        "kept_desk_of": kept,
+        "SHARED_DESKS": layout.shared,
         "spec_of": specialised(alone, "spec_of", at_words=fixed),
         "plain_of": specialised(alone, "plain_of", at_words=run_at("float64", 1)),
     }
@@ -503,6 +578,7 @@ class Shape:
     full: int
     children: int
     length: int
+    rarely: bool
 
     @classmethod
     def of(cls, policy: Policy) -> Shape:
@@ -512,16 +588,28 @@ class Shape:
         structure = int(program[STRUCTURE])
         used = [(routine.name, routine.kernels) for routine in policy.routines_used]
         width = policy.words.total
+        full = int(program[record + CHILDREN]) + (structure == CHAMPION)  # who defends itself in a group of others
         return cls(
             structure,
             tuple(dict.fromkeys(used)),
             used[-1],
             width,
             width - int(program[record + AT]),
-            int(program[record + CHILDREN]) + (structure == CHAMPION),  # who defends itself in a group of others
+            full,
             int(program.reshape(-1, FIELDS)[1:, CHILDREN].max()) + 1,
             len(program),
+            bool(program[-FIELDS + SPAN] >= RARELY),
         )
+
+    @property
+    def only_grows(self) -> bool:
+        """Whether the weights of the last level only grow."""
+        return leads_to(self.last[1].update, weights.weights_grow)
+
+    @property
+    def stride(self) -> int:
+        """How many steps are written out one after the other."""
+        return 4 if self.rarely and self.pieces and self.only_grows and self.full <= 16 else 1
 
     @property
     def pieces(self) -> int:

@@ -29,7 +29,7 @@ FIRST_SLICE = 16
 LONGEST_SLICE = 1 << 20
 """Rounds of a launch: few at first, and as many as take that long."""
 
-REGISTERS = 40
+REGISTERS = 48
 """Registers of a thread: more of them leave room for fewer threads."""
 
 SHARED_BINS = 8192

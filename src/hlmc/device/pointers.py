@@ -29,12 +29,13 @@ _WORD = ir.IntType(64)
 class Run(types.Type):
     """A run of numbers of one kind: where it begins is a value, how far apart they lie is part of the type."""
 
-    def __init__(self, kind: str, stride: int, space: int, constant: bool = False) -> None:
+    def __init__(self, kind: str, stride: int, space: int, constant: bool = False, sort: str = "") -> None:
         self.kind = kind
         self.stride = stride
         self.space = space
         self.constant = constant
-        super().__init__(f"Run({kind}, {stride}, {space}, {constant})")
+        self.sort = sort
+        super().__init__(f"Run({kind}, {stride}, {space}, {constant}, {sort})")
 
     @property
     def dtype(self) -> Any:
@@ -43,6 +44,10 @@ class Run(types.Type):
     @property
     def llvm(self) -> Any:
         return _LLVM[self.kind]
+
+    def of(self, sort: str) -> Run:
+        """The same words, taken to be of one sort."""
+        return Run(self.kind, self.stride, self.space, self.constant, sort)
 
 
 @register_model(Run)
@@ -80,10 +85,19 @@ def _place(builder: Any, run: Run, base: Any, at: Any) -> Any:
 
 
 def _load(builder: Any, run: Run, place: Any) -> Any:
-    value = builder.load(place)
+    value = _sorted(builder, run, builder.load(place))
     if run.constant:  # nobody writes there: what was read once need not be read again
         value.set_metadata("invariant.load", builder.module.add_metadata([]))
     return value
+
+
+def _sorted(builder: Any, run: Run, access: Any) -> Any:
+    """Tell LLVM that what is read and written as words of one sort is never one of another sort."""
+    if run.sort:
+        note = builder.module.add_metadata
+        sort = note([run.sort, note(["hlmc"]), ir.Constant(_WORD, 0)])
+        access.set_metadata("tbaa", note([sort, sort, ir.Constant(_WORD, 0)]))
+    return access
 
 
 @lowering_registry.lower(operator.getitem, Run, types.Integer)
@@ -95,7 +109,7 @@ def _read(context: Any, builder: Any, sig: Any, args: Any) -> Any:
 @lowering_registry.lower(operator.setitem, Run, types.Integer, types.Any)
 def _write(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     run = sig.args[0]
-    builder.store(args[2], _place(builder, run, args[0], args[1]))
+    _sorted(builder, run, builder.store(args[2], _place(builder, run, args[0], args[1])))
 
 
 def run_at(kind: str, stride: int, space: int = GLOBAL, constant: bool = False) -> Any:
@@ -133,7 +147,17 @@ def offset(typingctx: Any, run: Any, at: Any) -> Any:
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         return _place(builder, run, *args)
 
-    return run(run, types.int64), generate
+    return run.of("statistics")(run, types.int64), generate
+
+
+@intrinsic
+def beside(typingctx: Any, run: Any) -> Any:
+    """The same run, for words in it that are kept beside the statistics."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return args[0]
+
+    return run.of("sums")(run), generate
 
 
 def loader(kind: str) -> Any:

@@ -38,6 +38,9 @@ SHARED_BYTES = 200 * 1024
 BLOCK_BYTES = 48 * 1024
 """Shared memory that a block may have for the asking."""
 
+REGISTERS = 1 << 16
+"""Registers of a multiprocessor, which its threads share."""
+
 FEWEST = 256
 """With fewer threads than this on a multiprocessor, desks in shared memory cost more than they bring."""
 
@@ -113,18 +116,17 @@ class _Group:
         self._launched = _compiled(shape, _Rule(self._adversary), layout)
         self._launch = (total, block, 0, desk_bytes if layout.shared else 0)
         self._memory = memory = Memory()
-        desks = 1 if layout.shared else total
-        memory.room_for(8 * block * total * (shape.width + STOPS + 2) + desk_bytes * desks)
+        memory.room_for(total * (8 * block * (shape.width + STOPS + 2) + desk_bytes))
         programs = np.stack([shape.program(task.policy) for task in tasks])
         self._rows = memory.put(self._fresh())
         self._sums = memory.put(np.zeros((total, STOPS + 1, block)))
         self._flag = memory.put(np.zeros(1))
-        kept = memory.put(np.zeros((total, 1, block)))
-        desk = memory.put(np.zeros((desks, shape.desk_words, block), dtype=precision))
+        self._kept = memory.put(np.zeros((total, 1, block)))
+        desk = memory.put(np.zeros((total, shape.desk_words, block), dtype=precision))
         spec = memory.put(self._adversary.spec_in(memory.address))
         there = [memory.put(programs), memory.put(programs.astype(precision)), memory.put(self._which())]
         self._first = [memory.given(x) for x in (*there, self._rows, desk, spec)]
-        self._then = [memory.given(x) for x in (self._sums, kept, self._flag)]
+        self._then = [memory.given(x) for x in (self._sums, self._kept, self._flag)]
 
     def _which(self) -> Array:
         """For every block the number of its program, and how many of its threads have a learner."""
@@ -148,10 +150,12 @@ class _Group:
         spent, timed = 0.0, 0
         while noted < len(points):
             began = time.perf_counter()
-            until = min(t + length, int(points[-1]))
-            upto = min(int(np.searchsorted(points, until, side="right")), noted + STOPS - 1)
-            until = min(until, int(points[upto]) - 1) if upto < len(points) else until
-            until = max(until, int(points[upto - 1])) if upto > noted else until
+            # Between two time points, slices end where strides do, so that their lengths show in no number.
+            until = min((t + length) // FIRST_SLICE * FIRST_SLICE, int(points[-1]))
+            upto = int(np.searchsorted(points, until, side="right"))
+            if upto - noted >= STOPS:
+                upto = noted + STOPS - 1
+                until = int(points[upto - 1])
             stops = list(points[noted:upto])
             if not stops or stops[-1] < until:
                 stops.append(until)
@@ -180,8 +184,9 @@ class _Group:
             warnings.simplefilter("ignore")
             self._launched[self._launch](*self._first, self._memory.given(there), *self._then, *sizes)
             flag = self._flag.copy_to_host()[0]
-        if flag < 0:
-            raise refusal(self._adversary, int(-flag) - 1)
+        if flag:
+            first = self._kept.copy_to_host()
+            raise refusal(self._adversary, int(-first[first < 0].max()) - 1)
         return time.perf_counter() - began
 
     def _noted(self, point: int, sums: Array, seconds: float) -> Iterator[Noted]:
@@ -214,11 +219,17 @@ def _compiled(shape: Shape, rule: _Rule, layout: Layout) -> Any:
 
 
 def laid_out(shape: Shape, precision: str) -> Layout:
-    """Desks in shared memory where enough of them fit, in blocks small enough for it."""
+    """Desks in shared memory where enough of them fit, in blocks small enough for it.
+
+    Registers: few where a thread rarely leaves the loop over the steps, which needs few; more where it often does; and
+    many where the desks leave room for no more threads anyway.
+    """
     desk = max(1, shape.desk_words) * np.dtype(precision).itemsize
+    registers = 40 if shape.stride > 1 else 48
     if SIMULATED or SHARED_BYTES // desk < FEWEST:
-        return Layout(precision, False)
+        return Layout(precision, False, registers=registers)
     block = BLOCK
     while block * desk > BLOCK_BYTES:
         block //= 2
-    return Layout(precision, True, block)
+    spare = REGISTERS // (SHARED_BYTES // desk) // 8 * 8
+    return Layout(precision, True, block, min(64, max(registers, spare)))

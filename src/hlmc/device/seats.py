@@ -29,7 +29,7 @@ from hlmc.games.board import add_up, appraise, call_observe, call_pay, price, ta
 from hlmc.games.board import instead as instead_here
 from hlmc.games.board import put_back as put_back_here
 from hlmc.kernels import native, weights
-from hlmc.kernels.build import kernel, leads_to, specialised, unbound
+from hlmc.kernels.build import kernel, specialised, unbound
 from hlmc.kernels.champion import champion_arm
 from hlmc.kernels.layout import (
     ARMS,
@@ -308,8 +308,7 @@ def _turns(seat: Seat, precision: str) -> tuple[Callable[..., int], Callable[...
         names["arm_taken"] = specialised(_arm_taken, "arm_taken", first=arm_of)
     leaf = shape.last[1]
     if pieces:
-        only_grow = leads_to(leaf.update, weights.weights_grow)
-        names["overdue"] = tell(weights.pieces_overgrown if only_grow else weights.pieces_overdue)
+        names["overdue"] = tell(weights.pieces_overgrown if shape.only_grows else weights.pieces_overdue)
         names["tidy"] = specialised(_tidy, "tidy", lay_out=lay_out, clear_away=clear_away)
     select, update = tell(leaf.select), tell(leaf.update)
     if seat.record:

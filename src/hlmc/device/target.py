@@ -126,6 +126,7 @@ def _natives() -> dict[Callable[..., Any], Any]:
     meanings[native.apart] = pointers.stay_apart
     meanings[native.bits] = pointers.bits
     meanings[native.offset] = pointers.offset
+    meanings[native.beside] = pointers.beside
     meanings[native.floor_log2] = specialised(_floor_log2, "floor_log2", cuda=cuda)
     meanings[native.load_float64] = pointers.loader("float64")
     meanings[native.load_float32] = pointers.loader("float32")

@@ -99,6 +99,20 @@ def _native_offset() -> Any:
     return offset
 
 
+def _native_beside() -> Any:
+    from numba import types
+    from numba.extending import intrinsic
+
+    @intrinsic
+    def beside(typingctx: Any, words: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            return args[0]
+
+        return types.CPointer(types.float64)(types.CPointer(types.float64)), generate
+
+    return beside
+
+
 def _native_bits() -> Any:
     from llvmlite import ir
     from numba import types
@@ -219,6 +233,12 @@ def words(address: Any) -> Any:
 def offset(run: Array, at: int) -> Array:
     """The run of words that begins ``at`` words further on."""
     return run[int(at) :]
+
+
+@native(_native_beside)
+def beside(run: Array) -> Array:
+    """The same run; words that are only ever reached this way are none of those that :func:`offset` leads to."""
+    return run
 
 
 @native(_native_bits)

@@ -137,6 +137,8 @@ def update(program_at: Any, row_at: Any, reward: float) -> int:
 
 
 leaf_select = leaf_update = unbound
+STRIDE = 1
+"""Steps of a stretch that are taken without asking how many are left; those that do not fill one are not taken."""
 
 
 @kernel
@@ -146,20 +148,20 @@ def in_tree(program: Array) -> bool:
 
 
 @kernel
-def take_up(program: Array, row: Array, at: int, desk: Array) -> int:
-    """Lay the statistics of the last level on the desk; where on it they lie. Here the desk is the row itself."""
+def take_up(program: Array, row: Array, at: int, desk: Array, t: int) -> int:
+    """Have the statistics of the last level on the desk; where on it they lie. Here the desk is the row itself."""
     return at
 
 
 @kernel
-def lay_down(program: Array, row: Array, at: int, desk: Array, a: float) -> float:
-    """Bring the statistics back from the desk; the routine's first scalar as it is then."""
+def lay_down(program: Array, row: Array, at: int, desk: Array, t: int, a: float) -> float:
+    """Before step t, bring back from the desk what is wanted elsewhere; the routine's first scalar as it is then."""
     return a
 
 
 @kernel
 def overdue(a: float) -> bool:
-    """Whether the statistics must be laid down and taken up again, as a routine's first scalar tells."""
+    """Whether the statistics on the desk must be put in order, as a routine's first scalar tells."""
     return False
 
 
@@ -230,6 +232,7 @@ def stretch(
 ) -> tuple[int, int, float, float, float, float]:
     """Steps between which nothing happens above the last level, until ``pause`` or until the desk is in disorder.
 
+    Where steps are taken several at a time, fewer than that may be left.
     The first answer is the time then, or -(t + 1) when the adversary paid something outside [0, 1] at time t.
     """
     counter, advance = first_number(key, t, int(program[LEVELS]) - 1)
@@ -242,22 +245,23 @@ def stretch(
     span = small(pause - t)
     done = small(0)
     u = unit(mix(counter))
-    while done < span:
-        # The next number depends on nothing here: it is made while this step waits for its own.
-        counter += advance
-        following = unit(mix(counter))
-        if n > 1:
-            slot, chance = leaf_select(own, level, desk, place, n, a, b, since + done, u)
-        arm = numbered(base + slot if neighbours else arm_of(program, row, slot))
-        reward = paid(reward_at, spec, state, t + done, arm)
-        if not (0.0 <= reward <= 1.0):
-            return -(t + done + 1), slot, chance, a, b, total
-        gain = learned(spec, state, arm, reward)
-        earned = added(earned, reward, gain)
-        if n > 1:
-            a, b = leaf_update(own, level, desk, place, n, a, b, since + done, slot, chance, gain)
-        u = following
-        done = small(done + 1)
+    while done <= small(span - STRIDE):
+        for _ in range(STRIDE):
+            # The next number depends on nothing here: it is made while this step waits for its own.
+            counter += advance
+            following = unit(mix(counter))
+            if n > 1:
+                slot, chance = leaf_select(own, level, desk, place, n, a, b, since + done, u)
+            arm = numbered(base + slot if neighbours else arm_of(program, row, slot))
+            reward = paid(reward_at, spec, state, t + done, arm)
+            if not (0.0 <= reward <= 1.0):
+                return -(t + done + 1), slot, chance, a, b, total
+            gain = learned(spec, state, arm, reward)
+            earned = added(earned, reward, gain)
+            if n > 1:
+                a, b = leaf_update(own, level, desk, place, n, a, b, since + done, slot, chance, gain)
+            u = following
+            done = small(done + 1)
         if overdue(a):
             break
     return t + done, slot, chance, a, b, closed(total, earned)
@@ -309,13 +313,13 @@ def _run(
             b = working(row[control + SCALARS + 1])
             total = row[control + SUM]
             at = int(program[level + AT])
-            place = take_up(program, row, at, desk)
+            place = take_up(program, row, at, desk, t)
             t, slot, chance, a, b, total = stretch(
                 program, own, row, desk, reward_at, spec, key, state, level, place, n, t, pause, a, b, total
             )
             if t < 0:
                 return t
-            row[control + SCALARS] = lay_down(program, row, at, desk, a)
+            row[control + SCALARS] = lay_down(program, row, at, desk, t, a)
             row[control + SCALARS + 1] = b
             row[control + SUM] = total
             if n > 1:

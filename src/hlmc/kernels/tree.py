@@ -28,7 +28,6 @@ from hlmc.kernels.layout import (
     RECORD,
     SELECT_AT,
     SIZE,
-    SPAN,
     START_AT,
     SUM,
     UNTIL,
@@ -82,6 +81,7 @@ def tree_begin(program: Array, row: Array, t: int) -> float:
     probability = 1.0
     afresh = local == 0
     until = length
+    into = local  # steps of the choice above
     level = FIELDS * (1 + stage * levels)
     for d in range(levels - 1):
         control = int(program[level + CONTROL])
@@ -92,18 +92,19 @@ def tree_begin(program: Array, row: Array, t: int) -> float:
         n = children_of(d, groups)
         if afresh and n > 1:
             call_start(int(program[level + START_AT]), program, level, row, at, n, control)
-        afresh = local % stands == 0
+        tau = into // stands
+        into -= tau * stands
+        afresh = into == 0
         if afresh:
             row[control + CHILD] = 0.0
             row[control + CHANCE] = 1.0
             row[control + SUM] = 0.0
             if n > 1:
-                tau = (local % int(program[level + SPAN])) // stands
                 u = uniform(key, t, d)
                 call_select(int(program[level + SELECT_AT]), program, level, row, at, n, control, tau, u)
                 probability *= row[control + CHANCE]
         base, count = within(row, int(row[control + CHILD]), groups, base, count, size)
-        until = min(until, (local // stands + 1) * stands)
+        until = min(until, local - into + stands)
         level += FIELDS
     control = int(program[level + CONTROL])
     if count > 1:
@@ -129,6 +130,7 @@ def tree_end(program: Array, row: Array, t: int) -> None:
     earned = row[int(program[record + CONTROL]) + SUM]
     base = 0
     count = int(program[ARMS])
+    into = local - 1  # steps of the choice above, before the last
     for d in range(levels - 1):
         control = int(program[level + CONTROL])
         size = int(program[level + SIZE])
@@ -136,11 +138,11 @@ def tree_end(program: Array, row: Array, t: int) -> None:
         groups = (count + size - 1) // size
         n = children_of(d, groups)
         child = int(row[control + CHILD])
+        tau = into // stands
+        into -= tau * stands
+        steps = into + 1
         row[control + SUM] += earned
-        if (local % stands == 0 or local == length) and n > 1:
-            before = local - 1
-            tau = (before % int(program[level + SPAN])) // stands
-            steps = before % stands + 1
+        if (steps == stands or local == length) and n > 1:
             mean = min(1.0, row[control + SUM] / steps)
             at = int(program[level + AT])
             call_update(int(program[level + UPDATE_AT]), program, level, row, at, n, control, tau, mean)

@@ -23,7 +23,7 @@ import math
 import numpy as np
 
 from hlmc.kernels.build import kernel
-from hlmc.kernels.native import offset
+from hlmc.kernels.native import beside, offset
 
 Array = np.ndarray
 
@@ -59,6 +59,12 @@ def exponential(x: float) -> float:
 def worth_learning(gain: float) -> bool:
     """Whether a weight moves at all. Where neighbours wait for one another anyway, asking costs more than moving it."""
     return gain > 0.0
+
+
+@kernel
+def rewarded(rate: float, reward: float) -> float:
+    """rate * reward; where all rewards are 0 or 1, a device has something faster."""
+    return rate * reward
 
 
 @kernel
@@ -254,7 +260,7 @@ def _add_up(row: Array, at: int, n: int, piece: int) -> None:
     total = 0.0
     for j in range(PIECE * piece, min(PIECE * (piece + 1), n)):
         total += row[at + j]
-    row[at - 1 - piece] = total
+    beside(row)[at - 1 - piece] = total
 
 
 @kernel
@@ -271,9 +277,10 @@ def pieces_draw(row: Array, at: int, n: int, total: float, gamma: float, u: floa
     """As :func:`mixed_draw`; no branch depends on what is drawn, and up to PIECE words after the last are read."""
     scale = divided(1.0, 1.0 - gamma)
     run = offset(row, at)
-    slot = _pieces_slot(row, at, n, (u * scale - gamma * scale) * total)
+    place = _pieces_place(row, at, n, (u * scale - gamma * scale) * total)
     if u < gamma:
-        slot = small(u * divided(float(n) * SHY, gamma))
+        place = counted(u * divided(float(n) * SHY, gamma))
+    slot = small(place)
     return slot, (1.0 - gamma) * divided(run[slot], total) + divided(gamma, float(n))
 
 
@@ -281,7 +288,7 @@ def pieces_draw(row: Array, at: int, n: int, total: float, gamma: float, u: floa
 def pieces_pure_draw(row: Array, at: int, n: int, total: float, u: float) -> tuple[int, float]:
     """As :func:`pure_draw`."""
     run = offset(row, at)
-    slot = _pieces_slot(row, at, n, u * total)
+    slot = small(_pieces_place(row, at, n, u * total))
     # What rounding has drawn must be a weight.
     while slot > 0 and run[slot] < _TINY:
         slot = small(slot - 1)
@@ -289,23 +296,43 @@ def pieces_pure_draw(row: Array, at: int, n: int, total: float, u: float) -> tup
 
 
 @kernel
-def _pieces_slot(row: Array, at: int, n: int, x: float) -> int:
-    passed = 0.0
-    start = small(0)
-    partial = 0.0
-    for k in range((n - 1) // PIECE):
-        partial = row[at - 1] if k == 0 else partial + row[at - 1 - k]
-        if x >= partial:
-            passed = partial
-            start = small(PIECE * (k + 1))
-    inside = small(0)
-    here = offset(row, at + start)
+def counted(x: float) -> float:
+    """A number of slots, as :func:`_pieces_place` counts them; what it has after the point does not matter."""
+    return small(x)
+
+
+@kernel
+def reached(rest: float) -> float:
+    """1 where what is left of a draw reaches beyond a weight, else 0."""
+    return counted(1) if rest >= 0.0 else counted(0)
+
+
+@kernel
+def _pieces_place(row: Array, at: int, n: int, x: float) -> float:
+    """How many weights the draw x passes: that many pieces, and so many within the next."""
+    sums = beside(row)
+    here = offset(row, at)
+    rest = x
+    if n <= 2 * PIECE:
+        place = counted(0)
+        if n > PIECE and x >= sums[at - 1]:
+            place = counted(PIECE)
+            here = offset(row, at + PIECE)
+            rest = x - sums[at - 1]
+    else:
+        start = small(0)
+        partial = 0.0
+        for k in range((n - 1) // PIECE):
+            partial += sums[at - 1 - k]
+            if x >= partial:
+                start = small(PIECE * (k + 1))
+                rest = x - partial
+        place = counted(start)
+        here = offset(row, at + start)
     for j in range(PIECE - 1):
-        passed += here[j]
-        if x >= passed:
-            inside = small(j + 1)
-    slot = small(start + inside)
-    return slot if n % PIECE == 0 else min(slot, small(n - 1))
+        rest -= here[j]
+        place += reached(rest)
+    return place if n % PIECE == 0 else min(place, counted(n - 1))
 
 
 @kernel
@@ -316,10 +343,12 @@ def pieces_grow(row: Array, at: int, n: int, total: float, slot: int, x: float) 
     new = old * exponential(x) if weighs(old) else _weight(x - divided(CODE, old))
     run[slot] = new
     gain = new - old
+    sums = beside(row)
     if n <= 2 * PIECE:
-        row[at - 1] += gain if slot < PIECE else 0.0
+        first = sums[at - 1]
+        sums[at - 1] = first + gain if slot < PIECE else first
     else:
-        row[at - 1 - small(slot >> PIECE_LOG)] += gain
+        sums[at - 1 - small(slot >> PIECE_LOG)] += gain
     return total + gain
 
 
@@ -342,7 +371,7 @@ def pieces_multiply(row: Array, at: int, n: int, total: float, slot: int, x: flo
     _add_up(row, at, n, small(slot >= PIECE) if n <= 2 * PIECE else small(slot >> PIECE_LOG))
     after = 0.0
     for piece in range((n + PIECE - 1) // PIECE):
-        after += row[at - 1 - piece]
+        after += beside(row)[at - 1 - piece]
     return after
 
 
@@ -355,7 +384,7 @@ def _weight(log: float) -> float:
 EITHER = (weights_start, weights_draw, weights_share, weights_multiply)
 """The kernels that ask which store it is."""
 
-SIZED = (pieces_start, pieces_grow, pieces_multiply, _add_up, _pieces_slot)
+SIZED = (pieces_start, pieces_grow, pieces_multiply, _add_up, _pieces_place)
 """The kernels that ask how large a piece is."""
 
 
