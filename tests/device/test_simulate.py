@@ -156,15 +156,21 @@ def test_cuts_leave_no_trace(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_cuts_leave_no_trace_in_weights_that_outgrow_their_numbers(
     precision: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With gamma = 1 weights grow as fast as they can, and are scaled several times; steps are taken in strides."""
-    faced = adversaries.Function(4, rich)
-    policies = {"flat": hlmc.EXP3(4, horizon=10**6, gamma=1.0)}
-    assert Shape.of(policies["flat"]).stride > 1
-    horizon = 600 if SIMULATED else 20_000
-    whole = rewards(policies, faced, precision=precision, horizon=horizon, points=[131, horizon])
-    monkeypatch.setattr(runs, "FIRST_SLICE", 8)
-    monkeypatch.setattr(runs, "LONGEST_SLICE", 24)
-    assert (rewards(policies, faced, precision=precision, horizon=horizon, points=[131, horizon]) == whole).all()
+    """Weights are scaled several times, soon those of all arms alike, and where one arm pays those of the others are
+    kept as logarithms in the end.
+    """
+    cases = [({"all": hlmc.EXP3(4, horizon=10**6, gamma=1.0)}, adversaries.Function(4, rich), 600)]
+    if not SIMULATED:
+        paying = adversaries.Bernoulli([0.9] + [0.1] * (ARMS - 1))
+        cases.append(({"one": hlmc.EXP3(ARMS, horizon=10**6, gamma=0.3)}, paying, 50_000))
+    for policies, faced, horizon in cases:
+        (policy,) = policies.values()
+        assert Shape.of(policy).stride > 1
+        found = []
+        for longest in (runs.LONGEST_SLICE, 256):
+            monkeypatch.setattr(runs, "LONGEST_SLICE", longest)
+            found.append(rewards(policies, faced, precision=precision, horizon=horizon, points=[131, horizon]))
+        assert (found[0] == found[1]).all()
 
 
 def test_many_points_in_a_slice() -> None:

@@ -2,7 +2,8 @@
 
 Between two restarts of the last level's routine a thread works on its *desk*, the statistics of that level in the
 block's shared memory and in the precision asked for. Everything else, the clocks and the levels above, stays in its
-row, in double precision and in the layout that the processor uses; it is touched once an epoch.
+row, in double precision and in the layout that the processor uses; it is touched once an epoch. Desks are kept as they
+are from one launch to the next, so that what comes out does not depend on how a run is cut.
 
 Rows lie in memory as [block of threads, word, thread], so that neighbours read and write side by side.
 """
@@ -32,6 +33,7 @@ from hlmc.kernels.layout import (
     CROWNED,
     END_AT,
     FIELDS,
+    FOREVER,
     LEVELS,
     SELECT_AT,
     SPAN,
@@ -54,9 +56,11 @@ Array = np.ndarray
 BLOCK = 4 if SIMULATED else 128
 """Threads in a block; the simulator makes a thread of the operating system of each."""
 
-STRIDE = 1
+WHILE = 256
+"""Where a run is cut makes no difference if it is at a multiple of so many steps."""
+
 RARELY = 1000
-"""Steps between two restarts from which on it pays to write out several steps one after the other."""
+"""Steps between two restarts from which on it pays to write out several one after the other."""
 
 # --- what the loop's names mean on a device
 
@@ -126,7 +130,8 @@ def single_unit(bits: np.uint64) -> Any:
 
 
 steps = orderly_steps = in_order = unbound
-FULL = 0
+FULL = STRIDE = 1
+AGAIN = FOREVER
 
 
 @kernel
@@ -148,9 +153,11 @@ def _either(
     b: float,
     total: float,
 ) -> tuple[int, int, float, float, float, float]:
-    """Most groups are full: a compiler that knows their size has no loop left over the children. Most desks are in
-    order: nothing need be asked then. Strides begin at multiples of STRIDE, so that it is the same wherever a run is
-    cut.
+    """Steps until ``pause``, or for a while.
+
+    Most groups are full: a compiler that knows their size has no loop left over the children. Most desks are in order:
+    nothing need be asked of a weight then, and steps are taken in strides. Strides begin at multiples of STRIDE, and
+    whether a desk is in order is asked at multiples of AGAIN: at the same times, wherever a run is cut.
     """
     apart()
     if n != FULL:
@@ -161,6 +168,8 @@ def _either(
                 program, own, row, desk, reward_at, spec, key, state, level, place, FULL, t, pause, a, b, total
             )
         pause = min(pause, t - t % STRIDE + STRIDE)
+    else:
+        pause = min(pause, t - t % AGAIN + AGAIN)
     return steps(program, own, row, desk, reward_at, spec, key, state, level, place, FULL, t, pause, a, b, total)
 
 
@@ -343,9 +352,7 @@ def built(shape: Shape, adversary: Adversary, layout: Layout) -> Any:
     _, leaf = shape.last
     pieces = shape.pieces
     arranged, rearranged = (pieces_start, pieces_end) if pieces else (left_lying, left_as_they_lay)
-    store = narrowly | in_pieces(shape) | fast_arithmetic(precision)
-    if adversary.coins:
-        store[weights.rewarded] = _all_or_nothing
+    store = narrowly | in_pieces(shape) | fast_arithmetic(precision, adversary.coins)
     tell = partial(retold, meanings=store, precision=precision)
     names: dict[str, Any] = {"arrange": tell(arranged), "rearrange": tell(rearranged), "PLACE": pieces}
     names["overdue"] = _in_order
@@ -380,7 +387,7 @@ def built(shape: Shape, adversary: Adversary, layout: Layout) -> Any:
         if pieces and shape.only_grows:
             orderly = tell(leaf.update, meanings=store | {weights.weighs: _any_worth})
             either["orderly_steps"] = specialised(stretch, "orderly_steps", leaf_update=orderly, STRIDE=shape.stride)
-            either |= {"in_order": tell(weights.pieces_clean), "STRIDE": shape.stride}
+            either |= {"in_order": tell(weights.pieces_clean), "STRIDE": shape.stride, "AGAIN": WHILE}
         steps = specialised(steps, "loop", stretch=specialised(_either, "either", FULL=shape.full, **either))
     launched = specialised(_play, "play", loop=steps, cuda=cuda, BLOCK=layout.block, **_places(layout))
     return Target(meanings).entry(launched, layout.registers, fastmath=precision == "float32")
@@ -407,8 +414,11 @@ def in_pieces(shape: Shape) -> dict[Callable[..., Any], Callable[..., Any]]:
     return store | {each: specialised(each, each.__name__, **sized) for each in weights.SIZED}
 
 
-def fast_arithmetic(precision: str) -> dict[Callable[..., Any], Any]:
-    """Single precision is for speed: quotients and exponentials off by a few units in the last place are welcome."""
+def fast_arithmetic(precision: str, coins: bool = False) -> dict[Callable[..., Any], Any]:
+    """Single precision is for speed: quotients and exponentials off by a few units in the last place are welcome.
+
+    ``coins``: all rewards are 0 or 1.
+    """
     fast: dict[Callable[..., Any], Any] = {weights.worth_learning: _any_worth}
     if not SIMULATED:
         fast[weights.small] = _small
@@ -419,6 +429,8 @@ def fast_arithmetic(precision: str) -> dict[Callable[..., Any], Any]:
         fast[weights.exponential] = specialised(_fast_exponential, "exponential", libdevice=libdevice)
         fast[weights.reached] = specialised(_fast_reached, "reached", libdevice=libdevice)
         fast[weights.counted] = single_working
+        rewarded = _all_or_nothing if coins else _in_proportion
+        fast[weights.growth] = specialised(_fast_growth, "growth", libdevice=libdevice, rewarded=rewarded)
     return fast
 
 
@@ -453,11 +465,6 @@ def _any_worth(gain: float) -> bool:
 
 
 @kernel
-def _all_or_nothing(rate: float, reward: float) -> float:
-    return rate if reward > 0.0 else 0.0
-
-
-@kernel
 def _fast_divided(x: float, y: float) -> float:
     return x * (1.0 / y)
 
@@ -471,8 +478,29 @@ def _fast_exponential(x: float) -> float:
     return libdevice.fast_expf(x)
 
 
+rewarded = unbound
+_LOG2_E = np.float32(math.log2(math.e))
+
+
+@kernel
+def _fast_growth(rate: float, reward: float, chance: float) -> float:
+    """A power of two, whose exponent is scaled once and for all."""
+    return libdevice.exp2f(rewarded(rate * _LOG2_E, reward) * (1.0 / chance))
+
+
+@kernel
+def _in_proportion(rate: float, reward: float) -> float:
+    return rate * reward
+
+
+@kernel
+def _all_or_nothing(rate: float, reward: float) -> float:
+    return rate if reward > 0.0 else 0.0
+
+
 @kernel
 def _fast_reached(rest: float) -> float:
+    """Very large, cut off at 0 and 1."""
     return libdevice.saturatef(rest * _FAR)
 
 

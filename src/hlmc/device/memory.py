@@ -76,7 +76,7 @@ class Memory:
         try:
             there = cuda.to_device(np.ascontiguousarray(array))
         except Exception as error:
-            if "MEMORY" in str(error).upper():
+            if "OUT_OF_MEMORY" in str(error):
                 raise NoDevice(_too_much(array.nbytes, _free())) from error
             raise
         self._held.append(there)
@@ -85,9 +85,11 @@ class Memory:
     @staticmethod
     def room_for(size: int) -> None:
         """Refuse what does not fit, before anything is copied."""
-        free = _free()
-        if size > free:
-            raise NoDevice(_too_much(size, free))
+        if size > _free():
+            _let_go()
+            free = _free()
+            if size > free:
+                raise NoDevice(_too_much(size, free))
 
     @staticmethod
     def given(there: Any) -> Any:
@@ -106,6 +108,14 @@ def _free() -> float:
     from numba import cuda
 
     return float(cuda.current_context().get_memory_info()[0])
+
+
+def _let_go() -> None:
+    """Have what nobody holds any more given back now: Numba puts it off."""
+    if not SIMULATED:
+        from numba import cuda
+
+        cuda.current_context().deallocations.clear()
 
 
 def _too_much(size: float, free: float) -> str:

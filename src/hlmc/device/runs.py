@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from hlmc.adversaries.base import Adversary
-from hlmc.device.loop import BLOCK, Layout, Shape, built
+from hlmc.device.loop import BLOCK, WHILE, Layout, Shape, built
 from hlmc.device.memory import Memory, checked_device, gives_up
 from hlmc.device.slices import next_length
 from hlmc.device.target import SIMULATED
@@ -22,9 +22,9 @@ from hlmc.streams import derive_seed, keys
 
 Array = np.ndarray
 
-FIRST_SLICE = 256
+FIRST_SLICE = WHILE
 LONGEST_SLICE = 1 << 24
-"""Steps of a launch: few at first, and as many as take that long."""
+"""Steps of a launch: few at first, then as many as take that long, and always a multiple of the first."""
 
 AT_ONCE = 1 << 23
 """Runs side by side, unless a single task has more."""
@@ -150,7 +150,7 @@ class _Group:
         spent, timed = 0.0, 0
         while noted < len(points):
             began = time.perf_counter()
-            # Between two time points, slices end where strides do, so that their lengths show in no number.
+            # How long slices are depends on the clock; between time points they end where it makes no difference.
             until = min((t + length) // FIRST_SLICE * FIRST_SLICE, int(points[-1]))
             upto = int(np.searchsorted(points, until, side="right"))
             if upto - noted >= STOPS:

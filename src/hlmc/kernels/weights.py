@@ -62,9 +62,9 @@ def worth_learning(gain: float) -> bool:
 
 
 @kernel
-def rewarded(rate: float, reward: float) -> float:
-    """rate * reward; where all rewards are 0 or 1, a device has something faster."""
-    return rate * reward
+def growth(rate: float, reward: float, chance: float) -> float:
+    """What a reward multiplies a weight by."""
+    return exponential(divided(rate * reward, chance))
 
 
 @kernel
@@ -120,9 +120,11 @@ def weights_multiply(row: Array, at: int, n: int, total: float, slot: int, x: fl
 
 
 @kernel
-def weights_grow(row: Array, at: int, n: int, total: float, slot: int, x: float) -> float:
-    """The same for x of at least 0."""
-    return weights_multiply(row, at, n, total, slot, x)
+def weights_grow(
+    row: Array, at: int, n: int, total: float, slot: int, rate: float, reward: float, chance: float
+) -> float:
+    """The same for exp(rate * reward / chance), which is at least 1."""
+    return weights_multiply(row, at, n, total, slot, rate * reward / chance)
 
 
 @kernel
@@ -336,11 +338,16 @@ def _pieces_place(row: Array, at: int, n: int, x: float) -> float:
 
 
 @kernel
-def pieces_grow(row: Array, at: int, n: int, total: float, slot: int, x: float) -> float:
+def pieces_grow(
+    row: Array, at: int, n: int, total: float, slot: int, rate: float, reward: float, chance: float
+) -> float:
     """As :func:`weights_grow`, without ever scaling the weights. Where all only grow, nobody asks for the last sum."""
     run = offset(row, at)
     old: float = run[slot]
-    new = old * exponential(x) if weighs(old) else _weight(x - divided(CODE, old))
+    if weighs(old):
+        new = old * growth(rate, reward, chance)
+    else:
+        new = _weight(rate * reward / chance - divided(CODE, old))
     run[slot] = new
     gain = new - old
     sums = beside(row)

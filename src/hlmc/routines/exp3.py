@@ -13,7 +13,7 @@ from typing import ClassVar
 from hlmc import bounds
 from hlmc.kernels.build import kernel
 from hlmc.kernels.layout import PARAMETERS
-from hlmc.kernels.weights import divided, mixed_draw, rewarded, weights_grow, weights_start, worth_learning
+from hlmc.kernels.weights import mixed_draw, weights_grow, weights_start, worth_learning
 from hlmc.routines.base import Array, Kernels, Place, Routine
 
 GAMMA = PARAMETERS
@@ -47,7 +47,7 @@ def exp3_update(
     reward: float,
 ) -> tuple[float, float]:
     if worth_learning(reward):
-        total = weights_grow(row, at, n, total, slot, divided(rewarded(program[level + RATE], reward), chance))
+        total = weights_grow(row, at, n, total, slot, program[level + RATE], reward, chance)
     return total, 0.0
 
 

@@ -51,7 +51,7 @@ def exp3m_update(
 ) -> tuple[float, float]:
     row[at + n + slot] += 1.0
     if reward > 0.0:
-        total = weights_grow(row, at, n, total, slot, gamma / float(n) * reward / chance)
+        total = weights_grow(row, at, n, total, slot, gamma / float(n), reward, chance)
     return total, gamma
 
 

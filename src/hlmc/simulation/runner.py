@@ -83,7 +83,7 @@ def simulate(
     -------
     Result
         Ctrl-C ends the work at once with a :class:`KeyboardInterrupt` whose ``partial`` is the result of the runs that
-        were finished.
+        were finished. On a GPU runs go side by side: those that are under way are finished all at once, or not at all.
 
     Examples
     --------
