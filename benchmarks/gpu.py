@@ -66,11 +66,11 @@ def measure(part: str, share: float, processor: bool) -> None:
     mean, error = float(found.data["mean"].item()), math.sqrt(float(found.data["variance"].item()) / runs)
     print(f"   reward     {mean:,.1f} +- {1.96 * error:,.1f}")
     if processor:
-        result = hlmc.simulate(policy, TRAP, horizon, runs=8, points=[horizon], progress=False)
+        result = hlmc.simulate(policy, TRAP, horizon, runs=32, points=[horizon], progress=False)
         rewards = result.data["reward"].values[0, :, -1]
         (nanoseconds,) = result.nanoseconds.values()
         print(f"   processor  {1.0 / nanoseconds:8.3f}e9 steps/s a core")
-        print(f"   reward     {rewards.mean():,.1f} +- {1.96 * rewards.std(ddof=1) / math.sqrt(8):,.1f}")
+        print(f"   reward     {rewards.mean():,.1f} +- {1.96 * rewards.std(ddof=1) / math.sqrt(32):,.1f}")
 
 
 def main() -> None:

@@ -55,7 +55,7 @@ def draw(lengths, factors, regret, horizon, title, path) -> None:
         share = regret / horizon
         mesh = ax.pcolormesh(edges(lengths), edges(factors), share, cmap="viridis", rasterized=True)
         lines = ax.contour(lengths, factors, share, levels=8, colors="white", linewidths=0.6, alpha=0.8)
-        ax.clabel(lines, fontsize=7, fmt="%.3g")
+        ax.clabel(lines, lines.levels[::2], fontsize=7, fmt="%.3g")
         best = np.unravel_index(np.argmin(regret), regret.shape)
         theorem = hlmc.HLMC(ARMS, memory=MEMORY, horizon=horizon).plan.lengths[0]
         ax.plot(theorem, 1.0, marker="o", color="white", markeredgecolor="black", markersize=9, linestyle="none")
