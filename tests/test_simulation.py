@@ -450,6 +450,8 @@ def test_the_summary_holds_numbers_and_prints_few_digits(result: hlmc.Result) ->
     assert (summary["ns_per_step"] > 0).all()
     text = repr(summary)
     assert max(map(len, text.splitlines())) <= 80
+    assert summary.loc["HLMC", "bound"] > 4000  # which any policy keeps
+    assert "≥ T" in text.splitlines()[1]
     assert text.splitlines()[0].split() == ["words", "reward", "regret", "±", "95", "%", "exponent", "bound", "ns/step"]
     assert "<table" in summary._repr_html_()
     assert "&lt;result of HLMC" in result._repr_html_()

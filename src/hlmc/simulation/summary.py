@@ -18,7 +18,11 @@ class Summary(pd.DataFrame):
     """A data frame like any other, with full numbers in its cells, that prints rounded ones."""
 
     def shown(self) -> pd.DataFrame:
-        """The cells as they are printed: the interval as half its width, what is not known as a dash."""
+        """The cells as they are printed: the interval as half its width, what is not known as a dash.
+
+        A bound of as many as there are steps is one that any policy keeps, and is printed as such.
+        """
+        steps = self.attrs.get("steps", np.inf)
         level = f"± {100 * self.attrs.get('level', 0.95):g} %"
         cells = {
             "words": self["words"].map("{:,}".format),
@@ -26,7 +30,7 @@ class Summary(pd.DataFrame):
             "regret": self["regret"].map(_number),
             level: (self["high"] - self["regret"]).map(_number),
             "exponent": self["exponent"].map(lambda x: "-" if np.isnan(x) else f"{x:.2f}"),
-            "bound": self["bound"].map(_number),
+            "bound": self["bound"].map(lambda x: "≥ T" if x >= steps else _number(x)),
             "ns/step": self["ns_per_step"].map(lambda x: "-" if np.isnan(x) else f"{x:.3g}"),
         }
         return pd.DataFrame(cells, index=self.index)
@@ -49,6 +53,7 @@ def summarise(result: Result, kind: str, switches: int | None, level: float) -> 
     table = Summary.from_dict(rows, orient="index")
     table = Summary(table.rename_axis("policy"))
     table.attrs["level"] = level
+    table.attrs["steps"] = int(result.data["time"][-1])
     return table
 
 
