@@ -195,7 +195,8 @@ def played(
     if progress is not False:
         time = duration(sum(costs.cells) / threads)
         again = " at most; what the store holds is not played again" if folder is not None else ""
-        sys.stderr.write(f"{len(cells)} pairs of adversary and size, about {time} on {threads} core{'s' * (threads > 1)}{again}\n")
+        cores = f"{threads} core{'s' * (threads > 1)}"
+        sys.stderr.write(f"{len(cells)} pairs of adversary and size, about {time} on {cores}{again}\n")
     parts: list[pd.DataFrame] = []
     with ExitStack() as stack:
         stack.callback(report.close)
