@@ -1,7 +1,7 @@
 """The regret of two-level HLMC over its epoch length and its learning rate, with the theorem's choice marked.
 
-Every point of the map is a policy of its own, played a thousand times. On a GPU all of them are played at once, since
-they differ in nothing but numbers.
+Every point of the map is a policy of its own, played a thousand times. On a GPU thousands of them are played at once,
+since they differ in nothing but numbers.
 
     python examples/landscape.py --device cuda                  # 64 x 64 points, 1,000 runs of 10^6 steps each
     python examples/landscape.py                                # 12 x 12 points, 8 runs of 10^5 steps, on the processor

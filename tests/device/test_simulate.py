@@ -11,10 +11,11 @@ import pytest
 
 import hlmc
 from hlmc import adversaries, routines
-from hlmc.device import runs
+from hlmc.device import loop, runs
 from hlmc.device.loop import Shape
 from hlmc.device.target import SIMULATED
 from hlmc.errors import BadArgument, BadReward
+from hlmc.kernels import weights
 from hlmc.simulation.runs import Task
 
 ARMS = 12
@@ -26,8 +27,8 @@ def staircase(t: int, arm: int) -> float:
     return ((3 * t + 5 * arm) % 7) / 6.0
 
 
-def rich(t: int, arm: int) -> float:
-    return 1.0 - ((3 * t + 5 * arm) % 7) / 12.0
+def turning(t: int, arm: int) -> float:
+    return 1.0 if t // 64 % 12 == arm else 0.05
 
 
 def start(words, n, parameters):
@@ -45,6 +46,23 @@ def chance(words, n, parameters, tau, slot):
 
 def update(words, n, parameters, tau, slot, chance, reward):
     words[slot] += reward
+
+
+def halve(words, n, parameters):
+    for j in range(n):
+        words[j] *= 0.5
+
+
+def follow(words, n, parameters, tau, u):
+    best = 0
+    for j in range(n):
+        if words[j] > words[best]:
+            best = j
+    return best if u < 0.5 else min(int(2.0 * (u - 0.5) * n), n - 1)
+
+
+def sure(words, n, parameters, tau, slot):
+    return 1.0
 
 
 POLICIES = {
@@ -153,24 +171,41 @@ def test_cuts_leave_no_trace(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("precision", ["float32", "float64"])
-def test_cuts_leave_no_trace_in_weights_that_outgrow_their_numbers(
-    precision: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    "policy",
+    [
+        hlmc.EXP3(ARMS, horizon=10**6, gamma=0.3),
+        hlmc.HLMC(ARMS, memory=8, horizon=10**7, routines=("exp3", routines.EXP3(gamma=0.5))),
+        hlmc.EXP3M(ARMS, memory=5),
+    ],
+    ids=lambda policy: type(policy).__name__,
+)
+def test_cuts_leave_no_trace_in_what_is_known(
+    policy: hlmc.Policy, precision: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Weights are scaled several times, soon those of all arms alike, and where one arm pays those of the others are
-    kept as logarithms in the end.
-    """
-    cases = [({"all": hlmc.EXP3(4, horizon=10**6, gamma=1.0)}, adversaries.Function(4, rich), 600)]
-    if not SIMULATED:
-        paying = adversaries.Bernoulli([0.9] + [0.1] * (ARMS - 1))
-        cases.append(({"one": hlmc.EXP3(ARMS, horizon=10**6, gamma=0.3)}, paying, 50_000))
-    for policies, faced, horizon in cases:
-        (policy,) = policies.values()
-        assert Shape.of(policy).stride > 1
-        found = []
-        for longest in (runs.LONGEST_SLICE, 256):
-            monkeypatch.setattr(runs, "LONGEST_SLICE", longest)
-            found.append(rewards(policies, faced, precision=precision, horizon=horizon, points=[131, horizon]))
-        assert (found[0] == found[1]).all()
+    """Bit for bit, with a range so narrow that weights are scaled and turned into logarithms again and again."""
+    horizon = 400 if SIMULATED else 4000
+    task = Task("one", policy, adversaries.Function(ARMS, turning), 8, 0, RUNS)
+    narrow = {"_HIGH": 2.0**5, "_LOW": 2.0**-4, "TINY_LOG": -1.0, "_TINY": math.exp(-1.0)}
+    for name, value in narrow.items():
+        monkeypatch.setitem(weights.SINGLE, name, value)
+        if precision == "float64":
+            monkeypatch.setattr(weights, name, value)
+    monkeypatch.setattr(loop, "WHILE", 16)
+    found = []
+    for longest in (4096, 16):
+        runs._compiled.cache_clear()
+        monkeypatch.setattr(runs, "FIRST_SLICE", longest)
+        monkeypatch.setattr(runs, "LONGEST_SLICE", longest)
+        group = runs._Group(Shape.of(policy), [task], precision)
+        (noted,) = group.play(np.array([horizon]), lambda name, steps: None)
+        found.append([noted.rewards, group.rows.copy_to_host(), group.desks.copy_to_host()])
+    runs._compiled.cache_clear()
+    for whole, cut in zip(*found, strict=True):
+        assert whole.tobytes() == cut.tobytes()
+    desks = found[0][2]
+    coded = ((desks > 0.0) & (desks < narrow["_TINY"])).any()  # a logarithm
+    assert coded or isinstance(policy, hlmc.EXP3M)  # which restarts too often
 
 
 def test_many_points_in_a_slice() -> None:
@@ -206,6 +241,16 @@ def test_what_is_done_with_rewards_does_not_count_as_time_of_the_device(monkeypa
         now += 100.0
         found.append(noted.seconds)
     assert found == [0.0, 0.0]
+
+
+def test_a_routine_of_ones_own_may_look_at_what_it_knew() -> None:
+    """Its start is given the words as they were left."""
+    policy = hlmc.HLMC(
+        9, levels=2, horizon=300, routines=("exp3", routines.Custom("halving", halve, follow, sure, update))
+    )
+    faced = adversaries.Bernoulli([0.1 * arm for arm in range(9)], seed=3)
+    there, here = (rewards({"own": policy}, faced, d, "float64", 4, horizon=300) for d in ("cuda", "cpu"))
+    assert np.isclose(there, here, rtol=1e-9).all(axis=2).mean() >= (1.0 if SIMULATED else 0.9)
 
 
 def test_a_bad_reward_ends_it() -> None:

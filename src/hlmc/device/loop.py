@@ -3,7 +3,7 @@
 Between two restarts of the last level's routine a thread works on its *desk*, the statistics of that level in the
 block's shared memory and in the precision asked for. Everything else, the clocks and the levels above, stays in its
 row, in double precision and in the layout that the processor uses; it is touched once an epoch. Desks are kept as they
-are from one launch to the next, so that what comes out does not depend on how a run is cut.
+are from one launch to the next, so that nothing depends on how a run is cut, if at multiples of :data:`WHILE`.
 
 Rows lie in memory as [block of threads, word, thread], so that neighbours read and write side by side.
 """
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -46,8 +46,10 @@ from hlmc.kernels.layout import (
 )
 from hlmc.kernels.native import apart
 from hlmc.kernels.step import STRUCTURES, looped
+from hlmc.kernels.step import overdue as overdue_never
 from hlmc.kernels.weights import pieces_end, pieces_start
 from hlmc.policies.base import Policy
+from hlmc.routines import Custom
 from hlmc.routines.base import Kernels
 from hlmc.routines.exp3s import exp3s_update
 
@@ -57,7 +59,7 @@ BLOCK = 4 if SIMULATED else 128
 """Threads in a block; the simulator makes a thread of the operating system of each."""
 
 WHILE = 256
-"""Where a run is cut makes no difference if it is at a multiple of so many steps."""
+"""Where a run is cut makes no difference if it is at a multiple of so many steps, itself a multiple of all strides."""
 
 RARELY = 1000
 """Steps between two restarts from which on it pays to write out several one after the other."""
@@ -157,7 +159,8 @@ def _either(
 
     Most groups are full: a compiler that knows their size has no loop left over the children. Most desks are in order:
     nothing need be asked of a weight then, and steps are taken in strides. Strides begin at multiples of STRIDE, and
-    whether a desk is in order is asked at multiples of AGAIN: at the same times, wherever a run is cut.
+    whether a desk is in order is asked at multiples of AGAIN, which is why a cut there changes nothing. A time point
+    elsewhere can leave its trace in last digits.
     """
     apart()
     if n != FULL:
@@ -175,11 +178,6 @@ def _either(
 
 @kernel
 def _out_of_order(desk: Array, at: int, n: int) -> bool:
-    return False
-
-
-@kernel
-def _in_order(a: float) -> bool:
     return False
 
 
@@ -289,7 +287,8 @@ def _play(
 ) -> None:
     """Every thread takes its learner to the last of the stops.
 
-    ``which`` says of every block which program it runs, and how many of its threads have a learner.
+    ``which`` says of every block which program it runs, and how many of its threads have a learner. Where an adversary
+    pays something outside [0, 1] at time t, ``kept`` is left at -(t + 1).
     """
     block = cuda.blockIdx.x
     lane = cuda.threadIdx.x
@@ -329,8 +328,8 @@ class Layout:
 
     precision: str
     shared: bool
+    registers: int
     block: int = BLOCK
-    registers: int = 48
 
 
 def built(shape: Shape, adversary: Adversary, layout: Layout) -> Any:
@@ -355,11 +354,11 @@ def built(shape: Shape, adversary: Adversary, layout: Layout) -> Any:
     store = narrowly | in_pieces(shape) | fast_arithmetic(precision, adversary.coins)
     tell = partial(retold, meanings=store, precision=precision)
     names: dict[str, Any] = {"arrange": tell(arranged), "rearrange": tell(rearranged), "PLACE": pieces}
-    names["overdue"] = _in_order
+    names["overdue"] = overdue_never
     if pieces:
         names["overdue"] = tell(weights.pieces_overgrown if shape.only_grows else weights.pieces_overdue)
     lay_out = specialised(lay_on_desk, "lay_out", **names)
-    clear_away = forget if shape.structure == TREE else specialised(bring_back, "clear_away", **names)
+    clear_away = forget if shape.forgets else specialised(bring_back, "clear_away", **names)
     device: dict[str, Any] = {
         "take_up": specialised(_take_up, "take_up", lay_out=lay_out, PLACE=pieces),
         "lay_down": specialised(_lay_down, "lay_down", clear_away=clear_away, **names),
@@ -439,7 +438,7 @@ def _small(x: int) -> Any:
     return np.int32(x)
 
 
-# A float32 counts coins exactly up to 2^24, which no launch has steps for.
+# A float32 counts coins exactly up to 2^24, and no launch has more steps.
 
 _COIN = np.float32(1.0)
 
@@ -470,7 +469,6 @@ def _fast_divided(x: float, y: float) -> float:
 
 
 libdevice: Any = None
-_FAR = np.float32(2.0**64)
 
 
 @kernel
@@ -498,9 +496,12 @@ def _all_or_nothing(rate: float, reward: float) -> float:
     return rate if reward > 0.0 else 0.0
 
 
+_FAR = np.float32(2.0**60)  # sums are below 2^66, numbers below 2^128
+
+
 @kernel
 def _fast_reached(rest: float) -> float:
-    """Very large, cut off at 0 and 1."""
+    """The rest times something very large, cut off at 0 and 1: a fraction only where it is next to nothing."""
     return libdevice.saturatef(rest * _FAR)
 
 
@@ -596,7 +597,11 @@ def _places(layout: Layout) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Shape:
-    """What policies must share to be played by one piece of machine code; their numbers may differ."""
+    """What policies must share to be played by one piece of machine code; their numbers may differ.
+
+    ``forgets``: what the last level knows is not wanted when it restarts; a user's own routine might look at it.
+    ``stride``: how many steps are written out one after the other.
+    """
 
     structure: int
     routines: tuple[tuple[str, Kernels], ...]
@@ -606,7 +611,8 @@ class Shape:
     full: int
     children: int
     length: int
-    rarely: bool
+    forgets: bool
+    stride: int = 1
 
     @classmethod
     def of(cls, policy: Policy) -> Shape:
@@ -617,7 +623,7 @@ class Shape:
         used = [(routine.name, routine.kernels) for routine in policy.routines_used]
         width = policy.words.total
         full = int(program[record + CHILDREN]) + (structure == CHAMPION)  # who defends itself in a group of others
-        return cls(
+        shape = cls(
             structure,
             tuple(dict.fromkeys(used)),
             used[-1],
@@ -626,18 +632,15 @@ class Shape:
             full,
             int(program.reshape(-1, FIELDS)[1:, CHILDREN].max()) + 1,
             len(program),
-            bool(program[-FIELDS + SPAN] >= RARELY),
+            structure == TREE and not isinstance(policy.routines_used[-1], Custom),
         )
+        rarely = program[-FIELDS + SPAN] >= RARELY
+        return replace(shape, stride=4 if rarely and shape.pieces and shape.only_grows and full <= 16 else 1)
 
     @property
     def only_grows(self) -> bool:
         """Whether the weights of the last level only grow."""
         return leads_to(self.last[1].update, weights.weights_grow)
-
-    @property
-    def stride(self) -> int:
-        """How many steps are written out one after the other."""
-        return 4 if self.rarely and self.pieces and self.only_grows and self.full <= 16 else 1
 
     @property
     def pieces(self) -> int:

@@ -115,7 +115,7 @@ def _let_go() -> None:
     if not SIMULATED:
         from numba import cuda
 
-        cuda.current_context().deallocations.clear()
+        cuda.current_context().memory_manager.deallocations.clear()
 
 
 def _too_much(size: float, free: float) -> str:

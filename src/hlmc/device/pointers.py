@@ -85,14 +85,14 @@ def _place(builder: Any, run: Run, base: Any, at: Any) -> Any:
 
 
 def _load(builder: Any, run: Run, place: Any) -> Any:
-    value = _sorted(builder, run, builder.load(place))
+    value = _tagged(builder, run, builder.load(place))
     if run.constant:  # nobody writes there: what was read once need not be read again
         value.set_metadata("invariant.load", builder.module.add_metadata([]))
     return value
 
 
-def _sorted(builder: Any, run: Run, access: Any) -> Any:
-    """Tell LLVM that what is read and written as words of one sort is never one of another sort."""
+def _tagged(builder: Any, run: Run, access: Any) -> Any:
+    """Tell LLVM that no word of one sort is ever one of another sort; those of no sort may be any."""
     if run.sort:
         note = builder.module.add_metadata
         sort = note([run.sort, note(["hlmc"]), ir.Constant(_WORD, 0)])
@@ -109,7 +109,7 @@ def _read(context: Any, builder: Any, sig: Any, args: Any) -> Any:
 @lowering_registry.lower(operator.setitem, Run, types.Integer, types.Any)
 def _write(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     run = sig.args[0]
-    _sorted(builder, run, builder.store(args[2], _place(builder, run, args[0], args[1])))
+    _tagged(builder, run, builder.store(args[2], _place(builder, run, args[0], args[1])))
 
 
 def run_at(kind: str, stride: int, space: int = GLOBAL, constant: bool = False) -> Any:
@@ -142,7 +142,7 @@ def bits(typingctx: Any, run: Any, at: Any) -> Any:
 
 @intrinsic
 def offset(typingctx: Any, run: Any, at: Any) -> Any:
-    """The run that begins ``at`` words further on."""
+    """The run that begins ``at`` words further on; nobody else may reach its words through :func:`beside`."""
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         return _place(builder, run, *args)
@@ -152,7 +152,7 @@ def offset(typingctx: Any, run: Any, at: Any) -> Any:
 
 @intrinsic
 def beside(typingctx: Any, run: Any) -> Any:
-    """The same run, for words in it that are kept beside the statistics."""
+    """The same run, for words in it that nobody reaches through :func:`offset`."""
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         return args[0]

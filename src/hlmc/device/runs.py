@@ -25,7 +25,7 @@ Array = np.ndarray
 
 FIRST_SLICE = WHILE
 LONGEST_SLICE = 1 << 24
-"""Steps of a launch: few at first, then as many as take that long, and always a multiple of the first."""
+"""Steps of a launch, which ends at a multiple of the first or at a time point: few, then as many as take a breath."""
 
 AT_ONCE = 1 << 23
 """Runs side by side, unless a single task has more."""
@@ -121,14 +121,14 @@ class _Group:
         self._memory = memory = Memory()
         memory.room_for(total * (8 * block * (shape.width + STOPS + 2) + desk_bytes))
         programs = np.stack([shape.program(task.policy) for task in tasks])
-        self._rows = memory.put(self._fresh())
+        self.rows = memory.put(self._fresh())
         self._sums = memory.put(np.zeros((total, STOPS + 1, block)))
         self._flag = memory.put(np.zeros(1))
         self._kept = memory.put(np.zeros((total, 1, block)))
-        desk = memory.put(np.zeros((total, shape.desk_words, block), dtype=precision))
+        self.desks = memory.put(np.zeros((total, shape.desk_words, block), dtype=precision))
         spec = memory.put(self._adversary.spec_in(memory.address))
         there = [memory.put(programs), memory.put(programs.astype(precision)), memory.put(self._which())]
-        self._first = [memory.given(x) for x in (*there, self._rows, desk, spec)]
+        self._first = [memory.given(x) for x in (*there, self.rows, self.desks, spec)]
         self._then = [memory.given(x) for x in (self._sums, self._kept, self._flag)]
 
     def _which(self) -> Array:
@@ -188,8 +188,8 @@ class _Group:
             self._launched[self._launch](*self._first, self._memory.given(there), *self._then, *sizes)
             flag = self._flag.copy_to_host()[0]
         if flag:
-            first = self._kept.copy_to_host()
-            raise refusal(self._adversary, int(-first[first < 0].max()) - 1)
+            kept = self._kept.copy_to_host()
+            raise refusal(self._adversary, int(-kept[kept < 0].max()) - 1)
         return time.perf_counter() - began
 
     def _noted(self, point: int, sums: Array, seconds: float) -> Iterator[Noted]:
@@ -230,9 +230,9 @@ def laid_out(shape: Shape, precision: str) -> Layout:
     desk = max(1, shape.desk_words) * np.dtype(precision).itemsize
     registers = 40 if shape.stride > 1 else 48
     if SIMULATED or SHARED_BYTES // desk < FEWEST:
-        return Layout(precision, False, registers=registers)
+        return Layout(precision, False, registers)
     block = BLOCK
     while block * desk > BLOCK_BYTES:
         block //= 2
     spare = REGISTERS // (SHARED_BYTES // desk) // 8 * 8
-    return Layout(precision, True, block, min(64, max(registers, spare)))
+    return Layout(precision, True, min(64, max(registers, spare)), block)

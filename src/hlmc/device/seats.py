@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -54,7 +54,7 @@ from hlmc.kernels.layout import (
 )
 from hlmc.kernels.native import apart, offset
 from hlmc.kernels.rounds import rounds_arm
-from hlmc.kernels.step import STRUCTURES
+from hlmc.kernels.step import STRUCTURES, overdue
 from hlmc.kernels.weights import pieces_end, pieces_start
 from hlmc.policies.base import Policy
 
@@ -87,7 +87,7 @@ class Seat:
     @classmethod
     def of(cls, policy: Policy) -> Seat:
         """The kind of seat that a policy's agents need."""
-        shape = Shape.of(policy)
+        shape = replace(Shape.of(policy), stride=1)  # agents take one step at a time
         header, *records = policy.program.reshape(-1, FIELDS)
         levels = int(header[LEVELS])
         if shape.structure != TREE:
@@ -153,11 +153,6 @@ def _arm_taken(program: Array, row: Array, hand: Array, slot: int) -> Any:
 
 @kernel
 def _never_afresh(row: Array, t: int) -> bool:
-    return False
-
-
-@kernel
-def _in_order(a: float) -> bool:
     return False
 
 
@@ -321,8 +316,8 @@ def _turns(seat: Seat, precision: str) -> tuple[Callable[..., int], Callable[...
     if precision == "float32":
         names |= {"working": loop.single_working, "unit": loop.single_unit}
     turn = specialised(take_turn, "take_turn", leaf_select=select, leaf_update=update, **names)
-    short = specialised(turn, "short_turn", starts_afresh=_never_afresh, overdue=_in_order)
-    disorder = names.get("overdue", _in_order)
+    short = specialised(turn, "short_turn", starts_afresh=_never_afresh, overdue=overdue)
+    disorder = names.get("overdue", overdue)
     return retold(turn, narrowly | calls), retold(short, narrowly | calls), disorder
 
 
@@ -790,7 +785,7 @@ def built(seats: tuple[Seat, ...], rules: Rules, precision: str, in_shared: bool
     short: Callable[..., Any] = _nobody
     for which in reversed(range(len(seats))):
         turn, short_turn, disorder = _turns(seats[which], precision)
-        full = specialised(_seated, f"full_{which}", WHICH=which, first=turn, disorder=_in_order, rest=full)
+        full = specialised(_seated, f"full_{which}", WHICH=which, first=turn, disorder=overdue, rest=full)
         short = specialised(_seated, f"short_{which}", WHICH=which, first=short_turn, disorder=disorder, rest=short)
     names |= _bins(names, in_shared)
     in_full = specialised(_in_full, "in_full", at_tile=specialised(_at_tile, "at_tile", sit=full, **names), **names)

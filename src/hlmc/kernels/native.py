@@ -237,7 +237,9 @@ def offset(run: Array, at: int) -> Array:
 
 @native(_native_beside)
 def beside(run: Array) -> Array:
-    """The same run; words that are only ever reached this way are none of those that :func:`offset` leads to."""
+    """The same run, for words that must never be reached through :func:`offset`: a device takes the two for different
+    memory.
+    """
     return run
 
 

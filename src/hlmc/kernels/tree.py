@@ -2,7 +2,8 @@
 
 Level d (from 1) splits its group into children of SIZE arms and lets a choice stand for LENGTH steps. When a choice of
 level d is made, level d+1 starts afresh over the arms of the chosen child; when it has stood, level d learns the mean
-reward of those steps. With an unknown horizon the whole tree starts afresh in stages of 2^r steps.
+reward of those steps. The LENGTH of a level is a multiple of the next one's. With an unknown horizon the whole tree
+starts afresh in stages of 2^r steps.
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ def tree_begin(program: Array, row: Array, t: int) -> float:
     probability = 1.0
     afresh = local == 0
     until = length
-    into = local  # steps of the choice above
+    into = local  # steps since the choice above was made
     level = FIELDS * (1 + stage * levels)
     for d in range(levels - 1):
         control = int(program[level + CONTROL])
@@ -130,7 +131,7 @@ def tree_end(program: Array, row: Array, t: int) -> None:
     earned = row[int(program[record + CONTROL]) + SUM]
     base = 0
     count = int(program[ARMS])
-    into = local - 1  # steps of the choice above, before the last
+    into = local - 1  # steps since the choice above was made, but for the last
     for d in range(levels - 1):
         control = int(program[level + CONTROL])
         size = int(program[level + SIZE])

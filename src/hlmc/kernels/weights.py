@@ -228,7 +228,7 @@ def pieces_start(row: Array, at: int, n: int) -> None:
     for j in range(at, at + n):
         if row[j] < 0.0:
             row[j] = CODE / -row[j]
-    # A draw adds up what lies after the last weight, too: a larger group's old logarithms, or what the memory held.
+    # A draw adds up what lies after the last weight, too, such as a larger group's old logarithms.
     for j in range(at + n, at + PIECE * ((n + PIECE - 1) // PIECE)):
         if row[j] < 0.0:
             row[j] = 0.0
@@ -311,7 +311,7 @@ def reached(rest: float) -> float:
 
 @kernel
 def _pieces_place(row: Array, at: int, n: int, x: float) -> float:
-    """How many weights the draw x passes: that many pieces, and so many within the next."""
+    """How many weights the draw x passes: whole pieces first, then weights within the next."""
     sums = beside(row)
     here = offset(row, at)
     rest = x

@@ -112,8 +112,8 @@ def estimate(
 ) -> Moments:
     """As :func:`hlmc.simulate`, for so many runs that only mean, variance and quantiles of their rewards are kept.
 
-    All policies that differ in nothing but numbers are played side by side: a whole landscape of parameters costs what
-    its runs cost. The runs are those of :func:`hlmc.simulate`: same seed, same names, same streams.
+    Policies that differ in nothing but numbers are played side by side: a whole landscape of parameters costs what its
+    runs cost. The runs are those of :func:`hlmc.simulate`: same seed, same names, same streams.
 
     Parameters
     ----------
