@@ -321,7 +321,7 @@ def test_shifting_is_experiment_3():
 @pytest.mark.parametrize("horizon", [10, 11, 17, 100, 103])
 @pytest.mark.parametrize("phases", [1, 2, 3, 7, 10])
 def test_shifting_splits_any_horizon_evenly(horizon, phases):
-    adversary = Shifting(arms=1000, horizon=horizon, phases=phases)
+    adversary = Shifting(arms=100, horizon=horizon, phases=phases)
     paying = adversary.rewards(0, horizon).argmax(axis=1)
     lengths = np.bincount(paying // adversary.N)
     assert len(lengths) == phases
