@@ -408,6 +408,8 @@ def test_results_are_saved_and_read_again(tmp_path):
     assert again.data.identical(result.data)
     assert again.summary().equals(result.summary())
     table = result.summary()
+    assert "..." not in repr(table)
+    assert max(map(len, repr(table).splitlines())) <= 100
     assert list(table.index) == ["HLMC", "UCB-M", "all"]
     assert table.loc["all", "reward"] == pytest.approx(table["reward"].iloc[0] / 4 + table["reward"].iloc[1] * 3 / 4)
     assert table.loc["all", "agents"] == 20

@@ -11,13 +11,13 @@ import numpy as np
 from hlmc.errors import BadArgument, BadFile
 
 if TYPE_CHECKING:
-    import pandas as pd
     import xarray as xr
     from matplotlib.axes import Axes
 
     from hlmc.games.base import Game
     from hlmc.games.population import Group
     from hlmc.games.runs import Played
+    from hlmc.simulation.summary import Summary
 
 Array = np.ndarray
 
@@ -162,7 +162,7 @@ class GameResult:
         agents = self.data["agents"]
         return (values * agents).sum("policy") / agents.sum()
 
-    def summary(self, level: float = 0.95) -> pd.DataFrame:
+    def summary(self, level: float = 0.95) -> Summary:
         """One row a group at the last time point, and one for all of a mixed population.
 
         Agents; words of statistics; reward an agent and step with its interval over the runs; Jain's index;
@@ -172,6 +172,7 @@ class GameResult:
         import pandas as pd
 
         from hlmc.evaluation import t_interval
+        from hlmc.simulation.summary import Summary
 
         end = self.data.isel(time=-1)
         steps = int(end["time"])
@@ -197,7 +198,9 @@ class GameResult:
                 "regret": float(of(regret).mean()) / steps,
                 "ns_per_choice": self.nanoseconds,
             }
-        return pd.DataFrame.from_dict(rows, orient="index").rename_axis("policy")
+        table = Summary(pd.DataFrame.from_dict(rows, orient="index").rename_axis("policy"))
+        table.attrs |= {"of": "reward", "level": level, "steps": steps}
+        return table
 
     def plot(self, ax: Axes | None = None, window: bool = False) -> Axes:
         """Mean reward an agent and step against time, with 95 % intervals over the runs; returns the axes.
@@ -249,7 +252,7 @@ class GameResult:
     def _repr_html_(self) -> str:
         from html import escape
 
-        return f"<p>{escape(repr(self))}</p>" + self.summary().to_html(float_format=lambda x: f"{x:,.4g}")
+        return f"<p>{escape(repr(self))}</p>" + self.summary()._repr_html_()
 
 
 def load_result(path: str | Path) -> GameResult:

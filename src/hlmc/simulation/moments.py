@@ -17,8 +17,9 @@ from hlmc.simulation.runner import simulate
 from hlmc.simulation.runs import Task
 
 if TYPE_CHECKING:
-    import pandas as pd
     import xarray as xr
+
+    from hlmc.simulation.summary import Summary
 
 Array = np.ndarray
 
@@ -79,15 +80,19 @@ class Moments:
         parts = {"mean": mean, "low": mean - half, "high": mean + half, "quantile": mirrored}
         return xr.Dataset({name: part.transpose("policy", ..., "time") for name, part in parts.items()})
 
-    def summary(self, kind: str = "weak", switches: int | None = None, level: float = 0.95) -> pd.DataFrame:
+    def summary(self, kind: str = "weak", switches: int | None = None, level: float = 0.95) -> Summary:
         """One row a policy, at the last time point."""
+        from hlmc.simulation.summary import Summary
+
         last = self.regret(kind, switches, level).isel(time=-1)
         table = last[["mean", "low", "high"]].to_dataframe()[["mean", "low", "high"]]
         table = table.rename(columns={"mean": "regret"})
         table.insert(0, "words", [self.provenance["words"][name] for name in table.index])
         table.insert(1, "reward", self.data["mean"].isel(time=-1).values)
         table["ns_per_step"] = [self.nanoseconds[name] for name in table.index]
-        return table
+        summary = Summary(table)
+        summary.attrs |= {"level": level, "steps": int(last["time"])}
+        return summary
 
     def __repr__(self) -> str:
         names = [str(name) for name in self.data["policy"].values]

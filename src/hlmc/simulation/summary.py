@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +16,10 @@ if TYPE_CHECKING:
 
 
 class Summary(pd.DataFrame):
-    """A data frame like any other, with full numbers in its cells, that prints rounded ones."""
+    """A data frame like any other, with full numbers in its cells, that prints rounded ones.
+
+    Its attributes: of which column ``low`` and ``high`` are the interval, its level, and of how many steps it tells.
+    """
 
     def shown(self) -> pd.DataFrame:
         """The cells as they are printed: the interval as half its width, what is not known as a dash.
@@ -23,16 +27,19 @@ class Summary(pd.DataFrame):
         A bound of as many as there are steps is one that any policy keeps, and is printed as such.
         """
         steps = self.attrs.get("steps", np.inf)
-        level = f"± {100 * self.attrs.get('level', 0.95):g} %"
-        cells = {
-            "words": self["words"].map("{:,}".format),
-            "reward": self["reward"].map(_number),
-            "regret": self["regret"].map(_number),
-            level: (self["high"] - self["regret"]).map(_number),
-            "exponent": self["exponent"].map(lambda x: "-" if np.isnan(x) else f"{x:.2f}"),
-            "bound": self["bound"].map(lambda x: "≥ T" if x >= steps else _number(x)),
-            "ns/step": self["ns_per_step"].map(lambda x: "-" if np.isnan(x) else f"{x:.3g}"),
+        ways: dict[str, Callable[[float], str]] = {
+            "exponent": lambda x: f"{x:.2f}",
+            "bound": lambda x: "≥ T" if x >= steps else _number(x),
+            "ns_per_step": lambda x: f"{x:.3g}",
+            "ns_per_choice": lambda x: f"{x:.3g}",
         }
+        cells = {}
+        for name in self.columns.drop(["low", "high"]):
+            way = ways.get(str(name), _number)
+            cells[str(name).replace("ns_per_", "ns/")] = ["-" if np.isnan(x) else way(x) for x in self[name]]
+            if name == self.attrs.get("of", "regret"):
+                half = self["high"] - self[name]
+                cells[f"± {100 * self.attrs.get('level', 0.95):g} %"] = [_number(x) for x in half]
         return pd.DataFrame(cells, index=self.index)
 
     def __repr__(self) -> str:
