@@ -140,12 +140,14 @@ class _Group:
 
     def _fresh(self) -> Array:
         """Rows as [block, word, thread]."""
-        parts = []
+        there = np.zeros((sum(self._blocks), self._shape.width, self._block))
+        first = 0
         for task, blocks in zip(self._tasks, self._blocks, strict=True):
             rows = np.zeros((blocks * self._block, self._shape.width))
             fresh_rows(task.policy, keys(derive_seed(task.seed, task.name), task.first, task.count), rows[: task.count])
-            parts.append(rows.reshape(blocks, self._block, -1).transpose(0, 2, 1))
-        return np.concatenate(parts)
+            there[first : first + blocks] = rows.reshape(blocks, self._block, -1).transpose(0, 2, 1)
+            first += blocks
+        return there
 
     def play(self, points: Array, advance: Callable[[str, int], None]) -> Iterator[Noted]:
         """Take all runs through to the last time point."""
