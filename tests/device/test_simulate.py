@@ -12,7 +12,7 @@ import pytest
 import hlmc
 from hlmc import adversaries, routines
 from hlmc.device import loop, runs
-from hlmc.device.loop import Shape
+from hlmc.device.shape import Shape
 from hlmc.device.target import SIMULATED
 from hlmc.errors import BadArgument, BadReward
 from hlmc.kernels import weights

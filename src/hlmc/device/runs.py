@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 
 from hlmc.adversaries.base import Adversary
-from hlmc.device.loop import BLOCK, WHILE, Layout, Shape, built
+from hlmc.device.loop import WHILE, built
 from hlmc.device.memory import Memory, checked_device, gives_up
+from hlmc.device.places import BLOCK, Layout
+from hlmc.device.shape import Shape
 from hlmc.device.slices import next_length
 from hlmc.device.target import SIMULATED
 from hlmc.kernels.layout import FIELDS, SPAN

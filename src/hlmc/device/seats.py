@@ -20,15 +20,16 @@ from typing import Any
 
 import numpy as np
 
-from hlmc.device import loop
+from hlmc.device import arithmetic, places
+from hlmc.device.calls import calls_of
+from hlmc.device.desks import desk_kernels
 from hlmc.device.grid import together
-from hlmc.device.loop import Shape, chained
+from hlmc.device.shape import Shape
 from hlmc.device.target import SIMULATED, Target, retold
 from hlmc.games import board as layout
 from hlmc.games.board import add_up, appraise, call_observe, call_pay, price, take_turn, tally
 from hlmc.games.board import instead as instead_here
 from hlmc.games.board import put_back as put_back_here
-from hlmc.kernels import native, weights
 from hlmc.kernels.build import kernel, specialised, unbound
 from hlmc.kernels.champion import champion_arm
 from hlmc.kernels.layout import (
@@ -54,8 +55,7 @@ from hlmc.kernels.layout import (
 )
 from hlmc.kernels.native import apart, offset
 from hlmc.kernels.rounds import rounds_arm
-from hlmc.kernels.step import STRUCTURES, overdue
-from hlmc.kernels.weights import pieces_end, pieces_start
+from hlmc.kernels.step import overdue
 from hlmc.policies.base import Policy
 
 Array = np.ndarray
@@ -273,24 +273,17 @@ def _turns(seat: Seat, precision: str) -> tuple[Callable[..., int], Callable[...
     What calls through addresses mean is settled within a turn, for other seats have other routines.
     """
     shape = seat.shape
-    begin, end = STRUCTURES[shape.structure]
-    narrowly = loop.without_trees(shape.children)
-    calls = chained(shape.routines) | {
-        native.call_begin: specialised(loop.direct_begin, "begin", first=begin),
-        native.call_end: specialised(loop.direct_end, "end", first=end),
-    }
-    pieces = shape.pieces
-    tell = partial(
-        retold, meanings=narrowly | loop.in_pieces(shape) | loop.fast_arithmetic(precision), precision=precision
-    )
-    arranged, rearranged = (pieces_start, pieces_end) if pieces else (loop.left_lying, loop.left_as_they_lay)
-    lay_out = specialised(loop.lay_on_desk, "lay_out", arrange=tell(arranged), PLACE=pieces)
-    clear_away = specialised(loop.bring_back, "clear_away", rearrange=tell(rearranged), PLACE=pieces)
+    narrowly = arithmetic.without_trees(shape.children)
+    calls = calls_of(shape)
+    store = narrowly | arithmetic.in_pieces(shape) | arithmetic.fast(precision)
+    tell = partial(retold, meanings=store, precision=precision)
+    desk = desk_kernels(shape, tell)
+    lay_out, clear_away = desk["lay_out"], desk["clear_away"]
     names: dict[str, Any] = {
         "SUM": 0,
         "levels_of": specialised(_depth, "levels_of", DEPTH=seat.levels),
         "hand_of": _hand_of,
-        "place_of": specialised(_place_of, "place_of", PLACE=pieces),
+        "place_of": specialised(_place_of, "place_of", PLACE=desk["PLACE"]),
         "arm_held": _arm_held,
         "credit": _no_credit,
         "take_up": specialised(_take_up, "take_up", lay_out=lay_out),
@@ -302,8 +295,8 @@ def _turns(seat: Seat, precision: str) -> tuple[Callable[..., int], Callable[...
         arm_of = rounds_arm if shape.structure == ROUNDS else champion_arm
         names["arm_taken"] = specialised(_arm_taken, "arm_taken", first=arm_of)
     leaf = shape.last[1]
-    if pieces:
-        names["overdue"] = tell(weights.pieces_overgrown if shape.only_grows else weights.pieces_overdue)
+    if shape.pieces:
+        names["overdue"] = desk["overdue"]
         names["tidy"] = specialised(_tidy, "tidy", lay_out=lay_out, clear_away=clear_away)
     select, update = tell(leaf.select), tell(leaf.update)
     if seat.record:
@@ -314,7 +307,7 @@ def _turns(seat: Seat, precision: str) -> tuple[Callable[..., int], Callable[...
         select = specialised(_sized_select, "select", first=select, FULL=shape.full)
         update = specialised(_sized_update, "update", first=update, FULL=shape.full)
     if precision == "float32":
-        names |= {"working": loop.single_working, "unit": loop.single_unit}
+        names |= {"working": arithmetic.single_working, "unit": arithmetic.single_unit}
     turn = specialised(take_turn, "take_turn", leaf_select=select, leaf_update=update, **names)
     short = specialised(turn, "short_turn", starts_afresh=_never_afresh, overdue=overdue)
     disorder = names.get("overdue", overdue)
@@ -842,7 +835,7 @@ def _places(precision: str) -> dict[str, Any]:
             "many_of": _simulated_lane,
             "desks_of": _simulated_lane,
             "one_of": _simulated_from,
-            "spec_of": loop.simulated_alone,
+            "spec_of": places.simulated_alone,
         }
     from hlmc.device.pointers import run_at
 
@@ -850,10 +843,10 @@ def _places(precision: str) -> dict[str, Any]:
     fixed = run_at("float64", 1, constant=True)
     own = run_at(precision, 1, constant=True)
     return {
-        "program_of": specialised(loop.in_list, "program_of", at_words=fixed),
-        "own_of": specialised(loop.in_list, "own_of", at_words=own, SIZE=size),
+        "program_of": specialised(places.in_list, "program_of", at_words=fixed),
+        "own_of": specialised(places.in_list, "own_of", at_words=own, SIZE=size),
         "many_of": specialised(_from, "many_of", at_words=run_at("float64", LANES)),
         "desks_of": specialised(_from, "desks_of", at_words=run_at(precision, LANES), SIZE=size),
         "one_of": specialised(_from, "one_of", at_words=run_at("float64", 1)),
-        "spec_of": specialised(loop.alone, "spec_of", at_words=fixed),
+        "spec_of": specialised(places.alone, "spec_of", at_words=fixed),
     }
