@@ -35,7 +35,6 @@ from hlmc.kernels.layout import (
     RECORD,
     SCALARS,
     SIZE,
-    SPAN,
     SUM,
     TENURE,
     TURN,
@@ -114,6 +113,7 @@ def champion_begin(program: Array, row: Array, t: int) -> float:
     probability = 1.0
     afresh = local == 0
     until = length
+    into = local  # steps since the choice above was made
     for d in range(levels - 1):
         control = int(program[level + CONTROL])
         at = int(program[level + AT])
@@ -125,12 +125,14 @@ def champion_begin(program: Array, row: Array, t: int) -> float:
                 row[j] = 0.0
             row[control + SCALARS] = -2.0 * math.sqrt(float(n)) / group_rate(program, level, 0)
             row[control + SCALARS + 1] = 0.5
-        afresh = local % stands == 0
+        tau = into // stands
+        into -= tau * stands
+        afresh = into == 0
         if afresh:
             child = 0
             chance = 1.0
             if n > 1:
-                eta = group_rate(program, level, (local % int(program[level + SPAN])) // stands)
+                eta = group_rate(program, level, tau)
                 x = row[control + SCALARS]
                 next_in_turn = permuted(key, n, turn % n)
                 child, chance = ftrl_draw(row, at, n, eta, x, uniform(key, t, d))
@@ -151,7 +153,7 @@ def champion_begin(program: Array, row: Array, t: int) -> float:
             probability *= chance
         base += int(row[control + CHILD]) * size
         count = min(size, count - int(row[control + CHILD]) * size)
-        until = min(until, (local // stands + 1) * stands)
+        until = min(until, local - into + stands)
         level += FIELDS
     if challenged:
         row[TURN] += 1.0
@@ -203,7 +205,7 @@ def champion_end(program: Array, row: Array, t: int) -> None:
     record = int(row[RECORD])
     earned = row[int(program[record + CONTROL]) + SUM]
     count = int(program[ARMS])
-    before = local - 1
+    into = local - 1  # steps since the choice above was made, but for the last
     for d in range(levels - 1):
         control = int(program[level + CONTROL])
         at = int(program[level + AT])
@@ -211,10 +213,11 @@ def champion_end(program: Array, row: Array, t: int) -> None:
         stands = int(program[level + LENGTH])
         n = (count + size - 1) // size
         child = int(row[control + CHILD])
+        tau = into // stands
+        into -= tau * stands
+        steps = into + 1
         row[control + SUM] += earned
-        if (local % stands == 0 or local == length) and n > 1:
-            tau = (before % int(program[level + SPAN])) // stands
-            steps = before % stands + 1
+        if (steps == stands or local == length) and n > 1:
             loss = 1.0 - min(1.0, row[control + SUM] / steps)
             x = row[control + SCALARS]
             mean = row[control + SCALARS + 1]
