@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 
 from hlmc.device.memory import Memory, checked_device, gives_up
-from hlmc.device.seats import COPIES, HAND, LANES, TILE, Rules, Seat, built
+from hlmc.device.rounds import COPIES, LANES, TILE, built
+from hlmc.device.rules import Rules
+from hlmc.device.seats import HAND, Seat
 from hlmc.device.slices import next_length
 from hlmc.device.target import SIMULATED
 from hlmc.errors import BadArgument
