@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import sys
 import time
 
 import gpu_games
@@ -76,12 +77,15 @@ def measure(part: str, share: float, processor: bool) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parts = [*PARTS, "spectrum"]
-    parser.add_argument("parts", nargs="*", choices=[*parts, []], default=parts, help="which parts to run")
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"some of {', '.join(parts)}; default: all")
     parser.add_argument("--quick", action="store_true", help="a twentieth of the steps")
     parser.add_argument("--no-processor", action="store_true", help="leave the processor out")
     arguments = parser.parse_args()
+    unknown = set(arguments.parts) - set(parts)
+    if unknown:
+        parser.error(f"there is no {', '.join(sorted(unknown))}: {', '.join(parts)}")
     share = 0.05 if arguments.quick else 1.0
-    for part in arguments.parts:
+    for part in arguments.parts or parts:
         if part == "spectrum":
             gpu_games.spectrum(share, not arguments.no_processor)
         else:
@@ -89,4 +93,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except (hlmc.errors.HLMCError, ImportError) as error:
+        sys.exit(f"{error}")

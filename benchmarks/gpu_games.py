@@ -22,6 +22,7 @@ import numpy as np
 
 import hlmc
 from hlmc.device.match import Tables, runs_at_once
+from hlmc.device.memory import checked_device
 from hlmc.games import board as layout
 from hlmc.games.match import Board
 from hlmc.games.population import population
@@ -92,10 +93,14 @@ def main() -> None:
     parser.add_argument("--no-processor", action="store_true", help="leave the processor out")
     parser.add_argument("--check", action="store_true", help="run the quick ones of the device's tests first")
     arguments = parser.parse_args()
+    checked_device()
     if arguments.check:
         check()
     spectrum(0.1 if arguments.quick else 1.0, not arguments.no_processor)
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except (hlmc.errors.HLMCError, ImportError) as error:
+        sys.exit(f"{error}")

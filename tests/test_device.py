@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hlmc.device.memory import gives_up
-from hlmc.device.target import NoDevice
+from hlmc.errors import NoDevice
 
 HERE = Path(__file__).resolve().parent
 
@@ -49,6 +49,7 @@ def test_without_a_device_one_line_says_so() -> None:
     name, text = done.stdout.strip().split(" | ")
     assert name in ("NoDevice", "MissingExtra"), done.stdout + done.stderr
     assert "\n" not in text
+    assert text.endswith('device="cpu" plays on the processor')
     assert "hlmc[cuda]" in text or "CUDA" in text
 
 

@@ -171,6 +171,12 @@ def test_routines_of_ones_own_are_given_again(path: Path) -> None:
         hlmc.load(path, routines={"own": wider})
 
 
+def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+    learner = hlmc.UCB1(3).start(seed=0)
+    with pytest.raises(FileNotFoundError, match=r"there is no such folder: '[^']*nowhere'$"):
+        learner.save(tmp_path / "nowhere" / "learner.hlmc")
+
+
 def test_only_policies_of_the_library_are_saved(path: Path) -> None:
     class Mine(hlmc.EXP3):
         pass

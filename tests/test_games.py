@@ -406,6 +406,8 @@ def test_results_are_saved_and_read_again(tmp_path):
     result.save(path)
     again = hlmc.games.load_result(path)
     assert again.data.identical(result.data)
+    with pytest.raises(BadFile, match=r"is the result of a game: read it with hlmc\.games\.load_result$"):
+        hlmc.load_result(path)
     assert again.summary().equals(result.summary())
     table = result.summary()
     assert "..." not in repr(table)

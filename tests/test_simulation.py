@@ -415,8 +415,10 @@ def test_regret_is_benchmark_minus_reward(result: hlmc.Result) -> None:
     np.testing.assert_array_equal(weak.values, result.data["best_fixed"].values - result.data["reward"].values)
     assert (weak.values <= shifting.values).all()
     assert (shifting.values <= dynamic.values).all()
-    with pytest.raises(BadArgument, match="switches belongs to"):
+    with pytest.raises(BadArgument, match=r"^kind='shifting' needs switches=V"):
         result.regret("shifting")
+    with pytest.raises(BadArgument, match=r"^switches belongs to kind='shifting' and to no other"):
+        result.regret("weak", 3)
     with pytest.raises(BadArgument, match="kind must be one of"):
         result.regret("strong")
 

@@ -33,6 +33,10 @@ class MissingExtra(ImportError):
     """An optional part of the library that is not installed."""
 
 
+class NoDevice(HLMCError, RuntimeError):
+    """There is no CUDA device to run on, or it cannot do what is asked of it."""
+
+
 def whole(name: str, value: Any, least: int, most: int = 2**53, otherwise: str = "") -> int:
     """A whole number in a range, or a clear refusal; whole floats such as 1e6 are taken.
 
@@ -66,6 +70,6 @@ def fraction(name: str, value: Any) -> float:
     return float(value)
 
 
-def extra(module: str, name: str) -> MissingExtra:
+def extra(module: str, name: str, otherwise: str = "") -> MissingExtra:
     """The error for an import that an extra would have satisfied."""
-    return MissingExtra(f"{module} is not installed; install it with: pip install 'hlmc[{name}]'")
+    return MissingExtra(f"{module} is not installed; install it with: pip install 'hlmc[{name}]'{otherwise}")

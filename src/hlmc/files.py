@@ -605,6 +605,8 @@ def _cut(file: io.FileIO, size: int) -> None:
 def _replacing(path: StrPath) -> Iterator[io.BufferedWriter]:
     """A new file that takes the place of the old one when all of it has reached the disk."""
     target = Path(os.path.realpath(path))
+    if not target.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(target.parent))
     temporary = target.with_name(f".{target.name}.{os.urandom(6).hex()}.tmp")
     try:
         with temporary.open("xb") as file:

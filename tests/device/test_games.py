@@ -20,8 +20,8 @@ import hlmc
 from hlmc.adversaries import packed
 from hlmc.cli import main
 from hlmc.device import match, memory
-from hlmc.device.target import SIMULATED, NoDevice
-from hlmc.errors import BadArgument, BadReward
+from hlmc.device.target import SIMULATED
+from hlmc.errors import BadArgument, BadReward, NoDevice
 from hlmc.games import Game, Routing, Spectrum, jammers
 from hlmc.games.population import population
 from hlmc.games.runs import Task

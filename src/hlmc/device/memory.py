@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from hlmc.device.target import SIMULATED, NoDevice
-from hlmc.errors import extra
+from hlmc.device.target import SIMULATED
+from hlmc.errors import NoDevice, extra
 
 Array = np.ndarray
+
+OTHERWISE = '; device="cpu" plays on the processor'
 
 OLDEST = (6, 0)
 """The least compute capability: what adds to a float64 in memory at once."""
@@ -25,17 +27,17 @@ def checked_device() -> str:
         from numba import cuda
         from numba.cuda.cudadrv.error import CudaSupportError
     except ImportError as error:
-        raise extra("numba.cuda", "cuda") from error
+        raise extra("numba.cuda", "cuda", OTHERWISE) from error
     if SIMULATED:
         return "Numba's CUDA simulator"
     try:
         import numba_cuda  # noqa: F401
     except ImportError as error:
-        raise extra("numba-cuda", "cuda") from error
+        raise extra("numba-cuda", "cuda", OTHERWISE) from error
     try:
         device = cuda.get_current_device()
     except CudaSupportError as error:
-        raise NoDevice(f"there is no CUDA device to run on: {_line(error)}") from error
+        raise NoDevice(f"there is no CUDA device to run on: {_line(error)}{OTHERWISE}") from error
     except Exception as error:  # a driver has many ways to fail
         raise NoDevice(f"the CUDA device cannot be used: {_line(error)}") from error
     name = device.name.decode() if isinstance(device.name, bytes) else str(device.name)

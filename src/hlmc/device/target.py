@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from hlmc.errors import HLMCError
 from hlmc.kernels import native
 from hlmc.kernels.build import kernel, linked, specialised
 
@@ -24,10 +23,6 @@ SIMULATED = os.environ.get("NUMBA_ENABLE_CUDASIM", "0") == "1"
 """Whether Numba's simulator stands in for a device: slow, exact, and everywhere."""
 
 PRECISIONS = ("float32", "float64")
-
-
-class NoDevice(HLMCError, RuntimeError):
-    """There is no CUDA device to run on, or it cannot do what is asked of it."""
 
 
 @kernel

@@ -51,6 +51,8 @@ def benchmark(
     if kind not in KINDS:
         raise BadArgument(f"kind must be one of {', '.join(map(repr, KINDS))}, not {kind!r}")
     if (kind == "shifting") != (switches is not None):
+        if switches is None:
+            raise BadArgument("kind='shifting' needs switches=V, the number of pieces of the sequence to compare with")
         raise BadArgument(f"switches belongs to kind='shifting' and to no other: kind={kind!r}, {switches=}")
     if kind == "weak":
         return best_fixed(adversary, points, threads=threads, force=force)[0]

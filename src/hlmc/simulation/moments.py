@@ -122,8 +122,10 @@ def estimate(
 
     Parameters
     ----------
-    policies, adversary, horizon, seed, points, device, precision, progress
+    policies, adversary, horizon, seed, points, precision, progress
         As there.
+    device
+        As there, but a GPU by default; with ``"cpu"`` fewer runs will do.
     runs
         Runs of each policy, at least 2.
     quantiles

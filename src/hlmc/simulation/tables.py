@@ -70,6 +70,8 @@ def read_runs(path: Path) -> Runs:
         with pq.ParquetFile(str(path), page_checksum_verification=True) as file:
             found = file.read()
         metadata = found.schema.metadata or {}
+        if any(key.startswith(b"hlmc-game-result") for key in metadata):
+            raise BadFile(f"{path} is the result of a game: read it with hlmc.games.load_result")
         if _NOTES not in metadata:
             raise BadFile(f"{path} is a Parquet file, but none that hlmc has written")
         notes = json.loads(metadata[_NOTES])
