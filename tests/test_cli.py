@@ -108,7 +108,7 @@ def test_a_reader_that_has_read_enough_is_no_error() -> None:
         (f"{PLAN} --plot curve.gif", "a plot's file must end in .png, .svg or .pdf, not 'curve.gif'"),
         (f"{PLAN} --plot nowhere/curve.png", "there is no folder 'nowhere' for the plot 'curve.png'; make it first"),
         ("plan --arms 1 --memory 5 --horizon 10 --plot a.png", "--plot has nothing to draw"),
-        (f"{PLAN} --jso", "unrecognized arguments: --jso"),
+        (f"{PLAN} --jso", "hlmc plan: unrecognized arguments: --jso; did you mean --json? (see hlmc plan --help)"),
     ],
 )
 def test_one_line_and_status_2(

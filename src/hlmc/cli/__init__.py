@@ -81,11 +81,12 @@ class _Version(argparse.Action):
         parser.exit()
 
 
-def _parser(command: str | None) -> Parser:
-    """The parser of everything, with the options of the one command that is wanted."""
+def _parser(command: str | None) -> tuple[Parser, Parser]:
+    """The parser of everything, with the options of the one command that is wanted; and that command's own."""
     parser = Parser(prog="hlmc", description="Bandit learning in bounded memory.")
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command", parser_class=Parser)
+    wanted = parser
     for name, summary in COMMANDS.items():
         description = f"{summary[0].upper()}{summary[1:]}."
         sub = commands.add_parser(name, help=summary, description=description)
@@ -93,7 +94,19 @@ def _parser(command: str | None) -> Parser:
             module = importlib.import_module(f"{__name__}.{name}")
             module.configure(sub)
             sub.set_defaults(run=module.run)
-    return parser
+            wanted = sub
+    return parser, wanted
+
+
+def _unknown(parser: Parser, arguments: Sequence[str]) -> NoReturn:
+    """Refuse what the parser does not know, and say what it knows that is like it."""
+    import difflib
+    import re
+
+    known = re.findall(r"--[a-z][a-z-]*", parser.format_help())
+    near = [match for a in arguments for match in difflib.get_close_matches(a.split("=")[0], known, n=1)]
+    hint = f"; did you mean {near[0]}?" if near else ""
+    parser.error(f"unrecognized arguments: {' '.join(arguments)}{hint}")
 
 
 def _run(arguments: Sequence[str]) -> int:
@@ -104,8 +117,10 @@ def _run(arguments: Sequence[str]) -> int:
         near = difflib.get_close_matches(command, COMMANDS, n=1)
         hint = f"did you mean {near[0]}?" if near else f"there is {', '.join(COMMANDS)}"
         raise UsageError(f"hlmc: there is no command {command!r}; {hint} (see hlmc --help)")
-    parser = _parser(command)
-    options = parser.parse_args(arguments)
+    parser, wanted = _parser(command)
+    options, unknown = parser.parse_known_args(arguments)
+    if unknown:
+        _unknown(wanted, unknown)
     if command is None:
         parser.print_help()
         return 0
