@@ -456,6 +456,9 @@ def test_the_summary_holds_numbers_and_prints_few_digits(result: hlmc.Result) ->
     assert "≥ T" in text.splitlines()[1]
     assert text.splitlines()[0].split() == ["words", "reward", "regret", "±", "95", "%", "exponent", "bound", "ns/step"]
     assert "<table" in summary._repr_html_()
+    summary["note"] = "mine"
+    del summary["low"]
+    assert repr(summary).splitlines()[1].endswith("mine")
     assert "&lt;result of HLMC" in result._repr_html_()
     assert repr(result) == (
         "<result of HLMC, EXP3, doubling, HLMC.S against BlockTrap(arms=100, memory=20): 4 runs of 4,000 steps>"

@@ -194,13 +194,13 @@ def test_cuts_leave_no_trace_in_what_is_known(
     monkeypatch.setattr(loop, "WHILE", 16)
     found = []
     for longest in (4096, 16):
-        runs._compiled.cache_clear()
+        runs.compiled.cache_clear()
         monkeypatch.setattr(runs, "FIRST_SLICE", longest)
         monkeypatch.setattr(runs, "LONGEST_SLICE", longest)
-        group = runs._Group(Shape.of(policy), [task], precision)
+        group = runs.Group(Shape.of(policy), [task], precision)
         (noted,) = group.play(np.array([horizon]), lambda name, steps: None)
         found.append([noted.rewards, group.rows.copy_to_host(), group.desks.copy_to_host()])
-    runs._compiled.cache_clear()
+    runs.compiled.cache_clear()
     for whole, cut in zip(*found, strict=True):
         assert whole.tobytes() == cut.tobytes()
     desks = found[0][2]

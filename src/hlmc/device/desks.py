@@ -15,7 +15,7 @@ from hlmc.kernels.layout import BEGAN, COUNT, UNTIL, WORDS
 Array = np.ndarray
 
 PLACE = 0  # where on the desk the statistics begin
-arrange = rearrange = lay_out = clear_away = overdue = unbound
+arrange = rearrange = lay_out = clear_away = overdue = put_in_order = unbound
 
 
 @kernel
@@ -52,6 +52,15 @@ def left_as_they_lay(desk: Array, at: int, n: int, a: float) -> float:
 
 
 @kernel
+def _put_in_order(row: Array, desk: Array, a: float) -> float:
+    """Scale the statistics where they lie; the routine's first scalar as it is then."""
+    n = int(row[COUNT])
+    a = rearrange(desk, PLACE, n, a)
+    arrange(desk, PLACE, n)
+    return a
+
+
+@kernel
 def take_up(program: Array, row: Array, at: int, desk: Array, t: int) -> int:
     if t == int(row[BEGAN]):
         lay_out(program, row, at, desk)
@@ -62,25 +71,23 @@ def take_up(program: Array, row: Array, at: int, desk: Array, t: int) -> int:
 def lay_down(program: Array, row: Array, at: int, desk: Array, t: int, a: float) -> float:
     if t == int(row[UNTIL]):
         return clear_away(program, row, at, desk, a)
-    if overdue(a):
-        n = int(row[COUNT])
-        a = rearrange(desk, PLACE, n, a)
-        arrange(desk, PLACE, n)
-    return a
+    return put_in_order(row, desk, a) if overdue(a) else a
 
 
 def desk_kernels(shape: Shape, tell: Callable[[Callable[..., Any]], Callable[..., Any]]) -> dict[str, Any]:
     """What is done with the desks of learners of this shape; ``tell`` makes of a kernel what it is on this device.
 
-    ``lay_out`` and ``clear_away`` bring the statistics there and back, to lie from ``PLACE`` on. ``arrange`` and
-    ``rearrange`` turn them into what is worked on and back, also where they lie, when that is ``overdue``.
+    ``lay_out`` and ``clear_away`` bring the statistics there and back, to lie from ``PLACE`` on. When it is
+    ``overdue``, ``put_in_order`` scales them.
     """
     pieces = shape.pieces
     arranged, rearranged = (weights.pieces_start, weights.pieces_end) if pieces else (left_lying, left_as_they_lay)
-    names = {"arrange": tell(arranged), "rearrange": tell(rearranged), "PLACE": pieces, "overdue": step.overdue}
-    if pieces:
-        names["overdue"] = tell(weights.pieces_overgrown if shape.only_grows else weights.pieces_overdue)
-    return names | {
+    names = {"arrange": tell(arranged), "rearrange": tell(rearranged), "PLACE": pieces}
+    overgrown = weights.pieces_overgrown if shape.only_grows else weights.pieces_overdue
+    return {
+        "PLACE": pieces,
         "lay_out": specialised(lay_on_desk, "lay_out", **names),
         "clear_away": specialised(bring_back, "clear_away", **names),
+        "put_in_order": specialised(_put_in_order, "put_in_order", **names),
+        "overdue": tell(overgrown) if pieces else step.overdue,
     }

@@ -15,10 +15,9 @@ from hlmc.adversaries.base import Adversary
 from hlmc.device.loop import WHILE, built
 from hlmc.device.memory import Memory, checked_device, gives_up
 from hlmc.device.places import BLOCK, Layout
-from hlmc.device.shape import Shape
+from hlmc.device.shape import Shape, steps_between_restarts
 from hlmc.device.slices import next_length
 from hlmc.device.target import SIMULATED
-from hlmc.kernels.layout import FIELDS, SPAN
 from hlmc.learner import fresh_rows
 from hlmc.simulation.runs import Played, Task, refusal
 from hlmc.streams import derive_seed, keys
@@ -68,7 +67,7 @@ def play_on_device(
         shapes.setdefault(Shape.of(task.policy), []).append(task)
     for shape, same in shapes.items():
         for together in _at_once(same):
-            yield from _Group(shape, together, precision).play(points, advance)
+            yield from Group(shape, together, precision).play(points, advance)
 
 
 def _at_once(tasks: list[Task]) -> Iterator[list[Task]]:
@@ -104,12 +103,12 @@ class DeviceWork:
         return []
 
 
-class _Group:
+class Group:
     """Runs whose policies have one shape: side by side, each policy in blocks of its own."""
 
     def __init__(self, shape: Shape, tasks: list[Task], precision: str) -> None:
         # Those that restart most often take longest. The device begins with the first.
-        tasks = sorted(tasks, key=lambda task: float(task.policy.program[-FIELDS + SPAN]))
+        tasks = sorted(tasks, key=lambda task: steps_between_restarts(task.policy))
         self._shape = shape
         self._tasks = tasks
         self._adversary = tasks[0].adversary
@@ -118,7 +117,7 @@ class _Group:
         self._blocks = [-(-task.count // block) for task in tasks]
         total = sum(self._blocks)
         desk_bytes = block * shape.desk_words * np.dtype(precision).itemsize
-        self._launched = _compiled(shape, _Rule(self._adversary), layout)
+        self._launched = compiled(shape, _Rule(self._adversary), layout)
         self._launch = (total, block, 0, desk_bytes if layout.shared else 0)
         self._memory = memory = Memory()
         memory.room_for(total * (8 * block * (shape.width + STOPS + 2) + desk_bytes))
@@ -221,7 +220,7 @@ class _Rule:
 
 
 @lru_cache(maxsize=32)
-def _compiled(shape: Shape, rule: _Rule, layout: Layout) -> Any:
+def compiled(shape: Shape, rule: _Rule, layout: Layout) -> Any:
     return built(shape, rule.adversary, layout)
 
 

@@ -76,7 +76,7 @@ class Seat:
 
 
 DEPTH = RECORD_AT = FULL = PLACE = 0
-lay_out = clear_away = first = rest = disorder = unbound
+lay_out = clear_away = put_in_order = first = rest = disorder = unbound
 WHICH = 0
 
 
@@ -169,9 +169,7 @@ def _lay_down(
 @kernel
 def _tidy(program: Array, row: Array, level: int, desk: Array, hand: Array) -> None:
     apart()
-    at = int(program[level + AT])
-    hand[SCALARS] = clear_away(program, row, at, desk, hand[SCALARS])
-    lay_out(program, row, at, desk)
+    hand[SCALARS] = put_in_order(row, desk, hand[SCALARS])
 
 
 @kernel
@@ -254,7 +252,6 @@ def turns(seat: Seat, precision: str) -> tuple[Callable[..., int], Callable[...,
     store = narrowly | arithmetic.in_pieces(shape) | arithmetic.fast(precision)
     tell = partial(retold, meanings=store, precision=precision)
     desk = desk_kernels(shape, tell)
-    lay_out, clear_away = desk["lay_out"], desk["clear_away"]
     names: dict[str, Any] = {
         "SUM": 0,
         "levels_of": specialised(_depth, "levels_of", DEPTH=seat.levels),
@@ -262,8 +259,8 @@ def turns(seat: Seat, precision: str) -> tuple[Callable[..., int], Callable[...,
         "place_of": specialised(_place_of, "place_of", PLACE=desk["PLACE"]),
         "arm_held": _arm_held,
         "credit": _no_credit,
-        "take_up": specialised(_take_up, "take_up", lay_out=lay_out),
-        "lay_down": specialised(_lay_down, "lay_down", clear_away=clear_away),
+        "take_up": specialised(_take_up, "take_up", **desk),
+        "lay_down": specialised(_lay_down, "lay_down", **desk),
     }
     if shape.structure in (TREE, CROWNED):
         names |= {"arm_held": _neighbour_held, "arm_taken": _neighbour_taken}
@@ -272,8 +269,7 @@ def turns(seat: Seat, precision: str) -> tuple[Callable[..., int], Callable[...,
         names["arm_taken"] = specialised(_arm_taken, "arm_taken", first=arm_of)
     leaf = shape.last[1]
     if shape.pieces:
-        names["overdue"] = desk["overdue"]
-        names["tidy"] = specialised(_tidy, "tidy", lay_out=lay_out, clear_away=clear_away)
+        names |= {"overdue": desk["overdue"], "tidy": specialised(_tidy, "tidy", **desk)}
     select, update = tell(leaf.select), tell(leaf.update)
     if seat.record:
         names["record_of"] = specialised(_one_record, "record_of", RECORD_AT=seat.record)
@@ -286,5 +282,4 @@ def turns(seat: Seat, precision: str) -> tuple[Callable[..., int], Callable[...,
         names |= {"working": arithmetic.single_working, "unit": arithmetic.single_unit}
     turn = specialised(take_turn, "take_turn", leaf_select=select, leaf_update=update, **names)
     short = specialised(turn, "short_turn", starts_afresh=_never_afresh, overdue=overdue)
-    disorder = names.get("overdue", overdue)
-    return retold(turn, narrowly | calls), retold(short, narrowly | calls), disorder
+    return retold(turn, narrowly | calls), retold(short, narrowly | calls), desk["overdue"]

@@ -34,6 +34,11 @@ RARELY = 1000
 """Steps between two restarts from which on it pays to write out several one after the other."""
 
 
+def steps_between_restarts(policy: Policy) -> float:
+    """For how long the routine over the arms runs, at most."""
+    return float(policy.program[-FIELDS + SPAN])
+
+
 @dataclass(frozen=True)
 class Shape:
     """What policies must share to be played by one piece of machine code; their numbers may differ.
@@ -73,7 +78,7 @@ class Shape:
             len(program),
             structure == TREE and not isinstance(policy.routines_used[-1], Custom),
         )
-        rarely = program[-FIELDS + SPAN] >= RARELY
+        rarely = steps_between_restarts(policy) >= RARELY
         return replace(shape, stride=4 if rarely and shape.pieces and shape.only_grows and full <= 16 else 1)
 
     @property

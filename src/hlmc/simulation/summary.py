@@ -34,10 +34,10 @@ class Summary(pd.DataFrame):
             "ns_per_choice": lambda x: f"{x:.3g}",
         }
         cells = {}
-        for name in self.columns.drop(["low", "high"]):
+        for name in self.columns.drop(["low", "high"], errors="ignore"):
             way = ways.get(str(name), _number)
-            cells[str(name).replace("ns_per_", "ns/")] = ["-" if np.isnan(x) else way(x) for x in self[name]]
-            if name == self.attrs.get("of", "regret"):
+            cells[str(name).replace("ns_per_", "ns/")] = [_cell(x, way) for x in self[name]]
+            if name == self.attrs.get("of", "regret") and {"low", "high"} <= set(self.columns):
                 half = self["high"] - self[name]
                 cells[f"± {100 * self.attrs.get('level', 0.95):g} %"] = [_number(x) for x in half]
         return pd.DataFrame(cells, index=self.index)
@@ -86,6 +86,13 @@ def _row(result: Result, curves: Any, level: float) -> dict[str, Any]:
         "high": float(high),
         "exponent": exponent,
     }
+
+
+def _cell(x: Any, way: Callable[[float], str]) -> str:
+    """What a user has put in a column is printed as it is."""
+    if not isinstance(x, (int, float)):
+        return str(x)
+    return "-" if np.isnan(x) else way(x)
 
 
 def _number(x: float) -> str:
