@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import hlmc
 from hlmc import plotting
 from hlmc.games.jammers import CLEAR_REWARD, Circulating
-from hlmc.kernels.build import kernel
+from hlmc.engine.kernel import kernel
 
 CHANNELS, CLEAR = 20, 5
 

@@ -8,7 +8,7 @@ import numpy as np
 
 import hlmc
 from hlmc.kernels.build import entry
-from hlmc.kernels.layout import KEY
+from hlmc.engine.layout import KEY
 from hlmc.kernels.native import address_of
 from hlmc.kernels.step import RUN
 from hlmc.learner import Learner, fresh_rows

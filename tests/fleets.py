@@ -12,7 +12,7 @@ import numpy as np
 
 import hlmc
 from hlmc import routines
-from hlmc.kernels.build import JIT
+from hlmc.targets import JIT
 from hlmc.policies import CATALOGUE
 
 

@@ -39,8 +39,8 @@ from hlmc.evaluation import (
     t_quantile,
 )
 from hlmc.evaluation.intervals import beta_share
-from hlmc.kernels.build import kernel
-from hlmc.kernels.stream import mix, unit
+from hlmc.engine.kernel import kernel
+from hlmc.engine.stream import mix, unit
 
 Array = np.ndarray
 ARMS, PERIOD, TABLE = range(3)

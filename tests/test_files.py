@@ -18,7 +18,7 @@ from fleets import EXAMPLES, STEPS, fixed_rewards, killed_after, played
 from hlmc import files, routines
 from hlmc.errors import BadArgument, BadFile, BadType, HLMCError, OutOfTurn
 from hlmc.files import Front
-from hlmc.kernels import layout
+from hlmc.engine import layout
 from hlmc.learner import Learner
 
 POLICY = hlmc.HLMC(arms=100, memory=20, horizon=1000)

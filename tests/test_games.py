@@ -25,7 +25,7 @@ from hlmc.games import Game, Routing, Spectrum, jammers
 from hlmc.games.population import population
 from hlmc.games.runs import Task
 from hlmc.games.runs import play as play_run
-from hlmc.kernels.build import kernel
+from hlmc.engine.kernel import kernel
 
 SMALL = hlmc.HLMC(arms=6, levels=2)
 ROUNDS = hlmc.UCBM(arms=6, memory=3)

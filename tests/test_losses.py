@@ -13,9 +13,9 @@ import hlmc
 from driving import follow, played, rewards
 from hlmc import planning, routines
 from hlmc.kernels.champion import champion_arm
-from hlmc.kernels.ftrl import ftrl_learn, loss_of, normaliser, probability_of
-from hlmc.kernels.layout import BASE, CHALLENGE, CHILD, CONTROL, COUNT, CROWN, FIELDS, KEY, PAID, PLACE
-from hlmc.kernels.permutation import permuted
+from hlmc.engine.ftrl import ftrl_learn, loss_of, normaliser, probability_of
+from hlmc.engine.layout import BASE, CHALLENGE, CHILD, CONTROL, COUNT, CROWN, FIELDS, KEY, PAID, PLACE
+from hlmc.engine.permutation import permuted
 from reference import Doubling, Hierarchy, exp3, flat, sizes_of
 from reference_losses import (
     Champion,

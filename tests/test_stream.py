@@ -8,8 +8,9 @@ import pytest
 
 import hlmc
 from hlmc.errors import BadArgument, BadType
-from hlmc.kernels.build import compiled, kernel
-from hlmc.kernels.stream import PURPOSES, increment, mix, number, uniform, unit
+from hlmc.engine.kernel import kernel
+from hlmc.targets import compiled
+from hlmc.engine.stream import PURPOSES, increment, mix, number, uniform, unit
 from hlmc.streams import derive_seed, keys
 
 MASK = 2**64 - 1

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import hlmc
 from driving import next_choices, with_key
 from hlmc import routines
-from hlmc.kernels import weights
-from hlmc.kernels.layout import FIELDS, PARAMETERS
+from hlmc.engine import weights
+from hlmc.engine.layout import FIELDS, PARAMETERS
 from hlmc.routines.base import Place, Routine
 from hlmc.streams import keys
 from reference import EXP3S, Exact, ExactEXP3, ExactLossEXP3, flat

@@ -25,7 +25,7 @@ from hlmc.errors import BadArgument, BadReward, NoDevice
 from hlmc.games import Game, Routing, Spectrum, jammers
 from hlmc.games.population import population
 from hlmc.games.runs import Task
-from hlmc.kernels.build import kernel
+from hlmc.engine.kernel import kernel
 
 AGENTS = 11 if SIMULATED else 3000
 STEPS = 24 if SIMULATED else 60

@@ -15,7 +15,7 @@ from hlmc.device import loop, runs
 from hlmc.device.shape import Shape
 from hlmc.device.target import SIMULATED
 from hlmc.errors import BadArgument, BadReward
-from hlmc.kernels import weights
+from hlmc.engine import weights
 from hlmc.simulation.runs import Task
 
 ARMS = 12

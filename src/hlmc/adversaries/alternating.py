@@ -8,8 +8,8 @@ from functools import cached_property
 
 from hlmc.adversaries.base import Array, packed, share
 from hlmc.adversaries.phases import OWN, Phased, subphase, subphase_until
+from hlmc.engine.kernel import kernel
 from hlmc.errors import whole
-from hlmc.kernels.build import kernel
 
 EPSILON = OWN
 
@@ -65,7 +65,7 @@ class Alternating(Phased):
     epsilon: float = 1e-4
 
     rule = staticmethod(alternating)
-    phased = (_parity, _pays)
+    piecewise = (_parity, _pays)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -12,10 +12,10 @@ import numpy as np
 
 from hlmc.adversaries.base import Adversary, Array, between, one_an_arm
 from hlmc.adversaries.chance import fork, key, seed_of
+from hlmc.engine.kernel import kernel
+from hlmc.engine.primitives import bits
+from hlmc.engine.stream import unit
 from hlmc.errors import BadArgument
-from hlmc.kernels.build import kernel
-from hlmc.kernels.native import bits
-from hlmc.kernels.stream import unit
 
 KEY, SHAPES = 0, 1
 _LEAST = 1e-3

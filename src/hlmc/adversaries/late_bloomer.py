@@ -8,8 +8,8 @@ from functools import cached_property
 
 from hlmc.adversaries.base import Adversary, Array, packed, share
 from hlmc.adversaries.chance import chosen, seed_of
+from hlmc.engine.kernel import kernel
 from hlmc.errors import whole
-from hlmc.kernels.build import kernel
 
 ARM, BLOOM, BEFORE, AFTER, OTHERS = range(5)
 

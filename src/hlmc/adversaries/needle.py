@@ -7,9 +7,9 @@ from functools import cached_property
 
 from hlmc.adversaries.base import Adversary, Array, group_at, group_size, packed, share
 from hlmc.adversaries.chance import chosen, coin, key, seed_of
+from hlmc.engine.kernel import kernel
+from hlmc.engine.primitives import bits
 from hlmc.errors import BadArgument, whole
-from hlmc.kernels.build import kernel
-from hlmc.kernels.native import bits
 
 KEY, NEEDLE, FIRST, LAST, GOOD, POOR, FAIR = range(7)
 
@@ -63,7 +63,7 @@ class Needle(Adversary):
     seed: int = 0
 
     rule = staticmethod(needle)
-    coins = True
+    binary = True
 
     def __post_init__(self) -> None:
         self._keep(arms=whole("arms", self.arms, 2), seed=seed_of(self.seed))

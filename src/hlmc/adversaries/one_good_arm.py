@@ -7,9 +7,9 @@ from functools import cached_property
 
 from hlmc.adversaries.base import Adversary, Array, packed, share
 from hlmc.adversaries.chance import coin, key, seed_of
+from hlmc.engine.kernel import kernel
+from hlmc.engine.primitives import bits
 from hlmc.errors import whole
-from hlmc.kernels.build import kernel
-from hlmc.kernels.native import bits
 
 KEY, ARM, HIGH, LOW = range(4)
 
@@ -55,7 +55,7 @@ class OneGoodArm(Adversary):
     seed: int = 0
 
     rule = staticmethod(one_good_arm)
-    coins = True
+    binary = True
 
     def __post_init__(self) -> None:
         self._keep(arms=whole("arms", self.arms, 1))

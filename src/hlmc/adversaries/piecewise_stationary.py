@@ -11,10 +11,10 @@ import numpy as np
 from hlmc.adversaries.arithmetic import quotient
 from hlmc.adversaries.base import Adversary, Array, packed, share
 from hlmc.adversaries.chance import coin, fork, key, seed_of
+from hlmc.engine.kernel import kernel
+from hlmc.engine.primitives import bits
+from hlmc.engine.stream import unit
 from hlmc.errors import BadArgument, whole
-from hlmc.kernels.build import kernel
-from hlmc.kernels.native import bits
-from hlmc.kernels.stream import unit
 
 COIN, MEAN, CHANGE, SEGMENT, INVERSE, LOW, SPAN = range(7)
 
@@ -72,7 +72,7 @@ class PiecewiseStationary(Adversary):
     seed: int = 0
 
     rule = staticmethod(piecewise_stationary)
-    coins = True
+    binary = True
 
     def __post_init__(self) -> None:
         self._keep(arms=whole("arms", self.arms, 1), segment=whole("segment", self.segment, 1))

@@ -8,10 +8,10 @@ from functools import cached_property
 from hlmc.adversaries.arithmetic import quotient
 from hlmc.adversaries.base import Adversary, Array, packed, share
 from hlmc.adversaries.chance import fork, key, seed_of
+from hlmc.engine.kernel import kernel
+from hlmc.engine.primitives import bits
+from hlmc.engine.stream import unit
 from hlmc.errors import whole
-from hlmc.kernels.build import kernel
-from hlmc.kernels.native import bits
-from hlmc.kernels.stream import unit
 
 LEAD, PEAK, PERIOD, INVERSE, LOWEST = range(5)
 

@@ -16,10 +16,10 @@ import numpy as np
 from hlmc.adversaries.base import Adversary, Array, packed
 from hlmc.adversaries.chance import coin, fork, key, seed_of
 from hlmc.arena.cases import Case
+from hlmc.engine.kernel import kernel
+from hlmc.engine.primitives import bits
+from hlmc.engine.stream import unit
 from hlmc.errors import BadArgument, whole
-from hlmc.kernels.build import kernel
-from hlmc.kernels.native import bits
-from hlmc.kernels.stream import unit
 
 COIN, DRAWN, ARMS, HORIZON, FIRST, SECOND, THIRD = range(7)
 

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hlmc.engine.kernel import kernel
+from hlmc.engine.primitives import offset, words
 from hlmc.errors import whole
 from hlmc.evaluation.rows import (
     BLOCK,
@@ -25,8 +27,7 @@ from hlmc.evaluation.rows import (
     ranges,
     refused,
 )
-from hlmc.kernels.build import compiled, kernel
-from hlmc.kernels.native import address_of, offset, words
+from hlmc.targets import address_of, compiled
 
 if TYPE_CHECKING:
     from hlmc.adversaries.base import Adversary

@@ -20,9 +20,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from hlmc.adversaries.base import STEPS, Adversary
+from hlmc.engine.kernel import kernel
+from hlmc.engine.primitives import call_reward, words
 from hlmc.errors import BadArgument, BadReward, BadType, whole
-from hlmc.kernels.build import compiled, kernel
-from hlmc.kernels.native import address_of, call_reward, words
+from hlmc.targets import address_of, compiled
 
 Array = np.ndarray
 Task = TypeVar("Task")

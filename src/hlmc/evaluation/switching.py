@@ -39,6 +39,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from hlmc.engine.kernel import kernel
+from hlmc.engine.primitives import offset, words
 from hlmc.errors import BadArgument, whole
 from hlmc.evaluation.rows import (
     REWARD_NS,
@@ -49,8 +51,7 @@ from hlmc.evaluation.rows import (
     refused,
     steps,
 )
-from hlmc.kernels.build import compiled, kernel
-from hlmc.kernels.native import address_of, offset, words
+from hlmc.targets import address_of, compiled
 
 if TYPE_CHECKING:
     from hlmc.adversaries.base import Adversary

@@ -14,11 +14,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hlmc.adversaries.base import between
+from hlmc.engine.kernel import kernel
+from hlmc.engine.permutation import permuted
+from hlmc.engine.primitives import bits, floor_log2
+from hlmc.engine.stream import increment, number
 from hlmc.errors import BadArgument, BadType, whole
-from hlmc.kernels.build import kernel
-from hlmc.kernels.native import bits, floor_log2
-from hlmc.kernels.permutation import permuted
-from hlmc.kernels.stream import increment, number
 
 Array = np.ndarray
 

@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hlmc.adversaries.base import between, packed
+from hlmc.engine.kernel import kernel
 from hlmc.errors import BadArgument, whole
 from hlmc.games.base import Array, Game
-from hlmc.kernels.build import kernel
 
 LINKS, SLOWDOWN, POWER, WORST = range(4)
 OWN = 4  # latency when empty, then capacity, one a link

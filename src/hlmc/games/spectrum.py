@@ -9,10 +9,10 @@ from typing import ClassVar
 import numpy as np
 
 from hlmc.adversaries.base import between, packed
+from hlmc.engine.kernel import kernel
 from hlmc.errors import whole
 from hlmc.games.base import Array, Game
 from hlmc.games.jammers import CLEAR_REWARD, COLLISION, JAMMED_REWARD, KEY, OWN_WORDS, Jammer, jammer
-from hlmc.kernels.build import kernel
 
 
 @kernel

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from dataclasses import MISSING, dataclass, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from hlmc.engine.layout import CONTIGUOUS, KIND, LEVELS, OPAQUE, ROUTINE, STRUCTURE
+from hlmc.engine.structures import CATALOGUE as STRUCTURES
+from hlmc.engine.structures import Structure
 from hlmc.guarantee import Guarantee
-from hlmc.kernels.layout import BEGIN_AT, END_AT, SELECT_AT, START_AT, STRUCTURE, UPDATE_AT
 from hlmc.plan import Plan
+from hlmc.routines import kind
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
     from hlmc.fleet import Fleet
@@ -47,11 +49,13 @@ class Policy:
     """A way to learn: frozen, hashable, comparable, picklable; prints as the call that makes it.
 
     Subclasses are frozen dataclasses that check their arguments when they are made and compile to a *program*, the
-    small table that the step functions read (:mod:`hlmc.kernels.layout`).
+    small table that the step functions read (:mod:`hlmc.engine.layout`).
     """
 
     arms: int
     horizon: int | None
+    structure: ClassVar[Structure]
+    """How the arms are grouped, and when the routine over them starts afresh."""
 
     @property
     def words(self) -> Words:
@@ -68,20 +72,16 @@ class Policy:
         """The routine of each level, top first."""
         raise NotImplementedError
 
-    @property
-    def last_kind(self) -> int:
-        """The number of the routine that chooses among the arms, which decides which compiled loop runs it."""
-        raise NotImplementedError
-
-    def _wired(self, table: Array, structure: int, routines: Sequence[Routine]) -> Array:
-        """Put addresses of compiled functions into a program, those of ``routines[i % len]`` into row 1 + i."""
-        from hlmc.kernels.step import structure_callbacks
-
-        table[0, [BEGIN_AT, END_AT]] = [c.address for c in structure_callbacks(structure)]
-        table[0, STRUCTURE] = structure
-        addresses = [[c.address for c in routine.callbacks()] for routine in routines]
-        for i in range(1, len(table)):
-            table[i, [START_AT, SELECT_AT, UPDATE_AT]] = addresses[(i - 1) % len(routines)]
+    def _finished(self, table: Array) -> Array:
+        """A program from its rows: what structure and routines say of themselves is filled in."""
+        table[0, STRUCTURE] = STRUCTURES.index(self.structure) if self.structure in STRUCTURES else -1
+        table[0, CONTIGUOUS] = self.structure.contiguous
+        for i, record in enumerate(table[1:]):
+            d = i % int(table[0, LEVELS])
+            routine = self.routines_used[d]
+            record[KIND] = kind(routine)
+            record[ROUTINE] = d
+            record[OPAQUE] = routine.opaque
         table.flags.writeable = False
         return table.reshape(-1)
 

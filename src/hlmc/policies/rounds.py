@@ -8,9 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from hlmc.errors import BadArgument, BadType, whole
-from hlmc.guarantee import Guarantee
-from hlmc.kernels.layout import (
+from hlmc.engine.layout import (
     ARMS,
     AT,
     CHILDREN,
@@ -19,14 +17,11 @@ from hlmc.kernels.layout import (
     FIELDS,
     FOREVER,
     HORIZON,
-    KIND,
     LENGTH,
     LEVEL_CONTROL,
     LEVELS,
     MEMORY,
     PARAMETERS,
-    ROUNDS,
-    ROUNDS_HEADER,
     SHUFFLE,
     SIZE,
     SPAN,
@@ -36,9 +31,12 @@ from hlmc.kernels.layout import (
     WORDS,
     WRAP,
 )
+from hlmc.engine.structures import BLOCK_ROTATION, Structure
+from hlmc.errors import BadArgument, BadType, whole
+from hlmc.guarantee import Guarantee
 from hlmc.plan import Plan, PlanLevel
 from hlmc.policies.base import Array, Policy, Words
-from hlmc.routines import UCB1, CountedEXP3, kind
+from hlmc.routines import UCB1, CountedEXP3
 from hlmc.routines.base import Place, Routine
 from hlmc.routines.ucb1 import TIES as TIE_RULES
 
@@ -47,6 +45,8 @@ FILLS = ("left", "wrap")
 
 class RoundsPolicy(Policy):
     """A policy that plays M arms at a time, block after block."""
+
+    structure: ClassVar[Structure] = BLOCK_ROTATION
 
     memory: int
     shuffle: bool
@@ -88,15 +88,11 @@ class RoundsPolicy(Policy):
 
     @property
     def words(self) -> Words:
-        return Words(self.routine.words(self.held), ROUNDS_HEADER + LEVEL_CONTROL)
+        return Words(self.routine.words(self.held), self.structure.header_words + LEVEL_CONTROL)
 
     @property
     def routines_used(self) -> tuple[Routine, ...]:
         return (self.routine,)
-
-    @property
-    def last_kind(self) -> int:
-        return kind(self.routine)
 
     @cached_property
     def program(self) -> Array:
@@ -118,15 +114,14 @@ class RoundsPolicy(Policy):
         for phase in range(count):
             record = table[1 + phase]
             place = self._place(phase)
-            record[KIND] = self.last_kind
             record[CHILDREN] = self.held
             record[SIZE] = record[LENGTH] = 1
             record[SPAN] = place.choices
-            record[CONTROL] = ROUNDS_HEADER
-            record[AT] = ROUNDS_HEADER + LEVEL_CONTROL
+            record[CONTROL] = self.structure.header_words
+            record[AT] = self.structure.header_words + LEVEL_CONTROL
             values = self.routine.packed(place)
             record[PARAMETERS : PARAMETERS + len(values)] = values
-        return self._wired(table, ROUNDS, [self.routine])
+        return self._finished(table)
 
     def _place(self, phase: int) -> Place:
         h0, b0 = self.phases

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
-from hlmc.kernels.build import kernel
-from hlmc.kernels.layout import PARAMETERS
-from hlmc.kernels.weights import mixed_draw, weights_grow, weights_start
+from hlmc.engine.kernel import kernel
+from hlmc.engine.layout import PARAMETERS
+from hlmc.engine.weights import mixed_draw, weights_grow, weights_start
 from hlmc.routines.base import Array, Kernels, Place, Routine
 
 STEPS = PARAMETERS  # b
@@ -73,6 +73,7 @@ class CountedEXP3(Routine):
     gamma: float | None = None
 
     name: ClassVar[str] = "exp3-counted"
+    weights: ClassVar[Literal["none", "growing", "any"]] = "growing"
     kernels: ClassVar[Kernels] = Kernels(exp3m_start, exp3m_select, exp3m_update)
 
     def __post_init__(self) -> None:

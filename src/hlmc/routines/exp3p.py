@@ -11,8 +11,8 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from hlmc.kernels.build import kernel
-from hlmc.kernels.layout import PARAMETERS
+from hlmc.engine.kernel import kernel
+from hlmc.engine.layout import PARAMETERS
 from hlmc.routines.base import Array, Kernels, Place, Routine
 
 ETA = PARAMETERS

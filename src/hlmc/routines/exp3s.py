@@ -13,9 +13,9 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from hlmc.kernels.build import kernel
-from hlmc.kernels.layout import PARAMETERS
-from hlmc.kernels.weights import SCAN, mixed_draw, softplus, tree_log_share, tree_multiply, weights_start
+from hlmc.engine.kernel import kernel
+from hlmc.engine.layout import PARAMETERS
+from hlmc.engine.weights import SCAN, mixed_draw, softplus, tree_log_share, tree_multiply, weights_start
 from hlmc.routines.base import Array, Kernels, Place, Routine
 
 GAMMA = PARAMETERS

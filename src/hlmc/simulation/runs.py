@@ -10,13 +10,12 @@ from threading import Lock
 import numpy as np
 
 from hlmc.adversaries.base import Adversary
+from hlmc.engine.step import loop_over
 from hlmc.errors import BadReward
-from hlmc.kernels.build import entry
-from hlmc.kernels.native import address_of
-from hlmc.kernels.step import RUN
 from hlmc.learner import fresh_rows
 from hlmc.policies.base import Policy
 from hlmc.streams import derive_seed, keys
+from hlmc.targets import address_of, entry, linked
 
 Array = np.ndarray
 
@@ -84,8 +83,10 @@ def prepared(policy: Policy, adversary: Adversary) -> Callable[..., int]:
     that is not the main one, Ctrl-C finds no compiler at work; Numba does not survive an exception at any place.
     """
     with _compiling:
-        _ = policy.program, adversary.spec, adversary.address
-        return entry(RUN[policy.last_kind], *["int64"] * 10, release=True)
+        _ = linked(policy), adversary.spec, adversary.address
+        last = policy.routines_used[-1]
+        loop = loop_over(None if last.opaque else last.kernels)
+        return entry(loop, *["int64"] * 10, release=True)
 
 
 def compiling() -> bool:
@@ -107,7 +108,7 @@ def walk(
     The steps are taken a slice at a time. A slice leaves in the row all that the next one needs, so that the cuts,
     which depend on the clock, leave no trace in the result.
     """
-    program, learner = address_of(policy.program), address_of(row)
+    program, learner = linked(policy).address, address_of(row)
     who = [program, program, learner, learner, adversary.address, address_of(adversary.spec)]
     t, noted, before, length = 0, 0, 0.0, SHORTEST
     while noted < len(points):

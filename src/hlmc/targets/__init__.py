@@ -1,0 +1,35 @@
+"""Targets: how the engine's kernels run on a machine.
+
+======================  =========================================================================================
+``native``              machine code for this processor, by Numba (the default)
+``interpreter``         the kernels as plain Python: to debug, and to measure coverage (``HLMC_JIT=0``)
+``cuda``                NVIDIA GPUs, by numba-cuda
+======================  =========================================================================================
+
+The processor has one target per process, which :data:`JIT` says. Both offer the same five functions, found here:
+
+``compiled(kernel)``
+    A function that takes arrays' addresses and numbers.
+``entry(kernel, *signature, release=False)``
+    The same for one signature, called without a look at the types of its arguments.
+``callback(kernel, signature)``
+    An object whose ``address`` other kernels can call.
+``address_of(array)``
+    What a kernel takes for an array of words.
+``linked(policy)``
+    The policy's program with the functions that it calls; its ``address`` is what kernels take for a program.
+"""
+
+from __future__ import annotations
+
+import os
+
+JIT = os.environ.get("HLMC_JIT", "1") != "0"
+"""Whether kernels are compiled."""
+
+if JIT:
+    from hlmc.targets.native import address_of, callback, compiled, entry, linked
+else:
+    from hlmc.targets.interpreter import address_of, callback, compiled, entry, linked
+
+__all__ = ["JIT", "address_of", "callback", "compiled", "entry", "linked"]
