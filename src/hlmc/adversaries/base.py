@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hlmc.engine.kernel import kernel
+from hlmc.engine.kernel import Address, kernel
 from hlmc.engine.primitives import REWARD, call_reward, words
 from hlmc.errors import BadArgument, BadType, whole
 from hlmc.targets import address_of, callback, compiled
@@ -23,7 +23,7 @@ STEPS = 2**53
 
 
 @kernel
-def _fill(reward_at: Any, spec_at: Any, out_at: Any, first: int, steps: int, low: int, count: int) -> None:
+def _fill(reward_at: Address, spec_at: Address, out_at: Address, first: int, steps: int, low: int, count: int) -> None:
     """Rewards of ``count`` arms from ``low`` on, for ``steps`` steps from ``first`` on, row by row."""
     spec = words(spec_at)
     out = words(out_at)

@@ -17,6 +17,7 @@ KEY, MEANS = 0, 1
 
 @kernel
 def bernoulli(spec: Array, t: int, arm: int) -> float:
+    """1 with the arm's mean, else 0."""
     return coin(bits(spec, KEY), t, arm, spec[MEANS + arm])
 
 

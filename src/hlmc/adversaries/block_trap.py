@@ -34,6 +34,7 @@ def _paying(spec: Array, t: int) -> tuple[int, int]:
 
 @kernel
 def _pays(spec: Array, paying: int, arm: int) -> float:
+    """1 for the paying arm, 0 for all others."""
     return 1.0 if arm == paying else 0.0
 
 

@@ -16,6 +16,7 @@ KEY, BEST, FIRST, LAST, DECOY_FIRST, DECOY_LAST, GOOD, POOR, DECOY, FAIR = range
 
 @kernel
 def decoy_reward(spec: Array, t: int, arm: int) -> float:
+    """1 with the arm's mean, which depends on whether it is the best arm, of the decoy group, or neither."""
     mean = spec[FAIR]
     if arm == int(spec[BEST]):
         mean = spec[GOOD]

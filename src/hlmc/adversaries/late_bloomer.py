@@ -16,6 +16,7 @@ ARM, BLOOM, BEFORE, AFTER, OTHERS = range(5)
 
 @kernel
 def late_bloomer(spec: Array, t: int, arm: int) -> float:
+    """The arm's reward at step t: the bloomer's changes when it blooms."""
     if arm != int(spec[ARM]):
         return spec[OTHERS]  # type: ignore[no-any-return]
     return spec[BEFORE] if t < int(spec[BLOOM]) else spec[AFTER]  # type: ignore[no-any-return]

@@ -16,6 +16,7 @@ KEY, NEEDLE, FIRST, LAST, GOOD, POOR, FAIR = range(7)
 
 @kernel
 def needle(spec: Array, t: int, arm: int) -> float:
+    """1 with probability GOOD for the needle, POOR for the rest of its group, FAIR for all other arms."""
     mean = spec[FAIR]
     if arm == int(spec[NEEDLE]):
         mean = spec[GOOD]

@@ -16,6 +16,7 @@ KEY, ARM, HIGH, LOW = range(4)
 
 @kernel
 def one_good_arm(spec: Array, t: int, arm: int) -> float:
+    """1 with the good arm's mean or that of the others."""
     return coin(bits(spec, KEY), t, arm, spec[HIGH] if arm == int(spec[ARM]) else spec[LOW])
 
 

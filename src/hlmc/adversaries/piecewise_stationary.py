@@ -30,6 +30,7 @@ def segment_of(spec: Array, t: int) -> int:
 
 @kernel
 def piecewise_stationary(spec: Array, t: int, arm: int) -> float:
+    """1 with the mean that the arm has in the segment of step t, else 0."""
     drawn = unit(fork(fork(bits(spec, MEAN), segment_of(spec, t)), arm))
     return coin(bits(spec, COIN), t, arm, spec[LOW] + spec[SPAN] * drawn)
 

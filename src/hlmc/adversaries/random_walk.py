@@ -19,6 +19,7 @@ _HALF = math.sqrt(0.5)
 
 @kernel
 def random_walk(spec: Array, t: int, arm: int) -> float:
+    """The arm's random walk at step t, reflected into [0, 1]."""
     levels = int(spec[LEVELS])
     block = t >> levels
     ends = fork(bits(spec, ENDS), arm)

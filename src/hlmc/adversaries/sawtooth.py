@@ -18,6 +18,7 @@ LEAD, PEAK, PERIOD, INVERSE, LOWEST = range(5)
 
 @kernel
 def sawtooth(spec: Array, t: int, arm: int) -> float:
+    """The arm's ramp at step t: it rises to the arm's peak over a period, which it enters with a lead of its own."""
     period = int(spec[PERIOD])
     x = t - quotient(t, period, spec[INVERSE]) * period
     x += int(unit(fork(bits(spec, LEAD), arm)) * period)

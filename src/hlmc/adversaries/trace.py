@@ -25,6 +25,7 @@ _SPELLED_OUT = 64
 
 @kernel
 def trace(spec: Array, t: int, arm: int) -> float:
+    """Entry (t, arm) of the table at ADDRESS, which holds numbers of one of three types."""
     at = int(spec[ADDRESS]) + t * int(spec[ROW]) + arm * int(spec[COLUMN])
     kind = int(spec[KIND])
     if kind == FLOAT64:

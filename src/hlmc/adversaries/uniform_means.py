@@ -19,6 +19,7 @@ COIN, MEAN, LOW, SPAN = range(4)
 
 @kernel
 def uniform_means(spec: Array, t: int, arm: int) -> float:
+    """1 with the arm's mean, else 0."""
     mean = spec[LOW] + spec[SPAN] * unit(fork(bits(spec, MEAN), arm))
     return coin(bits(spec, COIN), t, arm, mean)
 

@@ -12,9 +12,12 @@ of functions. Its body is what the interpreter runs; every compiling target brin
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+Address: TypeAlias = Any
+"""An address in memory: a 64-bit integer once compiled; under the interpreter, the array or the function itself."""
 
 
 def kernel(function: F) -> F:

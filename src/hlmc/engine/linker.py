@@ -205,4 +205,5 @@ _VALUE = 0
 
 @kernel
 def _constant() -> int:
+    """A number known at compile time."""
     return _VALUE

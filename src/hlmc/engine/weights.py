@@ -142,6 +142,7 @@ def weights_grow(
 
 @kernel
 def _positive(w: float) -> float:
+    """A weight as the sum counts it: a logarithm counts nothing."""
     return w if w > 0.0 else 0.0
 
 
@@ -184,6 +185,7 @@ def _scan_draw(row: Array, at: int, n: int, x: float) -> int:
 
 @kernel
 def _scan_multiply(row: Array, at: int, n: int, total: float, slot: int, x: float) -> float:
+    """Multiply a weight or add to its logarithm; the new sum of the weights."""
     old: float = row[at + slot]
     if old > 0.0:
         new = old * exponential(x)
@@ -263,6 +265,7 @@ def growing_pieces_need_rescale(total: float) -> bool:
 
 @kernel
 def _add_up(row: Array, at: int, n: int, piece: int) -> None:
+    """Add up the weights of a piece."""
     total = 0.0
     for j in range(piece_size() * piece, min(piece_size() * (piece + 1), n)):
         total += row[at + j]
@@ -411,6 +414,7 @@ def _odds(row: Array, at: int, n: int, middle: int, half: int) -> float:
 
 @kernel
 def _tree_draw(row: Array, at: int, n: int, u: float) -> int:
+    """Walk down from the root: left with the share of the left part, else right."""
     low = 0
     half = (1 << _height(n)) >> 1
     while half > 0:
@@ -428,6 +432,7 @@ def _tree_draw(row: Array, at: int, n: int, u: float) -> int:
 
 @kernel
 def _tree_share(row: Array, at: int, n: int, slot: int) -> float:
+    """The product of the shares on the way from the root to the slot."""
     product = 1.0
     half = (1 << _height(n)) >> 1
     while half > 0:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hlmc.engine.kernel import kernel
+from hlmc.engine.kernel import Address, kernel
 from hlmc.engine.primitives import offset, words
 from hlmc.errors import whole
 from hlmc.evaluation.rows import (
@@ -59,17 +59,17 @@ def added_product(total: float, error: float, x: float, n: float) -> tuple[float
 
 @kernel
 def advance(
-    rewards_at: Any,
-    edges_at: Any,
+    rewards_at: Address,
+    edges_at: Address,
     rows: int,
     arms: int,
-    totals_at: Any,
-    errors_at: Any,
-    points_at: Any,
+    totals_at: Address,
+    errors_at: Address,
+    points_at: Address,
     point: int,
     last_point: int,
-    values_at: Any,
-    best_at: Any,
+    values_at: Address,
+    best_at: Address,
 ) -> int:
     """Add rows of rewards to the arms' totals and note the best arm at each point passed; the next point."""
     rewards = words(rewards_at)

@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from hlmc.adversaries.base import STEPS, Adversary
-from hlmc.engine.kernel import kernel
+from hlmc.engine.kernel import Address, kernel
 from hlmc.engine.primitives import call_reward, words
 from hlmc.errors import BadArgument, BadReward, BadType, whole
 from hlmc.targets import address_of, compiled
@@ -40,7 +40,9 @@ PATIENCE = 600.0
 
 
 @kernel
-def _gather(reward_at: Any, spec_at: Any, edges_at: Any, out_at: Any, rows: int, low: int, count: int) -> None:
+def _gather(
+    reward_at: Address, spec_at: Address, edges_at: Address, out_at: Address, rows: int, low: int, count: int
+) -> None:
     """Rewards of ``count`` arms from ``low`` on, at the first step of each row."""
     spec = words(spec_at)
     edges = words(edges_at)

@@ -23,11 +23,12 @@ The processor has one target per process, which :data:`JIT` says. Both offer the
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 JIT = os.environ.get("HLMC_JIT", "1") != "0"
 """Whether kernels are compiled."""
 
-if JIT:
+if TYPE_CHECKING or JIT:
     from hlmc.targets.native import address_of, callback, compiled, entry, linked
 else:
     from hlmc.targets.interpreter import address_of, callback, compiled, entry, linked
