@@ -408,7 +408,7 @@ def _sound_rounds(program: Array, row: Array, step: int) -> bool:
     return bool(
         row[RECORD] == record
         and row[BEGAN] == began
-        and row[UNTIL] == began + length
+        and row[UNTIL] == min(began + length, int(program[HORIZON]))
         and _whole_within(row[COUNT], 1, int(program[MEMORY]))
         and _whole_within(row[BASE], 0, arms)
         and _whole_within(row[CARRIED], -1, arms - 1)

@@ -19,6 +19,7 @@ from hlmc.kernels.layout import (
     CONTROL,
     COUNT,
     FIELDS,
+    HORIZON,
     KEY,
     MEMORY,
     RECORD,
@@ -94,7 +95,7 @@ def rounds_begin(program: Array, row: Array, t: int) -> float:
     row[RECORD] = record
     row[COUNT] = n
     row[BEGAN] = t
-    row[UNTIL] = origin + ((t - origin) // length + 1) * length
+    row[UNTIL] = min(origin + ((t - origin) // length + 1) * length, int(program[HORIZON]))
     return 1.0
 
 

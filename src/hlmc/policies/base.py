@@ -8,8 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hlmc.errors import BadArgument
 from hlmc.guarantee import Guarantee
-from hlmc.kernels.layout import BEGIN_AT, END_AT, SELECT_AT, START_AT, STRUCTURE, UPDATE_AT
+from hlmc.kernels.layout import (
+    BEGIN_AT,
+    END_AT,
+    FOREVER,
+    PARAMETERS,
+    SELECT_AT,
+    START_AT,
+    STRUCTURE,
+    SUBLENGTH,
+    SUBPHASES,
+    UPDATE_AT,
+)
 from hlmc.plan import Plan
 
 if TYPE_CHECKING:
@@ -43,6 +55,24 @@ class Words:
         return self.statistics + self.control
 
 
+def check_exact(table: Array) -> None:
+    """Refuse a program in which a size, a length or a place is not a whole number from -1 to 2^53.
+
+    Kernels read these numbers as integers and multiply them: SUBPHASES by SUBLENGTH, whose product they need below
+    2^62, and every other one only by what keeps it below the arms or the steps. Whoever writes a program cuts what is
+    longer than its time (a LENGTH, a SUBLENGTH) and refuses what has no room (:meth:`Policy._check_words`), so this is
+    the last gate and not the first.
+
+    table
+        The program before it is wired, shape (1 + records, FIELDS).
+    """
+    for numbers in (table[0], table[1:, :PARAMETERS]):
+        if not (np.all(numbers == np.floor(numbers)) and np.all(numbers >= -1) and np.all(numbers <= FOREVER)):
+            raise BadArgument("the sizes and lengths of a program must be whole numbers from -1 to 2^53")
+    if table[0, SUBPHASES] * table[0, SUBLENGTH] >= 2.0**62:
+        raise BadArgument("subphases times sublength must be below 2^62 in a program")
+
+
 class Policy:
     """A way to learn: frozen, hashable, comparable, picklable; prints as the call that makes it.
 
@@ -73,10 +103,20 @@ class Policy:
         """The number of the routine that chooses among the arms, which decides which compiled loop runs it."""
         raise NotImplementedError
 
+    def _check_words(self) -> None:
+        """Refuse a row with more words than a program can count; called when all other arguments are known to fit."""
+        if (total := self.words.total) > FOREVER:
+            name = "arms" if getattr(self, "memory", None) is None else "memory"
+            raise BadArgument(
+                f"{name} must be less than {getattr(self, name)}: a learner would have {total} words, and at most "
+                f"2^53 can be counted"
+            )
+
     def _wired(self, table: Array, structure: int, routines: Sequence[Routine]) -> Array:
         """Put addresses of compiled functions into a program, those of ``routines[i % len]`` into row 1 + i."""
         from hlmc.kernels.step import structure_callbacks
 
+        check_exact(table)
         table[0, [BEGIN_AT, END_AT]] = [c.address for c in structure_callbacks(structure)]
         table[0, STRUCTURE] = structure
         addresses = [[c.address for c in routine.callbacks()] for routine in routines]
