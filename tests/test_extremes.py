@@ -6,15 +6,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import extremes
 import hlmc
 from driving import played
 from hlmc import routines
 from hlmc.errors import BadArgument
+from hlmc.files import check_rows
 from hlmc.kernels import weights
 from hlmc.kernels.layout import BEGAN, FIELDS, HORIZON, LENGTH, PARAMETERS, SUBLENGTH, SUBPHASES, UNTIL
 from hlmc.kernels.rounds import rounds_begin
 from hlmc.policies.base import check_exact
-from hlmc.routines.base import Place
+from hlmc.routines.base import Place, Routine
 from reference import EXP3S, flat
 
 MOST = 2**53
@@ -334,3 +336,33 @@ def test_pieces_draw_no_logarithm_and_keep_every_logarithm() -> None:
 def test_what_cannot_be_honoured_is_refused(make: object, message: str) -> None:
     with pytest.raises(BadArgument, match=message):
         make()  # type: ignore[operator]
+
+
+# --- No NaN, ever -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("reward", extremes.REWARDS, ids=lambda reward: reward.__name__)
+@pytest.mark.parametrize("routine", extremes.ROUTINES, ids=repr)
+def test_routines_at_the_ends_of_their_ranges(routine: Routine, reward: extremes.Reward) -> None:
+    """At every place in a hierarchy, in a scan and in a tree; ``python tests/extremes.py`` is the long form."""
+    for n, steps in ((2, 1500), (7, 300), (513, 20)):
+        for policy in extremes.at_places(routine, n):
+            walk(policy, reward, steps)
+
+
+@pytest.mark.parametrize("reward", extremes.REWARDS, ids=lambda reward: reward.__name__)
+@pytest.mark.parametrize("policy", extremes.POLICIES, ids=repr)
+def test_policies_at_the_ends_of_their_ranges(policy: hlmc.Policy, reward: extremes.Reward) -> None:
+    walk(policy, reward, min(600, policy.horizon or 600))
+
+
+def walk(policy: hlmc.Policy, reward: extremes.Reward, steps: int) -> None:
+    """Play by hand: every probability is one, and the row stays what a file may hold."""
+    learner = policy.start(seed=2)
+    for t in range(steps):
+        arm = learner.select()
+        assert 0 <= arm < policy.arms
+        assert 0.0 < learner.probability <= 1.0
+        learner.update(reward(t, arm))
+    extremes.check(policy, learner.state)
+    check_rows(policy, learner.state[None, :].copy(), 0, 1, "the row")
