@@ -8,10 +8,9 @@ import numpy as np
 
 import hlmc
 from hlmc.engine.layout import KEY
-from hlmc.engine.step import loop_over
 from hlmc.learner import Learner, fresh_rows
 from hlmc.streams import keys
-from hlmc.targets import address_of, entry, linked
+from hlmc.targets import address_of, linked, loop
 
 
 class Reference(Protocol):
@@ -73,12 +72,10 @@ def played(
 ) -> tuple[float, np.ndarray]:
     """What ``policy.start(seed, stream)`` earns in the compiled loop, and the row that it leaves behind."""
     adversary = hlmc.adversaries.Function(policy.arms, reward)
-    last = policy.routines_used[-1]
-    loop = entry(loop_over(None if last.opaque else last.kernels), *["int64"] * 10)
     row = fresh_rows(policy, keys(seed, stream, 1))[0]
     stops, sums = np.array([float(steps)]), np.zeros(2)
     program = linked(policy).address
     learner, spec, until, earned = (address_of(x) for x in (row, adversary.spec, stops, sums))
     who = (program, program, learner, learner, adversary.address, spec)
-    assert loop(*who, until, earned, 1) == 0
+    assert loop(policy)(*who, until, earned, 1) == 0
     return float(sums[0]), row

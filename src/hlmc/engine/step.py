@@ -91,7 +91,8 @@ def select(program_at: Address, row_at: Address) -> int:
         chance = row[control + CHANCE]
     arm = arm_of(program, row, slot)
     row[ARM] = arm
-    row[PROBABILITY] = above * chance
+    # Rounding can carry a share of everything past 1 by a last digit. What is learned by keeps it.
+    row[PROBABILITY] = min(above * chance, 1.0)
     return arm
 
 
@@ -374,7 +375,7 @@ def run(
             if n > 1:
                 row[control + CHILD] = slot
                 row[control + CHANCE] = chance
-            row[PROBABILITY] = above * chance
+            row[PROBABILITY] = min(above * chance, 1.0)
             row[TIME] = t
             earned = before + total
             if t == int(row[UNTIL]):

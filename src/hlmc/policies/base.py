@@ -8,9 +8,21 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from hlmc.engine.layout import CONTIGUOUS, KIND, LEVELS, OPAQUE, ROUTINE, STRUCTURE
+from hlmc.engine.layout import (
+    CONTIGUOUS,
+    FOREVER,
+    KIND,
+    LEVELS,
+    OPAQUE,
+    PARAMETERS,
+    ROUTINE,
+    STRUCTURE,
+    SUBLENGTH,
+    SUBPHASES,
+)
 from hlmc.engine.structures import CATALOGUE as STRUCTURES
 from hlmc.engine.structures import Structure
+from hlmc.errors import BadArgument
 from hlmc.guarantee import Guarantee
 from hlmc.plan import Plan
 from hlmc.routines import kind
@@ -45,6 +57,24 @@ class Words:
         return self.statistics + self.control
 
 
+def check_exact(table: Array) -> None:
+    """Refuse a program in which a size, a length or a place is not a whole number from -1 to 2^53.
+
+    Kernels read these numbers as integers and multiply them: SUBPHASES by SUBLENGTH, whose product they need below
+    2^62, and every other one only by what keeps it below the arms or the steps. Whoever writes a program cuts what is
+    longer than its time (a LENGTH, a SUBLENGTH) and refuses what has no room (:meth:`Policy._check_words`), so this is
+    the last gate and not the first.
+
+    table
+        The program, shape (1 + records, FIELDS).
+    """
+    for numbers in (table[0], table[1:, :PARAMETERS]):
+        if not (np.all(numbers == np.floor(numbers)) and np.all(numbers >= -1) and np.all(numbers <= FOREVER)):
+            raise BadArgument("the sizes and lengths of a program must be whole numbers from -1 to 2^53")
+    if table[0, SUBPHASES] * table[0, SUBLENGTH] >= 2.0**62:
+        raise BadArgument("subphases times sublength must be below 2^62 in a program")
+
+
 class Policy:
     """A way to learn: frozen, hashable, comparable, picklable; prints as the call that makes it.
 
@@ -72,8 +102,18 @@ class Policy:
         """The routine of each level, top first."""
         raise NotImplementedError
 
+    def _check_words(self) -> None:
+        """Refuse a row with more words than a program can count; called when all other arguments are known to fit."""
+        if (total := self.words.total) > FOREVER:
+            name = "arms" if getattr(self, "memory", None) is None else "memory"
+            raise BadArgument(
+                f"{name} must be less than {getattr(self, name)}: a learner would have {total} words, and at most "
+                f"2^53 can be counted"
+            )
+
     def _finished(self, table: Array) -> Array:
         """A program from its rows: what structure and routines say of themselves is filled in."""
+        check_exact(table)
         table[0, STRUCTURE] = STRUCTURES.index(self.structure) if self.structure in STRUCTURES else -1
         table[0, CONTIGUOUS] = self.structure.contiguous
         for i, record in enumerate(table[1:]):

@@ -69,6 +69,7 @@ class RoundsPolicy(Policy):
         if self.fill not in FILLS:
             raise BadArgument(f"fill must be one of {', '.join(FILLS)}, not {self.fill!r}")
         self._adopt(self.routine)
+        self._check_words()
 
     @property
     def routine(self) -> Routine:
@@ -87,6 +88,17 @@ class RoundsPolicy(Policy):
         return self.subphases or max(1, -(-(K - 1) // (M - 1))), self.sublength or M * (M + 2)
 
     @property
+    def _clock(self) -> tuple[int, int]:
+        """h0 and b0 as the program holds them: exact, and so cut that their product is below 2^54.
+
+        No step past 2^53 is taken, so a phase that reaches so far may end anywhere behind it: every step falls in the
+        same sub-phase as with :attr:`phases`.
+        """
+        h0, b0 = self.phases
+        sublength = min(b0, FOREVER)
+        return min(h0, -(-FOREVER // sublength)), sublength
+
+    @property
     def words(self) -> Words:
         return Words(self.routine.words(self.held), self.structure.header_words + LEVEL_CONTROL)
 
@@ -96,7 +108,7 @@ class RoundsPolicy(Policy):
 
     @cached_property
     def program(self) -> Array:
-        h0, b0 = self.phases
+        h0, b0 = self._clock
         count = next(i for i in range(64) if h0 * b0 * (2 ** (i + 1) - 1) >= FOREVER) + 1
         table = np.zeros((1 + count, FIELDS))
         header = table[0]
@@ -116,7 +128,7 @@ class RoundsPolicy(Policy):
             place = self._place(phase)
             record[CHILDREN] = self.held
             record[SIZE] = record[LENGTH] = 1
-            record[SPAN] = place.choices
+            record[SPAN] = min(place.choices, FOREVER)
             record[CONTROL] = self.structure.header_words
             record[AT] = self.structure.header_words + LEVEL_CONTROL
             values = self.routine.packed(place)
@@ -210,7 +222,7 @@ class EXP3M(RoundsPolicy):
     arms, memory, shuffle, ties, fill, subphases, sublength
         As for :class:`UCBM`; ties are those for the most played arm.
     gamma
-        Share of uniform play, in (0, 1]. Default: sqrt(n ln n / (2 b)) with n arms held for b steps.
+        Share of uniform play, in [1e-300, 1]. Default: sqrt(n ln n / (2 b)) with n arms held for b steps.
 
     Guarantee
     ---------

@@ -153,7 +153,9 @@ class TreePolicy(Policy):
             record = records[d]
             record[CHILDREN] = level.place.children
             record[SIZE] = level.size
-            record[LENGTH] = level.length
+            # A choice that would stand for longer than the stage stands until the stage ends. Cut to that, the product
+            # of any epochs is a number that a word holds exactly.
+            record[LENGTH] = min(level.length, horizon)
             record[SPAN] = span
             record[CONTROL] = self.structure.header_words + LEVEL_CONTROL * d
             record[AT] = at
@@ -161,7 +163,7 @@ class TreePolicy(Policy):
                 values = level.routine.packed(level.place)
                 record[PARAMETERS : PARAMETERS + len(values)] = values
             at += self.level_words[d]
-            span = level.length
+            span = min(level.length, horizon)
 
     @property
     def plan(self) -> Plan:

@@ -12,7 +12,12 @@ import numpy as np
 from hlmc.engine.routines import RoutineKernels as Kernels
 from hlmc.errors import BadArgument, BadType
 
-__all__ = ["Array", "Kernels", "Place", "Routine"]
+__all__ = ["RATE_RANGE", "SHARE_RANGE", "Array", "Kernels", "Place", "Routine"]
+
+SHARE_RANGE = (1e-300, 1.0, "[1e-300, 1]")
+"""A share of uniform play gamma: gamma / n is a positive float64 for every n up to 2^53."""
+RATE_RANGE = (0.0, 1e10, "(0, 1e10]")
+"""A learning rate: over the least chance that a draw states, it is finite in either precision."""
 
 Array = np.ndarray
 """A run of words: an array of float64, or its address once compiled."""

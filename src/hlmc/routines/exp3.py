@@ -14,7 +14,7 @@ from hlmc import bounds
 from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import PARAMETERS
 from hlmc.engine.weights import mixed_draw, weights_grow, weights_start, worth_learning
-from hlmc.routines.base import Array, Kernels, Place, Routine
+from hlmc.routines.base import SHARE_RANGE, Array, Kernels, Place, Routine
 
 GAMMA = PARAMETERS
 RATE = PARAMETERS + 1  # gamma / N
@@ -63,7 +63,7 @@ class EXP3(Routine):
     Parameters
     ----------
     gamma
-        Share of uniform play, in (0, 1]. Default: sqrt(N ln N / (2 S)), cut off at 1 (Theorems 1 and 5).
+        Share of uniform play, in [1e-300, 1]. Default: sqrt(N ln N / (2 S)), cut off at 1 (Theorems 1 and 5).
 
     Examples
     --------
@@ -81,7 +81,7 @@ class EXP3(Routine):
     kernels: ClassVar[Kernels] = Kernels(exp3_start, exp3_select, exp3_update)
 
     def __post_init__(self) -> None:
-        self.check(gamma=(0.0, 1.0, "(0, 1]"))
+        self.check(gamma=SHARE_RANGE)
 
     def regret(self, place: Place) -> float | None:
         if self.gamma is None:

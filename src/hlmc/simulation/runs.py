@@ -10,12 +10,11 @@ from threading import Lock
 import numpy as np
 
 from hlmc.adversaries.base import Adversary
-from hlmc.engine.step import loop_over
 from hlmc.errors import BadReward
 from hlmc.learner import fresh_rows
 from hlmc.policies.base import Policy
 from hlmc.streams import derive_seed, keys
-from hlmc.targets import address_of, entry, linked
+from hlmc.targets import address_of, linked, loop
 
 Array = np.ndarray
 
@@ -84,9 +83,7 @@ def prepared(policy: Policy, adversary: Adversary) -> Callable[..., int]:
     """
     with _compiling:
         _ = linked(policy), adversary.spec, adversary.address
-        last = policy.routines_used[-1]
-        loop = loop_over(None if last.opaque else last.kernels)
-        return entry(loop, *["int64"] * 10, release=True)
+        return loop(policy)
 
 
 def compiling() -> bool:

@@ -23,7 +23,13 @@ The processor has one target per process, which :data:`JIT` says. Both offer the
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import TYPE_CHECKING
+
+from hlmc.engine.step import loop_over
+
+if TYPE_CHECKING:
+    from hlmc.policies.base import Policy
 
 JIT = os.environ.get("HLMC_JIT", "1") != "0"
 """Whether kernels are compiled."""
@@ -33,4 +39,11 @@ if TYPE_CHECKING or JIT:
 else:
     from hlmc.targets.interpreter import address_of, callback, compiled, entry, linked
 
-__all__ = ["JIT", "address_of", "callback", "compiled", "entry", "linked"]
+__all__ = ["JIT", "address_of", "callback", "compiled", "entry", "linked", "loop"]
+
+
+def loop(policy: Policy) -> Callable[..., int]:
+    """:func:`hlmc.engine.step.run` for the learners of a policy, the routine of its last level compiled in."""
+    last = policy.routines_used[-1]
+    run = loop_over(None if last.opaque else last.kernels)
+    return entry(run, "int64", *["int64"] * 9, release=True)
