@@ -7,33 +7,26 @@ the result. :func:`specialised` makes one kernel from another by saying what som
 steps is written once and exists once for every routine. The same plain functions run under the interpreter
 (``HLMC_JIT=0``: to debug, to measure coverage), and can be built for another target.
 
-Machine code is kept on disk. Numba looks only at the file in which a function stands to see whether its stored code
-is stale, so the folder carries a digest of all of the package's kernels: whatever changes, nothing stale is found.
+Machine code is kept on disk: see :mod:`hlmc.kernels.cache`.
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
-import sys
-import threading
 import types
 from collections.abc import Callable
-from contextlib import contextmanager, suppress
 from functools import cache
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from hlmc.errors import HLMCError
+from hlmc.kernels.cache import attach as cache_on_disk
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-JIT = os.environ.get("HLMC_JIT", "1") != "0"
-_PACKAGE = Path(__file__).resolve().parent.parent
-_one_at_a_time = threading.RLock()
+# Numba's own switch has the same meaning: its plain functions could not call our native kernels.
+JIT = os.environ.get("HLMC_JIT", "1") != "0" and os.environ.get("NUMBA_DISABLE_JIT", "") in ("", "0")
 
 
 def kernel(function: F) -> F:
@@ -99,17 +92,6 @@ def leads_to(function: Callable[..., Any], other: Callable[..., Any]) -> bool:
 
 
 @cache
-def storable(function: Callable[..., Any]) -> bool:
-    """Whether a kernel and all that it calls stand in this package, so that the folder's digest speaks for them.
-
-    Of others Numba would not notice that what their names mean has changed, and two that are made from the same
-    template it would take for one.
-    """
-    ours = Path(function.__code__.co_filename).resolve().is_relative_to(_PACKAGE)
-    return ours and all(storable(called) for called in _named(function).values())
-
-
-@cache
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     """The machine code of a kernel, or the kernel itself when compilation is switched off.
 
@@ -145,11 +127,10 @@ def entry(function: Callable[..., Any], *signature: str, release: bool = False) 
 def _dispatcher(function: Callable[..., Any], **options: Any) -> Any:
     import numba
 
+    if numba.config.DISABLE_JIT:
+        raise HLMCError("Numba's compiler is disabled; set HLMC_JIT=0 in the environment to run without it")
     dispatcher = numba.njit(error_model="numpy", **options)(linked(function, compiled))
-    if storable(function):
-        # In a place that cannot be written to, nothing is kept.
-        with cache_folder(), suppress(RuntimeError):
-            dispatcher.enable_caching()
+    cache_on_disk(dispatcher, function, **options)
     return dispatcher
 
 
@@ -161,38 +142,3 @@ def _interpreted(function: Callable[..., Any]) -> Callable[..., Any]:
             return function(*arguments)
 
     return run
-
-
-@cache
-def source_digest() -> str:
-    """A short digest of every source file that holds kernels."""
-    digest = hashlib.blake2b(digest_size=8)
-    for path in sorted(_PACKAGE.rglob("*.py")):
-        text = path.read_bytes()
-        if b"@kernel" in text or b"@native" in text:
-            digest.update(path.relative_to(_PACKAGE).as_posix().encode() + b"\0" + text)
-    return digest.hexdigest()
-
-
-@contextmanager
-def cache_folder() -> Iterator[None]:
-    """Within this block Numba keeps what it compiles in a folder of the package's own."""
-    import numba
-
-    with _one_at_a_time:
-        before = numba.config.CACHE_DIR
-        base = Path(before) if before else user_cache()
-        ours = f"kernels-{source_digest()}"
-        numba.config.CACHE_DIR = str(base if base.name == ours else base / ours)
-        try:
-            yield
-        finally:
-            numba.config.CACHE_DIR = before
-
-
-def user_cache() -> Path:
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local")) / "hlmc"
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "hlmc"
-    return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "hlmc"

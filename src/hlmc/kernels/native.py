@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from hlmc.kernels.build import JIT, cache_folder, compiled, linked, native, storable
+from hlmc.kernels.build import JIT, compiled, linked, native
+from hlmc.kernels.cache import attach as cache_on_disk
 
 Array = np.ndarray
 
@@ -35,13 +36,15 @@ def callback(function: Callable[..., Any], signature: tuple[str, ...], store: bo
         if function not in _functions:
             _functions.append(function)
         return _Listed(_functions.index(function))
-    import numba
+    from numba.core.ccallback import CFunc
+    from numba.core.sigutils import normalize_signature
 
-    with cache_folder():
-        keep = store and storable(function)
-        return numba.cfunc(_signature(signature), cache=keep, nogil=True, error_model="numpy")(
-            linked(function, compiled)
-        )
+    options = {"nogil": True, "error_model": "numpy"}
+    found = CFunc(linked(function, compiled), normalize_signature(_signature(signature)), locals={}, options=options)
+    if store:
+        cache_on_disk(found, function)
+    found.compile()
+    return found
 
 
 class _Listed:
