@@ -221,8 +221,8 @@ def _arrays(batches: Any, kind: np.dtype[Any], name: str) -> Iterator[Array]:
 @cache
 def _folder() -> Path:
     """Where turned files are kept between runs; a fresh folder where that cannot be written to."""
-    folder = user_cache() / "traces"
     try:
+        folder = user_cache() / "traces"
         folder.mkdir(parents=True, exist_ok=True)
     except OSError:
         return Path(tempfile.mkdtemp(prefix="hlmc-traces-"))
