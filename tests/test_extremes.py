@@ -10,6 +10,7 @@ import extremes
 import hlmc
 from driving import played
 from hlmc import routines
+from hlmc.device.target import retold
 from hlmc.errors import BadArgument
 from hlmc.files import check_rows
 from hlmc.kernels import weights
@@ -310,6 +311,37 @@ def test_pieces_draw_no_logarithm_and_keep_every_logarithm() -> None:
     weights.pieces_end(row, at, n, total)
     assert np.isfinite(row).all()
     assert (row[at : at + 2] <= -1e6).all()
+
+
+SINGLE = [
+    routines.EXP3S(gamma=0.3, alpha=0.5),
+    routines.EXP3S(gamma=1e-300, alpha=1.0 - 2.0**-53),
+    routines.EXP3P(eta=1e10, gamma=1e-300, beta=0.5),
+    routines.EXP3Loss(eta=1e10),
+]
+
+
+@pytest.mark.interpreted
+@pytest.mark.parametrize("routine", SINGLE, ids=repr)
+@pytest.mark.parametrize("reward", [0.0, 1.0])
+def test_thresholds_hold_in_single_precision_too(routine: Routine, reward: float) -> None:
+    """The kernels as a device has them in float32, where weights and parameters run out of range much sooner."""
+    start, select, update = (retold(kernel, {}, "float32") for kernel in routine.kernels)
+    n = 3
+    program, row = np.zeros(FIELDS, np.float32), np.zeros(routine.words(n), np.float32)
+    values = routine.packed(Place(arms=n, horizon=1000, children=n, choices=1000))
+    program[PARAMETERS : PARAMETERS + len(values)] = values
+    a, b = start(program, 0, row, 0, n)
+    random = np.random.default_rng(1)
+    with np.errstate(over="ignore", under="ignore"):
+        for tau in range(500):
+            u = np.float32(0.0) if tau % 50 == 49 else random.random(dtype=np.float32)
+            slot, chance = select(program, 0, row, 0, n, a, b, tau, u)
+            assert 0.0 < chance <= 1.0 + 1e-6
+            a, b = update(program, 0, row, 0, n, a, b, tau, slot, chance, np.float32(reward))
+            assert row.dtype == np.float32
+            assert np.isfinite([*row, a, b]).all()
+    assert retold(weights._weight, {}, "float32")(np.float32(-1e30)) > 0.0
 
 
 @pytest.mark.parametrize(
