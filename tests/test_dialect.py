@@ -26,7 +26,9 @@ NODES = (
     *(ast.Compare, ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE),
 )
 BUILTINS = {"int", "float", "bool", "min", "max", "abs", "range"}
-ATTRIBUTES = {"np.uint64"} | {f"math.{name}" for name in ("sqrt", "expm1", "log1p", "floor", "sin", "cos", "pi", "inf")}
+ATTRIBUTES = {"np.uint64"} | {
+    f"math.{name}" for name in ("sqrt", "expm1", "log1p", "floor", "pow", "sin", "cos", "pi", "inf")
+}
 OWN_EXPONENTIALS = {"exponential": "math.exp", "logarithm": "math.log"}
 SCALARS = {"float", "int", "bool", "np.uint64"}
 TYPES = SCALARS | {"Array", "Address"}

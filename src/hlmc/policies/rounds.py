@@ -69,7 +69,6 @@ class RoundsPolicy(Policy):
         if self.fill not in FILLS:
             raise BadArgument(f"fill must be one of {', '.join(FILLS)}, not {self.fill!r}")
         self._adopt(self.routine)
-        self._check_words()
 
     @property
     def routine(self) -> Routine:
