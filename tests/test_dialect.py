@@ -26,7 +26,8 @@ NODES = (
     *(ast.Compare, ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE),
 )
 BUILTINS = {"int", "float", "bool", "min", "max", "abs", "range"}
-ATTRIBUTES = {"np.uint64"} | {
+MATH = ("sqrt", "expm1", "log1p", "floor", "pow", "sin", "cos", "pi", "inf")
+ATTRIBUTES = {"np.uint64"} | {f"math.{name}" for name in MATH}
     f"math.{name}" for name in ("sqrt", "expm1", "log1p", "floor", "pow", "sin", "cos", "pi", "inf")
 }
 OWN_EXPONENTIALS = {"exponential": "math.exp", "logarithm": "math.log"}
