@@ -5,6 +5,7 @@ import multiprocessing
 import os
 import pickle
 import random
+import re
 import struct
 import threading
 from collections.abc import Callable
@@ -17,10 +18,9 @@ import pytest
 
 import hlmc
 from fleets import EXAMPLES, STEPS, fixed_rewards, flipped, killed_after
-from hlmc import files
-from hlmc import fleet as fleet_module
 from hlmc.errors import BadArgument, BadFile, BadReward, BadType, HLMCError, OutOfTurn
-from hlmc.files import Layout
+from hlmc.files import disk, journal, rows
+from hlmc.files.format import FIXED, Layout
 from hlmc.fleet import LEAST_SHARE, Fleet
 from hlmc.kernels.layout import ARM, TIME
 
@@ -341,8 +341,8 @@ def test_live_learners_are_part_of_every_checkpoint(path: Path) -> None:
 def test_checkpoints_write_what_has_changed(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fleet = POLICY.fleet(20_000, seed=2, file=path)
     written: list[int] = []
-    write = files._write
-    monkeypatch.setattr(files, "_write", lambda file, at, data: written.append(len(data)) or write(file, at, data))
+    write = disk.write
+    monkeypatch.setattr(disk, "write", lambda file, at, data: written.append(len(data)) or write(file, at, data))
     fleet.checkpoint()
     assert not written
     size = path.stat().st_size
@@ -382,7 +382,7 @@ def test_a_file_that_was_replaced_is_not_written_to(path: Path) -> None:
 
 
 def test_big_files_are_checked_as_they_are_used(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fleet_module, "CHECKED_ON_OPENING", 0)
+    monkeypatch.setattr(rows, "SMALL", 0)
     whole = POLICY.fleet(1000, seed=2)
     whole.save(path)
     layout = Layout.new("fleet", 1000, POLICY.words.total, 0)
@@ -478,7 +478,7 @@ class Disk:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
         self.image = path.read_bytes()
         self.done: list[tuple[str, int, bytes]] = []
-        write, sync, cut = files._write, files._sync, files._cut
+        write, sync, cut = disk.write, disk.sync, disk.cut
 
         def noted_write(file: Any, at: int, data: Any) -> int:
             self.done.append(("write", at, bytes(data)))
@@ -492,9 +492,9 @@ class Disk:
             self.done.append(("cut", size, b""))
             cut(file, size)
 
-        monkeypatch.setattr(files, "_write", noted_write)
-        monkeypatch.setattr(files, "_sync", noted_sync)
-        monkeypatch.setattr(files, "_cut", noted_cut)
+        monkeypatch.setattr(disk, "write", noted_write)
+        monkeypatch.setattr(disk, "sync", noted_sync)
+        monkeypatch.setattr(disk, "cut", noted_cut)
 
     def crashed(self, count: int, chance: random.Random) -> bytes:
         """The file after a crash that lets this many operations begin."""
@@ -555,7 +555,7 @@ def test_no_crash_leaves_half_a_checkpoint(path: Path, monkeypatch: pytest.Monke
 def test_a_checkpoint_that_fails_can_be_repeated(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whichever writes fail, the file has a checkpoint's state, and the next call brings it up to date."""
     fleet = LONG.fleet(600, seed=2, file=path)
-    write = files._write
+    write = disk.write
     left = 0
 
     def failing(file: Any, at: int, data: Any) -> int:
@@ -571,7 +571,7 @@ def test_a_checkpoint_that_fails_can_be_repeated(path: Path, monkeypatch: pytest
         copied.write_bytes(path.read_bytes())
         return bits(loaded(copied))
 
-    monkeypatch.setattr(files, "_write", failing)
+    monkeypatch.setattr(disk, "write", failing)
     for first_fails_at in range(4):
         for then_fails_at in range(8):
             possible = [bits(fleet)]
@@ -597,7 +597,7 @@ def test_a_checkpoint_can_follow_a_failed_one_with_older_rows(path: Path, monkey
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(files, "_cut", interrupted)
+        patch.setattr(disk, "cut", interrupted)
         with pytest.raises(KeyboardInterrupt):
             fleet.checkpoint()
     fleet._rows[:] = before.state
@@ -608,17 +608,39 @@ def test_a_checkpoint_can_follow_a_failed_one_with_older_rows(path: Path, monkey
 
 @pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="needs /proc")
 def test_a_checkpoint_frees_the_memory_of_what_has_changed(path: Path) -> None:
-    def own_kilobytes() -> int:
-        entries = Path("/proc/self/smaps").read_text().split(str(path))[1:]
-        return sum(int(entry.split("Anonymous:")[1].split()[0]) for entry in entries)
-
     fleet = POLICY.fleet(20_000, seed=2, file=path)
+    size = fleet._rows.nbytes
+    assert size > rows.SMALL
+
+    def resident() -> int:
+        """Bytes of the rows in memory."""
+        at = fleet._rows.ctypes.data
+        for entry in re.split(r"\n(?=[0-9a-f]+-[0-9a-f]+ )", Path("/proc/self/smaps").read_text()):
+            first, stop = (int(place, 16) for place in entry.split()[0].split("-"))
+            if first <= at < stop:
+                return 1024 * int(entry.split("Rss:")[1].split()[0])
+        raise AssertionError
+
+    assert resident() == 0
     fleet.verify()
-    assert own_kilobytes() == 0
+    assert resident() < size // 20
     fleet.select()
-    assert own_kilobytes() > 0.9 * fleet.state.nbytes / 1024
+    assert resident() > 0.9 * size
     fleet.checkpoint()
-    assert own_kilobytes() == 0
+    assert resident() < size // 20
+    # A live learner keeps its block; a view of all rows keeps all of them.
+    learner = fleet[1234]
+    before = learner.copy()
+    fleet.checkpoint()
+    assert 0 < resident() < size // 20
+    assert learner == before
+    state = fleet.state
+    fleet.checkpoint()
+    assert resident() > 0.9 * size
+    assert (state[:, ARM] >= 0.0).all()
+    del state, learner
+    fleet.checkpoint()
+    assert resident() < size // 20
     assert (fleet.state[:, ARM] >= 0.0).all()
 
 
@@ -628,8 +650,8 @@ def test_what_is_behind_the_rows_and_no_journal_is_ignored(path: Path) -> None:
     size = path.stat().st_size
     whole = path.read_bytes()
     blocks = Layout.new("fleet", 600, POLICY.words.total, 0).blocks
-    heads = [b"x", bytes(5000), files._JOURNAL.pack(files._JOURNAL_MAGIC, 1, bytes(32)) + bytes(10)]
-    heads += [files._JOURNAL.pack(files._JOURNAL_MAGIC, n, bytes(32)) + bytes(900) for n in (0, 1, blocks, 2**63)]
+    heads = [b"x", bytes(5000), journal.HEAD.pack(journal.MAGIC, 1, bytes(32)) + bytes(10)]
+    heads += [journal.HEAD.pack(journal.MAGIC, n, bytes(32)) + bytes(900) for n in (0, 1, blocks, 2**63)]
     for tail in heads:
         path.write_bytes(whole + tail)
         again = loaded(path)
@@ -646,21 +668,21 @@ def test_a_repair_that_makes_no_sense_is_refused(path: Path, monkeypatch: pytest
     """A complete journal over a header that it does not belong to: nothing is written."""
     fleet = POLICY.fleet(600, seed=2, file=path)
     step(fleet, fixed_rewards(0))
-    monkeypatch.setattr(files, "_cut", lambda file, size: None)
+    monkeypatch.setattr(disk, "cut", lambda file, size: None)
     fleet.checkpoint()
     del fleet
     data = bytearray(path.read_bytes())
-    data[files._FIXED.size + 5] ^= 1
+    data[FIXED.size + 5] ^= 1
     path.write_bytes(data)
     with pytest.raises(BadFile, match="its header is damaged"):
         hlmc.load(path)
     assert path.read_bytes() == bytes(data)
     # A journal whose list of blocks leads outside is none.
     layout = Layout.new("fleet", 600, POLICY.words.total, 0)
-    body = files._JOURNAL.pack(files._JOURNAL_MAGIC, 1, bytes(32)) + struct.pack("<Q", layout.blocks) + bytes(16)
+    body = journal.HEAD.pack(journal.MAGIC, 1, bytes(32)) + struct.pack("<Q", layout.blocks) + bytes(16)
     POLICY.fleet(600, seed=2).save(path)
     whole = path.read_bytes()
-    path.write_bytes(whole + body + files.hashlib.blake2b(body, digest_size=32).digest() + bytes(10**5))
+    path.write_bytes(whole + body + journal.hashlib.blake2b(body, digest_size=32).digest() + bytes(10**5))
     assert loaded(path).time.sum() == 0
 
 
