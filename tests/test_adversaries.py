@@ -789,7 +789,7 @@ def test_files_that_cannot_be_read_are_refused(tmp_path, cache):
             path.write_bytes(contents)
         with pytest.raises(error, match=message):
             Trace(path)
-        assert not list(cache.glob("*.part"))
+        assert not list(cache.glob(".*.tmp"))
 
     sound = {suffix: write(tmp_path / f"sound{suffix}", table()).read_bytes() for suffix in (".npy", ".parquet")}
     refused("missing.npy", None, "missing.npy: No such file")

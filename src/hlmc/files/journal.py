@@ -34,6 +34,9 @@ def checkpoint(path: StrPath, inode: tuple[int, int], front: Front, rows: Array,
     with disk.writable(path) as file:
         if disk.inode_of(file) != inode:
             raise BadArgument(f"{os.fspath(path)} is no longer the file that was opened: save this fleet elsewhere")
+        if disk.size_of(file) < layout.size:
+            # What is missing may not be in memory either: to write the rest would hide that.
+            raise bad(path, f"it was cut short: {disk.size_of(file)} bytes of {layout.size}")
         if finish(file, path, layout, locked=True):
             # A checkpoint that failed half-way, for want of space perhaps, has been finished now.
             front.table = table_of(disk.read(file, 0, layout.offset), layout).copy()

@@ -2,8 +2,9 @@
 
 The rows in memory are a copy: a block is read from the file, checked, and from then on belongs to this process.
 Whatever else happens to the file, learners never play rows that were not checked, and a file that is cut short while
-it is open is an error like any other damage. The copy takes room only for the blocks in use. A checkpoint frees it
-again, except for the blocks of which somebody outside still has a row.
+it is open is an error like any other damage. The copy takes room only for the blocks in use. A checkpoint frees that
+of a large fleet, except for the blocks of which somebody outside still has a row; they are read and checked again when
+they are next used.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ from hlmc.files.saving import check_rows
 Array = np.ndarray
 
 SMALL = 2**22
-"""Rows of up to so many bytes are all read when their file is opened, and stay in memory."""
+"""Rows of up to so many bytes are all read when their file is opened."""
+KEPT = 2**26
+"""Rows of up to so many bytes stay in memory after a checkpoint: to read them again would cost more than they take."""
 
 
 class FiledRows:
@@ -59,8 +62,7 @@ class FiledRows:
         # Who outside has a row of a block, and who has a view of all rows.
         self._row_holders: dict[int, list[weakref.ref[Array]]] = {}
         self._view_holders: list[weakref.ref[Array]] = []
-        self._small = self.array.nbytes <= SMALL
-        if self._small:
+        if self.array.nbytes <= SMALL:
             self.load(None)
 
     def load(self, ids: Array | None) -> None:
@@ -72,10 +74,12 @@ class FiledRows:
             missing = np.flatnonzero(~self._loaded)
         else:
             blocks = ids >> self._front.layout.shift
-            missing = np.unique(blocks[~self._loaded[blocks]])
-        for block, count in journal.runs(missing.tolist()):
+            missing = blocks[~self._loaded[blocks]]
+            if not missing.size:
+                return
+        for block, count in journal.runs(np.unique(missing).tolist()):
             self._load_run(block, count)
-        self._all_loaded = ids is None or (missing.size > 0 and bool(self._loaded.all()))
+        self._all_loaded = bool(self._loaded.all())
 
     def mark(self, ids: Array | None) -> None:
         """Note that these learners, or all, are about to change."""
@@ -121,7 +125,7 @@ class FiledRows:
             self._load_run(block, count, keep=False)
 
     def checkpoint(self) -> None:
-        """Write the marked blocks to the file, and free the memory of those that nobody outside has."""
+        """Write the marked blocks to the file, and free the memory of what nobody outside has."""
         self._check_process()
         marked = np.flatnonzero(self._marked).tolist()
         journal.checkpoint(self.path, self._inode, self._front, self.array, marked)
@@ -131,7 +135,7 @@ class FiledRows:
         held = list(self._row_holders)
         self._marked[:] = False
         self._marked[held] = True
-        if not self._small and not self._view_holders and sys.platform == "linux":
+        if self.array.nbytes > KEPT and not self._view_holders and sys.platform == "linux":
             self._free(held)
 
     def _free(self, held: list[int]) -> None:
