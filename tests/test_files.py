@@ -6,6 +6,7 @@ import random
 import struct
 import subprocess
 import sys
+import tracemalloc
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -367,6 +368,45 @@ def test_forged_descriptions_are_refused(path: Path) -> None:
         refused(path, around(description), text)
     huge = described(hlmc.EXP3(arms=2**53, horizon=10))
     refused(path, around(huge), r"it has rows of 39 words, and those of EXP3.* have 9007199254741006")
+
+
+def test_headers_that_ask_for_too_much_are_refused(path: Path) -> None:
+    """A header is believed as far as it is what a writer makes, and no further than it reaches on the disk."""
+    played(POLICY, 3).save(path)
+    data = path.read_bytes()
+    for shift in (0, 4, 6, 27, 28, 40, 62):
+        refused(path, with_fields(data, shift=shift), "its header is damaged")
+    # A fleet of 10^8 learners in 4 KB: everything but the first page is a hole, and the seal fits.
+    rows, words = 10**8, POLICY.words.total
+    at = Layout.new("fleet", rows, words, len(described(POLICY)))
+    POLICY.fleet(1).save(path)
+    small = path.read_bytes()
+    fixed = with_fields(small, rows=rows, offset=at.offset)[: FIXED.size]
+    with path.open("wb") as file:
+        file.write(fixed + described(POLICY))
+        file.truncate(at.size)
+    assert path.stat().st_blocks * 512 < 10**5
+    tracemalloc.start()
+    try:
+        with pytest.raises(BadFile, match="its header is damaged: a part of it was never written"):
+            hlmc.load(path)
+        assert tracemalloc.get_traced_memory()[1] < 10**6
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("depth", [100, 900, 3000, 100_000])
+def test_deep_descriptions_are_refused(path: Path, depth: int) -> None:
+    learner = played(POLICY, 3)
+    good, nested = described(POLICY), b"[" * depth + b"]" * depth
+    for description in (
+        good.replace(b'"arms":100', b'"arms":' + nested),
+        good.replace(b'"levels":', b'"levels":' + nested + b',"others":'),
+        good.replace(b'"HLMC"', nested),
+    ):
+        at = Layout.new("learner", 1, POLICY.words.total, len(description))
+        front = Front(at, POLICY, description, np.zeros((1, 16), np.uint8)).encoded()
+        refused(path, resealed(front + learner.state.tobytes()), "its description of the policy|in other ways")
 
 
 def forgeries(learner: Learner, dice: random.Random) -> Iterator[bytes]:

@@ -608,7 +608,7 @@ def test_a_forked_child_leaves_the_file_to_its_parent(path: Path) -> None:
         path,
     )
     line = "this fleet's file, PATH, is open in process PID, of which this one is a fork: "
-    line += "use fleet.copy() before a fork, or hlmc.load after it"
+    line += "fork with a fleet in memory, fleet.copy(), or open the file in one of the two alone"
     assert set(found.splitlines()) == {line}
 
 
@@ -620,7 +620,8 @@ def test_a_forked_child_does_not_keep_the_file_locked(path: Path) -> None:
         r, w = os.pipe()
         pid = os.fork()
         if pid == 0:
-            os.read(r, 1)
+            os.close(w)
+            os.read(r, 1)  # until the parent has written, or has ended
             os._exit(0)
         del fleet
         fleet = hlmc.load(path)  # while the child lives

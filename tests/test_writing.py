@@ -221,6 +221,7 @@ def test_a_file_is_locked_only_while_it_is_written(tmp_path: Path) -> None:
         "    file.write(data)\n"
         "    r, w = os.pipe()\n"
         "    if os.fork() == 0:\n"
+        "        os.close(w)\n"
         "        os.read(r, 1)\n"
         "        os._exit(0)\n"
         "fleet = hlmc.load(sys.argv[1])\n"

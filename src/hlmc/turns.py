@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import concurrent.futures.thread  # noqa: F401 - see below
 import os
 import threading
 from typing import Any
@@ -40,4 +41,6 @@ def _after_fork() -> None:
 
 
 if hasattr(os, "register_at_fork"):
+    # Before a fork, what was registered last runs first. The pools of the standard library, which a fleet's call may be
+    # waiting for, must take their lock after the fleets have been waited for; so that module is imported above.
     os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)

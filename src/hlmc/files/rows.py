@@ -191,7 +191,7 @@ class FiledRows:
         if os.getpid() != self._process:
             raise BadArgument(
                 f"this fleet's file, {self.path}, is open in process {self._process}, of which this one is a fork: "
-                f"use fleet.copy() before a fork, or hlmc.load after it"
+                f"fork with a fleet in memory, fleet.copy(), or open the file in one of the two alone"
             )
 
 
@@ -199,9 +199,6 @@ class _Memory(mmap.mmap):
     """Memory for rows, which keeps the file open and thereby locked as long as anybody has a row."""
 
     file: io.FileIO
-
-    def __del__(self) -> None:
-        self.file.close()
 
 
 _memories: weakref.WeakSet[_Memory] = weakref.WeakSet()
@@ -215,6 +212,7 @@ def _memory(size: int, file: io.FileIO) -> _Memory:
         no_reserve = getattr(mmap, "MAP_NORESERVE", 0x4000) if sys.platform == "linux" else 0
         memory = _Memory(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | no_reserve)
     memory.file = io.FileIO(os.dup(file.fileno()))
+    weakref.finalize(memory, memory.file.close)
     _memories.add(memory)
     return memory
 
