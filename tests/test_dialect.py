@@ -28,8 +28,6 @@ NODES = (
 BUILTINS = {"int", "float", "bool", "min", "max", "abs", "range"}
 MATH = ("sqrt", "expm1", "log1p", "floor", "pow", "sin", "cos", "pi", "inf")
 ATTRIBUTES = {"np.uint64"} | {f"math.{name}" for name in MATH}
-    f"math.{name}" for name in ("sqrt", "expm1", "log1p", "floor", "pow", "sin", "cos", "pi", "inf")
-}
 OWN_EXPONENTIALS = {"exponential": "math.exp", "logarithm": "math.log"}
 SCALARS = {"float", "int", "bool", "np.uint64"}
 TYPES = SCALARS | {"Array", "Address"}

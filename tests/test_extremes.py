@@ -15,7 +15,7 @@ from hlmc.engine.layout import BEGAN, FIELDS, HORIZON, LENGTH, PARAMETERS, SUBLE
 from hlmc.engine.linker import substitute
 from hlmc.engine.structures.block_rotation import rotation_begin
 from hlmc.errors import BadArgument
-from hlmc.files import check_rows
+from hlmc.files.saving import check_rows
 from hlmc.policies.base import check_exact
 from hlmc.routines.base import Place, Routine
 from reference import EXP3S, flat
@@ -386,4 +386,4 @@ def walk(policy: hlmc.Policy, reward: extremes.Reward, steps: int) -> None:
         assert 0.0 < learner.probability <= 1.0
         learner.update(reward(t, arm))
     extremes.check(policy, learner.state)
-    check_rows(policy, learner.state[None, :].copy(), 0, 1, "the row")
+    check_rows(policy, learner.state[None, :].copy(), "the row")

@@ -16,13 +16,13 @@ from hlmc.arena.cases import Case
 from hlmc.arena.field import SWITCHES
 from hlmc.errors import BadFile
 from hlmc.evaluation import best_fixed, best_switching, dynamic
+from hlmc.files.writing import write_whole
 from hlmc.paper.progress import Progress
 from hlmc.policies.base import Policy
 from hlmc.simulation.experiment import Experiment
 from hlmc.simulation.runs import Played, Task
 from hlmc.simulation.runs import play as play_task
 from hlmc.simulation.store import Store
-from hlmc.simulation.tables import write_whole
 from hlmc.simulation.workers import Work
 from hlmc.streams import derive_seed
 

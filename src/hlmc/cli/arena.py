@@ -202,9 +202,11 @@ def _frame(frame: pd.DataFrame) -> None:
 
 def _show_figures(result: FiguresResult, options: argparse.Namespace) -> None:
     from hlmc.arena.result import number
+    from hlmc.files.writing import replacing
 
     if options.csv is not None:
-        result.data.to_csv(options.csv, index=False, float_format="%.6g")
+        with replacing(options.csv) as file:
+            result.data.to_csv(file, index=False, float_format="%.6g")
     if options.json:
         show_json([{k: _plain(v) for k, v in row.items()} for row in result.data.to_dict("records")])
         return

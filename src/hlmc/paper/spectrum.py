@@ -14,6 +14,7 @@ import numpy as np
 
 from hlmc import HLMC, UCBM, derive_seed, games, plotting
 from hlmc.errors import BadArgument
+from hlmc.files.writing import write_whole
 from hlmc.paper.claims import Claim, fact, less, mean
 from hlmc.paper.drawing import line
 from hlmc.paper.experiment import Picture, Results, Settings, Table
@@ -111,7 +112,7 @@ class GamePart:
             if theirs != ours:
                 raise BadArgument(f"{store} holds another experiment; leave --resume out, or give another --out")
         store.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(ours, indent=1))
+        write_whole(path, json.dumps(ours, indent=1).encode())
 
     def code(self, settings: Settings) -> str:
         """The calls that make this experiment, to be pasted into Python."""

@@ -175,6 +175,10 @@ class Policy:
     def __getstate__(self) -> dict[str, Any]:
         return {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # Whatever a pickle says is checked like the arguments of a call.
+        self.__init__(**state)  # type: ignore[misc]
+
     def _adopt(self, routine: Routine) -> None:
         """Keep a routine's parameters, which are fields of the same names here, as the routine has checked them."""
         self._set(**{f.name: getattr(routine, f.name) for f in fields(routine)})

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,15 +16,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hlmc.errors import BadArgument, BadFile, HLMCError
+from hlmc.files.writing import tidy, write_whole
 from hlmc.simulation.runs import Played
-from hlmc.simulation.tables import WRITING, Runs, read_runs, write_runs, write_whole
+from hlmc.simulation.tables import Runs, read_runs, write_runs
 
 if TYPE_CHECKING:
     from hlmc.adversaries.base import Adversary
     from hlmc.simulation.experiment import Experiment
 
 EXPERIMENT = "_experiment.json"
-_DAY = 86400.0
 
 
 class Store:
@@ -38,7 +37,7 @@ class Store:
             raise BadArgument(f"store must be a folder, and {self.folder} is a file")
         self._identity = {**experiment.identity(), "rewards": _sample(experiment.adversary, experiment.horizon)}
         self._agree()
-        _tidy(self.folder)
+        tidy(self.folder)
 
     def _agree(self) -> None:
         """Refuse a folder that holds another experiment; otherwise note policies that are new."""
@@ -116,13 +115,6 @@ def _sample(adversary: Adversary, horizon: int) -> str:
         return "none"
     # Rounded: another machine may have another last digit.
     return hashlib.blake2b(np.array(rows).round(9).tobytes(), digest_size=8).hexdigest()
-
-
-def _tidy(folder: Path) -> None:
-    """Remove what a process that was killed left half written, unless it may still be at work."""
-    for path in folder.glob(f"{WRITING}*"):
-        if time.time() - path.stat().st_mtime > _DAY:
-            path.unlink(missing_ok=True)
 
 
 def _file_name(name: str) -> str:
