@@ -379,7 +379,7 @@ def test_headers_that_ask_for_too_much_are_refused(path: Path) -> None:
     played(POLICY, 3).save(path)
     data = path.read_bytes()
     for shift in (0, 4, 6, 27, 28, 40, 62):
-        refused(path, with_fields(data, shift=shift), "its header is damaged")
+        refused(path, resealed(with_fields(data, shift=shift)), "its header is damaged")
     # A fleet of 10^8 learners in 4 KB: everything but the first page is a hole, and the seal fits.
     rows, words = 10**8, POLICY.words.total
     at = Layout.new("fleet", rows, words, len(described(POLICY)))

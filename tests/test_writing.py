@@ -54,12 +54,12 @@ def test_a_file_keeps_its_mode_and_a_link_stays(name: str, write: Callable[[Path
     (tmp_path / "inner").mkdir()
     path, link = tmp_path / "inner" / name, tmp_path / name
     path.write_bytes(b"old")
-    path.chmod(0o640)
+    path.chmod(0o660)
     link.symlink_to(path)
     write(link)
     assert link.is_symlink()
     assert path.read_bytes() != b"old"
-    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    assert stat.S_IMODE(path.stat().st_mode) == 0o660
     assert [p.name for p in path.parent.iterdir()] == [name]
     new = tmp_path / "inner" / f"new-{name}"
     before = os.umask(0o027)
