@@ -209,6 +209,45 @@ def test_other_mistakes(file: Path, tmp_path: Path, capsys: pytest.CaptureFixtur
     assert (status, err) == (2, "hlmc simulate: --jobs must be a whole number of at least 1, not 0\n")
 
 
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("nowhere/r.parquet", "save: there is no folder 'nowhere' for 'r.parquet'; make it first"),
+        (".", "save must be a file, and '.' is a folder"),
+        ("\0", "save must be a path without NUL characters"),
+    ],
+)
+def test_where_to_save_is_looked_at_before_anything_is_played(
+    file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, path: str, text: str
+) -> None:
+    monkeypatch.setattr(hlmc.simulation, "simulate", None)
+    status, out, err = run(capsys, str(file), "--set", f"save={path}")
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert text in err
+
+
+def test_a_result_that_cannot_be_saved_is_kept_elsewhere(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The disk is full by the time that the result is there."""
+    plain = hlmc.Result.save
+
+    def full(self: hlmc.Result, path: Path) -> None:
+        if path == Path("r.parquet"):
+            raise OSError(28, "No space left on device", str(path))
+        plain(self, path)
+
+    monkeypatch.setattr(hlmc.Result, "save", full)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    status, out, err = run(capsys, str(file), "--set", "save=r.parquet", "--quiet")
+    assert (status, out, err.count("\n")) == (1, "", 1)
+    (kept,) = tmp_path.glob("hlmc-*/r.parquet")
+    assert f"No space left on device; the result is kept in {kept} instead of: 'r.parquet'" in err
+    assert hlmc.load_result(kept).policies == ["HLMC", "EXP3"]
+    status, out, _ = run(capsys, str(file), "--set", "save=r.parquet")
+    assert (status, "EXP3" in out, "written" in out) == (1, True, False)
+
+
 # --- A cluster, and Ctrl-C ----------------------------------------------------------------------------------------
 
 
@@ -252,5 +291,7 @@ def test_ctrl_c_says_what_is_kept(file: Path, store: bool) -> None:
     assert time.monotonic() - began < 20
     assert process.returncode == 130
     said = [text for text in err.splitlines() if "runs (" not in text]
+    assert len(said) == 1
     assert said[0].startswith("hlmc simulate: interrupted after ")
-    assert said[1:] == (["they are kept in runs; the same command goes on from there"] if store else [])
+    kept = "kept in runs, and the same call goes on from there" if store else "none are kept, as the file has no store"
+    assert said[0].endswith(kept)

@@ -376,14 +376,14 @@ def test_ctrl_c_keeps_what_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_told_to_stop_a_worker_returns_the_runs_that_it_has_finished() -> None:
     seen = []
 
-    def between(name: str, steps: int) -> bool:
+    def between(steps: int) -> bool:
         seen.append(steps)
         return len(seen) == 3
 
     played = play(Task("it", made(hlmc.EXP3), FACED[0], 0, 0, 5), np.array([STEPS]), between)
     assert (len(played.rewards), seen) == (3, [STEPS] * 3)
     long = made(hlmc.EXP3, horizon=10**6)
-    cut = play(Task("it", long, FACED[0], 0, 0, 1), np.array([10**6]), lambda name, steps: True)
+    cut = play(Task("it", long, FACED[0], 0, 0, 1), np.array([10**6]), lambda steps: True)
     assert len(cut.rewards) == 0
 
 

@@ -4,9 +4,40 @@ from __future__ import annotations
 
 from typing import Any
 
+LONGEST = 500
+"""Characters of a message, about: what is shown of a value may be of any length."""
+
+
+def brief(message: str) -> str:
+    """A message on one line, without its middle if it is too long.
+
+    >>> len(brief("points must increase, not " + "1, " * 10**5 + "as they do")) < 600
+    True
+    """
+    line = " ".join(part.strip() for part in message.splitlines()) if "\n" in message else message
+    return line if len(line) <= LONGEST else f"{line[: LONGEST - 150]} ... {line[-140:]}"
+
+
+def shown(value: object) -> str:
+    """A value as a message shows it: short, and whatever its ``repr`` does.
+
+    >>> shown("ten"), shown(10**5000)
+    ("'ten'", 'a number of about 5000 digits')
+    """
+    if isinstance(value, int) and value.bit_length() > 1000:
+        return f"a number of about {round(value.bit_length() * 0.30103)} digits"
+    try:
+        text = repr(value)
+    except Exception:  # a stranger's class may raise anything
+        return f"an object of type {type(value).__name__}"
+    return text if len(text) <= 200 else f"{text[:150]} ... {text[-40:]}"
+
 
 class HLMCError(ValueError):
     """The base of every error that is about values."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(brief(message))
 
 
 class BadArgument(HLMCError):
@@ -15,6 +46,9 @@ class BadArgument(HLMCError):
 
 class BadType(TypeError):
     """An argument of the wrong type."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(brief(message))
 
 
 class BadReward(HLMCError):

@@ -8,7 +8,7 @@ import numpy as np
 
 from hlmc.errors import BadArgument
 from hlmc.evaluation.benchmarks import best_fixed, dynamic
-from hlmc.evaluation.rows import checked_points
+from hlmc.evaluation.segments import checked_points
 from hlmc.evaluation.switching import best_switching
 
 if TYPE_CHECKING:

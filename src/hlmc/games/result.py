@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hlmc.checks import path as checked_path
 from hlmc.errors import BadArgument, BadFile
 
 if TYPE_CHECKING:
@@ -242,7 +243,7 @@ class GameResult:
         table = pa.table(columns).replace_schema_metadata({_KEY: json.dumps(text).encode()})
         sink = pa.BufferOutputStream()
         pq.write_table(table, sink)
-        write_whole(Path(path), sink.getvalue().to_pybytes())
+        write_whole(checked_path("path", path), sink.getvalue().to_pybytes())
 
     def __repr__(self) -> str:
         who = " + ".join(f"{n} {name}" for name, n in self.provenance["agents"].items())
@@ -270,7 +271,7 @@ def load_result(path: str | Path) -> GameResult:
     import pyarrow.parquet as pq
     import xarray as xr
 
-    if not Path(path).exists():
+    if not checked_path("path", path).exists():
         raise FileNotFoundError(path)
     try:
         table = pq.read_table(path)

@@ -17,6 +17,8 @@ from typing import Any
 from hlmc import plotting
 from hlmc.adversaries import CATALOGUE as ADVERSARIES
 from hlmc.adversaries import Adversary, named
+from hlmc.checks import path as checked_path
+from hlmc.checks import writable
 from hlmc.errors import BadArgument, BadFile, BadType, HLMCError, fraction, whole
 from hlmc.evaluation.regret import KINDS
 from hlmc.policies import CATALOGUE, Policy
@@ -102,14 +104,13 @@ def _described(contents: dict[str, Any]) -> Described:
         arguments["points"] = tuple(arguments["points"])
     defaults: dict[str, Any] = {"horizon": None, "runs": 10, "seed": 0, "points": 200}
     Experiment.of(policies, adversary, *(arguments.get(key, value) for key, value in defaults.items()))
-    for key in ("store", "save"):
-        if not isinstance(contents.get(key, ""), str):
-            raise BadType(f"{key} must be a path, not {contents[key]!r}")
+    if "store" in contents:
+        checked_path("store", contents["store"])
     return Described(
         policies,
         adversary,
         arguments,
-        Path(contents["save"]) if "save" in contents else None,
+        writable("save", contents["save"]) if "save" in contents else None,
         _summary(contents.get("summary", {})),
         tuple(_plots(contents.get("plots", []))),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from hlmc.errors import BadArgument, fraction
 from hlmc.evaluation import benchmark, t_quantile
 from hlmc.simulation.experiment import Experiment, checked_arithmetic
 from hlmc.simulation.progress import reporter
-from hlmc.simulation.runner import simulate
+from hlmc.simulation.runner import gathered_runs
 from hlmc.simulation.runs import Task
 
 if TYPE_CHECKING:
@@ -147,12 +148,12 @@ def estimate(
     wanted = np.array([fraction("quantiles", q) for q in quantiles])
     kept = _Kept(experiment, wanted)
     if device == "cpu":
-        result = simulate(policies, adversary, horizon, runs, seed, points, progress=progress)
-        for name in experiment.policies:
-            rewards = result.data["reward"].sel(policy=name).values
+        opened = partial(reporter, progress, unit=experiment.horizon)
+        gathered = gathered_runs(experiment, opened)
+        for name, rewards in gathered.rewards.items():
             for point in range(len(experiment.points)):
                 kept.add(name, point, rewards[:, point])
-        return kept.moments(result.nanoseconds)
+        return kept.moments(gathered.nanoseconds)
     from hlmc.device.runs import play_on_device
 
     tasks = [

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hlmc.checks import path as checked_path
 from hlmc.errors import BadArgument, BadFile, HLMCError
 from hlmc.simulation.tables import Runs, read_runs, write_runs
 
@@ -159,7 +160,7 @@ class Result:
             "nanoseconds": self.nanoseconds,
         }
         table = Runs(self.policies, data["run"].values, data["time"].values, data["reward"].values, notes)
-        write_runs(Path(path), table)
+        write_runs(checked_path("path", path), table)
 
     def __repr__(self) -> str:
         return (
@@ -182,7 +183,7 @@ def load_result(path: str | Path) -> Result:
     >>> again.data.identical(result.data)
     True
     """
-    table = read_runs(Path(path))
+    table = read_runs(checked_path("path", path))
     if table.notes.get("format") != _FORMAT:
         raise BadFile(f"{path} holds runs of hlmc but not a result; was it written by Result.save?")
     try:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from hlmc.arena.field import BASELINE
+from hlmc.arenas.contenders import BASELINE
 from hlmc.errors import BadArgument, BadFile
 from hlmc.evaluation import paired_ratio_interval, t_interval
 from hlmc.evaluation.regret import KINDS
@@ -16,7 +16,7 @@ from hlmc.evaluation.regret import KINDS
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from hlmc.arena.playing import Cell, Scores
+    from hlmc.arenas.playing import Cell, Scores
 
 SIZE = ["adversary", "arms", "horizon"]
 
@@ -192,7 +192,7 @@ class ArenaResult:
 
     def plot(self, kind: str = "weak", arms: int | None = None, horizon: int | None = None) -> Figure:
         """A heat map of the ratios, policies down and adversaries across; over several sizes, of their medians."""
-        from hlmc.arena.drawing import heat_map
+        from hlmc.arenas.drawing import heat_map
 
         return heat_map(self, kind, arms, horizon)
 
@@ -203,7 +203,7 @@ class ArenaResult:
         >>> result = hlmc.arena(against=[], adversaries=["Needle"], arms=[16], horizons=[500], runs=2, progress=False)
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     result.save(os.path.join(folder, "arena.parquet"))
-        ...     again = hlmc.arena.ArenaResult.load(os.path.join(folder, "arena.parquet"))
+        ...     again = hlmc.arenas.ArenaResult.load(os.path.join(folder, "arena.parquet"))
         >>> again.data.equals(result.data)
         True
         """
@@ -226,7 +226,7 @@ class ArenaResult:
 
     def report(self, folder: str | Path) -> Path:
         """Write everything into a folder: ``arena.md`` with the tables, ``arena.csv``, ``arena.parquet``, pictures."""
-        from hlmc.arena.writing import write
+        from hlmc.arenas.writing import write
 
         return write(self, Path(folder))
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from hlmc.adversaries.base import Adversary, Array, packed
 from hlmc.adversaries.chance import coin, fork, key, seed_of
-from hlmc.arena.cases import Case
+from hlmc.arenas.cases import Case
 from hlmc.errors import BadArgument, whole
 from hlmc.kernels.build import kernel
 from hlmc.kernels.native import bits
