@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import suppress
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,8 @@ import hlmc
 from hlmc import adversaries
 from hlmc.cli import main
 from hlmc.errors import BadReward
+from hlmc.interrupts import Interrupts
 from hlmc.simulation import Interrupted, store
-from hlmc.simulation.workers import HeldInterrupts
 
 HORIZON = 3000
 POLICIES = {
@@ -174,6 +175,14 @@ def test_ctrl_c_while_a_store_is_read_is_not_lost(tmp_path: Path, monkeypatch: p
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
+def test_ctrl_c_that_was_lost_before_the_work_ends_it() -> None:
+    with Interrupts(held=False):
+        with suppress(KeyboardInterrupt):  # as a package does that catches everything while it is imported
+            signal.raise_signal(signal.SIGINT)
+        with pytest.raises(Interrupted, match="after 0 of 3 runs"):
+            hlmc.simulate(POLICIES, TRAP, HORIZON, runs=1, progress=False)
+
+
 def test_ctrl_c_wakes_whoever_waits_and_leaves_the_finished_runs(alone: hlmc.Result) -> None:
     sent = threading.Event()
 
@@ -199,7 +208,7 @@ def test_ctrl_c_wakes_whoever_waits_and_leaves_the_finished_runs(alone: hlmc.Res
 
 
 def test_ctrl_c_twice_is_taken_at_once() -> None:
-    with HeldInterrupts() as held:
+    with Interrupts() as held:
         signal.raise_signal(signal.SIGINT)
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)

@@ -17,9 +17,10 @@ from hlmc.arenas.result import ArenaResult, runs_of
 from hlmc.errors import BadArgument, BadType, whole
 from hlmc.evaluation.regret import KINDS
 from hlmc.evaluation.segments import checked_threads
+from hlmc.interrupts import Interrupted, kept_in
 from hlmc.simulation.experiment import checked_arithmetic
 from hlmc.simulation.progress import duration, reporter
-from hlmc.simulation.workers import Interrupted, checked_executor, kept_in
+from hlmc.simulation.workers import checked_executor
 from hlmc.streams import derive_seed
 
 ARMS = (16, 100, 1000, 10_000)

@@ -24,6 +24,7 @@ from contextlib import suppress
 from typing import NoReturn
 
 from hlmc.errors import BadType, HLMCError, MissingExtra
+from hlmc.interrupts import Interrupts
 
 __all__ = ["COMMANDS", "main"]
 
@@ -144,8 +145,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal without a multiplication sign shows a question mark
     try:
-        status = _run(sys.argv[1:] if arguments is None else arguments)
-        sys.stdout.flush()
+        with Interrupts(held=False) as interrupts:
+            status = _run(sys.argv[1:] if arguments is None else arguments)
+            sys.stdout.flush()
+            if status == 0:
+                interrupts.check()
         return status
     except SystemExit as end:  # argparse ends --help and --version so
         return int(end.code or 0)

@@ -18,10 +18,11 @@ from hlmc.games.population import Group, population
 from hlmc.games.result import GameResult
 from hlmc.games.runs import Played, Task
 from hlmc.games.runs import play as play_run
+from hlmc.interrupts import Interrupted, Interrupts
 from hlmc.simulation.experiment import checked_arithmetic
 from hlmc.simulation.points import time_points
 from hlmc.simulation.progress import reporter
-from hlmc.simulation.workers import HeldInterrupts, Interrupted, Work, checked_executor, gather
+from hlmc.simulation.workers import Work, checked_executor, gather
 from hlmc.streams import SCHEME, derive_seed
 
 Array = np.ndarray
@@ -107,7 +108,7 @@ def play(
     label = " + ".join(group.name for group in contest.groups)
     steps = contest.horizon
     try:
-        with HeldInterrupts() as held, reporter(progress, {label: contest.runs * steps}, steps) as report:
+        with Interrupts() as held, reporter(progress, {label: contest.runs * steps}, steps) as report:
             work: Work | Iterable[Played]
             if device == "cpu":
                 crew = (executor, max(1, cores // shared))

@@ -15,13 +15,14 @@ from hlmc import HLMC, UCBM, derive_seed, games, plotting
 from hlmc.errors import BadArgument
 from hlmc.games.runner import Contest
 from hlmc.games.runs import Played, Task, play
+from hlmc.interrupts import Interrupts
 from hlmc.paper.claims import Claim, fact, less, mean
 from hlmc.paper.drawing import line
 from hlmc.paper.experiment import Picture, Results, Settings, Table
 from hlmc.paper.tables import number, plus_minus
 from hlmc.policies.base import Policy
 from hlmc.simulation.progress import Silent
-from hlmc.simulation.workers import HeldInterrupts, Watch, Work, gather
+from hlmc.simulation.workers import Watch, Work, gather
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -85,7 +86,7 @@ class GamePart:
 
         tasks = [(key, *contest.tasks()) for key, contest in contests.items()]
         opened = report.part(name, self.work, self.horizon * self.runs * len(self.policies))
-        with HeldInterrupts() as held, opened({name: self.horizon * len(tasks)}) as part:
+        with Interrupts() as held, opened({name: self.horizon * len(tasks)}) as part:
             work = Work(tasks, _play, lambda _: self.horizon, lambda _, n: part.advance(name, n), held, threads=jobs)
             gather(work, take, held)
         return {policy: [found[policy, run] for run in range(self.runs)] for policy in self.policies}

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from hlmc.adversaries.base import Adversary
+from hlmc.interrupts import Interrupted, Interrupts, kept_in
 from hlmc.simulation.experiment import Experiment, checked_arithmetic
 from hlmc.simulation.progress import Opened, reporter
 from hlmc.simulation.result import Result
 from hlmc.simulation.runs import Played, Task, play
 from hlmc.simulation.store import Store
-from hlmc.simulation.workers import HeldInterrupts, Interrupted, Watch, Work, checked_executor, gather, kept_in
+from hlmc.simulation.workers import Watch, Work, checked_executor, gather
 
 Array = np.ndarray
 
@@ -104,7 +105,7 @@ def gathered_runs(
     """
     gathered = Gathered(experiment)
     try:
-        with HeldInterrupts() as held:
+        with Interrupts() as held:
             kept = None if store is None else Store(store, experiment)
             for played in () if kept is None else kept.finished():
                 gathered.add(played)
@@ -132,7 +133,7 @@ def _work(
     experiment: Experiment,
     tasks: list[Task],
     advance: Callable[[str, float], None],
-    held: HeldInterrupts,
+    held: Interrupts,
     executor: Any,
     threads: int | None,
 ) -> Work | Iterable[Played]:

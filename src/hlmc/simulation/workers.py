@@ -5,18 +5,17 @@
 
 from __future__ import annotations
 
-import signal
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from functools import cached_property
+from contextlib import AbstractContextManager, nullcontext, suppress
 from queue import SimpleQueue
-from threading import Event, Lock, current_thread, main_thread
-from typing import Any, Self
+from threading import Event, Lock
+from typing import Any
 
 from hlmc.errors import BadArgument, BadType, HLMCError
 from hlmc.evaluation.segments import checked_threads
+from hlmc.interrupts import Interrupts
 
 TRIES = 3
 """How often a task is handed out whose worker was lost."""
@@ -27,83 +26,6 @@ where an interrupt could come: Numba does not survive an exception at any place.
 
 Watch = Callable[[int], bool]
 """Called by a task after every few steps with their number; the answer is whether to stop."""
-
-
-class Interrupted(KeyboardInterrupt):
-    """Ctrl-C. The message says what was finished and what is kept.
-
-    Attributes
-    ----------
-    finished
-        The number of runs that were finished.
-    partial
-        The result of what was finished, computed when it is first asked for; None where nothing was.
-    """
-
-    def __init__(self, message: str, finished: int = 0, partial: Callable[[], Any] = lambda: None) -> None:
-        super().__init__(message)
-        self.finished = finished
-        self._partial = partial
-
-    @cached_property
-    def partial(self) -> Any:
-        return self._partial()
-
-
-def kept_in(store: Any) -> str:
-    """The end of an :class:`Interrupted`'s message."""
-    if store is None:
-        return ""
-    return f"; what was finished is kept in {store}, and the same call goes on from there"
-
-
-class HeldInterrupts:
-    """Within this block Ctrl-C raises nothing until :meth:`check` or the block's end; pressed twice, it does at once.
-
-    A KeyboardInterrupt that is raised at an arbitrary place can be lost (Python ignores exceptions in destructors and
-    in callbacks of C libraries such as LLVM's) or can leave a result half counted. Where the main thread has another
-    handler than Python's own, or this is another thread, nothing is changed.
-    """
-
-    def __init__(self) -> None:
-        self._came = False
-        self._open = False
-        self.wake: Callable[[], None] = lambda: None
-        """Called by the handler, so that a wait can end."""
-
-    def __enter__(self) -> Self:
-        here = current_thread() is main_thread()
-        self._ours = here and signal.getsignal(signal.SIGINT) is signal.default_int_handler
-        if self._ours:
-            signal.signal(signal.SIGINT, self._note)
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if self._ours:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-        if kind is None:
-            self.check()
-
-    def _note(self, *_: object) -> None:
-        again, self._came = self._came, True
-        if again or self._open:
-            raise KeyboardInterrupt
-        self.wake()
-
-    def check(self) -> None:
-        """Raise what came."""
-        if self._came:
-            raise KeyboardInterrupt
-
-    @contextmanager
-    def opened(self) -> Iterator[None]:
-        """Where a wait cannot be woken: raise at once."""
-        self._open = True
-        try:
-            self.check()
-            yield
-        finally:
-            self._open = False
 
 
 class Work:
@@ -135,7 +57,7 @@ class Work:
         play: Callable[..., Any],
         steps: Callable[[Any], int],
         advance: Callable[[Any, int], None],
-        held: HeldInterrupts,
+        held: Interrupts,
         executor: Any = None,
         threads: int | None = None,
     ) -> None:
@@ -217,7 +139,7 @@ class Work:
         return self._stop.is_set()
 
 
-def gather(work: Work | Iterable[Any], take: Callable[[Any], None], held: HeldInterrupts) -> None:
+def gather(work: Work | Iterable[Any], take: Callable[[Any], None], held: Interrupts) -> None:
     """Let ``take`` have everything that is brought back; after an error or Ctrl-C too, what was finished by then.
 
     ``work`` is a :class:`Work`, or what a GPU plays in this thread, where an interrupt may come at any place.
