@@ -45,9 +45,10 @@ from hlmc.adversaries import (
     tables,
 )
 from hlmc.adversaries.arithmetic import divides, divisor, quotient
+from hlmc.engine.kernel import kernel
 from hlmc.errors import BadArgument, BadFile, BadReward, BadType
-from hlmc.kernels.build import JIT, kernel
 from hlmc.streams import derive_seed
+from hlmc.targets import JIT
 
 END = 2**53
 BILLION = 10**9

@@ -20,6 +20,8 @@ from hypothesis import strategies as st
 
 from hlmc.adversaries import EXAMPLES
 from hlmc.adversaries.base import Adversary
+from hlmc.engine.kernel import kernel
+from hlmc.engine.stream import mix, unit
 from hlmc.errors import BadArgument, BadReward, BadType
 from hlmc.evaluation import (
     Segment,
@@ -39,8 +41,6 @@ from hlmc.evaluation import (
     t_quantile,
 )
 from hlmc.evaluation.intervals import beta_share
-from hlmc.kernels.build import kernel
-from hlmc.kernels.stream import mix, unit
 
 Array = np.ndarray
 ARMS, PERIOD, TABLE = range(3)

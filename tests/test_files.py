@@ -16,9 +16,9 @@ import pytest
 import hlmc
 from fleets import EXAMPLES, STEPS, fixed_rewards, killed_after, played
 from hlmc import files, routines
+from hlmc.engine import layout, structures
 from hlmc.errors import BadArgument, BadFile, BadType, HLMCError, OutOfTurn
 from hlmc.files import Front
-from hlmc.kernels import layout
 from hlmc.learner import Learner
 
 POLICY = hlmc.HLMC(arms=100, memory=20, horizon=1000)
@@ -122,10 +122,14 @@ def test_the_layout_is_that_of_this_format() -> None:
     header = [layout.KEY, layout.TIME, layout.ARM, layout.PROBABILITY, layout.BEGAN, layout.UNTIL]
     header += [layout.BASE, layout.COUNT, layout.RECORD]
     assert header == list(range(9))
-    assert layout.CARRIED == 9
-    champion = [layout.DOUBT, layout.CHALLENGE, layout.TENURE, layout.CRISIS, layout.TURN, layout.PLACE]
-    assert champion == [9, 10, 11, 12, 13, 14]
-    assert [layout.TREE_HEADER, layout.ROUNDS_HEADER, layout.CHAMPION_HEADER] == [9, 10, 15]
+    words = {each.name: [word.name for word in each.header] for each in structures.CATALOGUE}
+    assert words == {
+        "tree": [],
+        "block rotation": ["CARRIED"],
+        "champion": ["DOUBT", "CHALLENGE", "TENURE", "CRISIS", "TURN", "PLACE"],
+        "crown": ["CROWN", "PAID"],
+    }
+    assert [each.header_words for each in structures.CATALOGUE] == [9, 10, 15, 11]
     assert [layout.CHILD, layout.CHANCE, layout.SUM, layout.SCALARS, layout.LEVEL_CONTROL] == [0, 1, 2, 3, 5]
     assert layout.FIELDS == 20
 

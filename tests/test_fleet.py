@@ -19,10 +19,10 @@ import hlmc
 from fleets import EXAMPLES, STEPS, fixed_rewards, flipped, killed_after
 from hlmc import files
 from hlmc import fleet as fleet_module
+from hlmc.engine.layout import ARM, TIME
 from hlmc.errors import BadArgument, BadFile, BadReward, BadType, HLMCError, OutOfTurn
 from hlmc.files import Layout
 from hlmc.fleet import LEAST_SHARE, Fleet
-from hlmc.kernels.layout import ARM, TIME
 
 POLICY = hlmc.HLMC(arms=20, memory=10, horizon=40)
 LONG = hlmc.HLMC(arms=20, memory=10, horizon=10**6)

@@ -20,12 +20,12 @@ import pytest
 import hlmc
 from hlmc.adversaries import packed
 from hlmc.cli import main
+from hlmc.engine.kernel import kernel
 from hlmc.errors import BadArgument, BadFile, BadReward, BadType
 from hlmc.games import Game, Routing, Spectrum, jammers
 from hlmc.games.population import population
 from hlmc.games.runs import Task
 from hlmc.games.runs import play as play_run
-from hlmc.kernels.build import kernel
 
 SMALL = hlmc.HLMC(arms=6, levels=2)
 ROUNDS = hlmc.UCBM(arms=6, memory=3)

@@ -25,9 +25,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hlmc.engine.soundness import checker
 from hlmc.errors import BadArgument, BadFile, BadType
-from hlmc.kernels.build import entry
-from hlmc.kernels.native import address_of
+from hlmc.targets import address_of, entry, linked
 
 if TYPE_CHECKING:
     from hlmc.fleet import Fleet
@@ -247,10 +247,8 @@ class Front:
 
 def check_rows(policy: Policy, rows: Array, first: int, stop: int, path: StrPath) -> None:
     """Refuse rows that no learner of the policy can have, whatever the checksums say."""
-    from hlmc.kernels.batch import first_unsound
-
-    check = entry(first_unsound, "int64", *["int64"] * 5, release=True)
-    found = check(address_of(policy.program), address_of(rows), rows.shape[1], first, stop)
+    check = entry(checker(policy.structure), "int64", *["int64"] * 5, release=True)
+    found = check(linked(policy).address, address_of(rows), rows.shape[1], first, stop)
     if found < stop:
         raise _bad(path, f"its row {found} is no state of {policy!r}")
 

@@ -19,16 +19,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hlmc import files
+from hlmc.engine import batch
+from hlmc.engine.layout import ARM, PROBABILITY, TIME
+from hlmc.engine.step import BAD_REWARD, NOT_SELECTED, PAST_HORIZON
 from hlmc.errors import BadArgument, BadReward, BadType, HLMCError, whole
 from hlmc.files import Front, StrPath
-from hlmc.kernels import batch
-from hlmc.kernels.build import JIT, entry
-from hlmc.kernels.layout import ARM, PROBABILITY, TIME
-from hlmc.kernels.native import address_of
-from hlmc.kernels.step import BAD_REWARD, NOT_SELECTED, PAST_HORIZON
 from hlmc.learner import Learner, fresh_rows, refusal
 from hlmc.policies.base import Policy
 from hlmc.streams import keys
+from hlmc.targets import JIT, address_of, entry, linked
 
 Array = np.ndarray
 
@@ -230,7 +229,7 @@ class Fleet:
 
     @property
     def _program_at(self) -> Any:
-        return address_of(self.policy.program)
+        return linked(self.policy).address
 
     def _chosen(self, ids: Any) -> _Chosen:
         """The learners of a batch, all of them there and none of them twice."""

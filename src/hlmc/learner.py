@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hlmc.engine.layout import ARM, KEY, PROBABILITY, TIME
+from hlmc.engine.step import NOT_SELECTED, PAST_HORIZON, select, update
 from hlmc.errors import BadReward, BadType, HLMCError, OutOfTurn
-from hlmc.kernels.build import entry
-from hlmc.kernels.layout import ARM, KEY, PROBABILITY, TIME
-from hlmc.kernels.native import address_of
-from hlmc.kernels.step import NOT_SELECTED, PAST_HORIZON, select, update
 from hlmc.streams import keys
+from hlmc.targets import address_of, entry, linked
 
 if TYPE_CHECKING:
     from hlmc.policies.base import Policy
@@ -70,7 +69,7 @@ class Learner:
         self.policy = policy
         self._row = row
         self._row_at = address_of(row)
-        self._program_at = address_of(policy.program)
+        self._program_at = linked(policy).address
         self._select = entry(select, "int64", "int64", "int64")
         self._update = entry(update, "int64", "int64", "int64", "float64")
 

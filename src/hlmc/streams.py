@@ -42,6 +42,6 @@ def keys(seed: int, first: int, count: int) -> np.ndarray:
 
 
 def _mixed(x: np.ndarray) -> np.ndarray:
-    from hlmc.kernels.stream import mix
+    from hlmc.engine.stream import mix
 
     return mix(x)  # type: ignore[arg-type, return-value]

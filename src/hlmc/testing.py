@@ -19,9 +19,9 @@ import numpy as np
 
 import hlmc
 from hlmc._testing_adversary import check_adversary
+from hlmc.engine.layout import KEY, SHUFFLE
 from hlmc.errors import BadReward, BadType, OutOfTurn
 from hlmc.files import own_routines
-from hlmc.kernels.layout import KEY, ROUNDS, SHUFFLE, STRUCTURE, TREE
 from hlmc.learner import Learner
 from hlmc.policies.base import Policy
 from hlmc.routines.base import Place
@@ -174,7 +174,9 @@ def _check_steps(policy: Policy, steps: int, seed: int) -> None:
 
 def _check_chances(policy: Policy, steps: int, seed: int) -> None:
     """Learners that differ in nothing but the random numbers to come select as often as they say."""
-    shuffled = policy.program[SHUFFLE] if policy.program[STRUCTURE] == ROUNDS else policy.program[STRUCTURE] != TREE
+    shuffled = policy.structure.random_order
+    if shuffled is None:
+        shuffled = policy.program[SHUFFLE] == 1.0
     if shuffled:
         return  # the order of the arms hangs on the same key as the random numbers
     learner = policy.start(seed)

@@ -11,9 +11,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from hlmc.engine.kernel import Address, kernel
+from hlmc.engine.primitives import REWARD, call_reward, words
 from hlmc.errors import BadArgument, BadType, whole
-from hlmc.kernels.build import compiled, kernel
-from hlmc.kernels.native import REWARD, address_of, call_reward, callback, words
+from hlmc.targets import address_of, callback, compiled
 
 Array = np.ndarray
 
@@ -22,7 +23,7 @@ STEPS = 2**53
 
 
 @kernel
-def _fill(reward_at: Any, spec_at: Any, out_at: Any, first: int, steps: int, low: int, count: int) -> None:
+def _fill(reward_at: Address, spec_at: Address, out_at: Address, first: int, steps: int, low: int, count: int) -> None:
     """Rewards of ``count`` arms from ``low`` on, for ``steps`` steps from ``first`` on, row by row."""
     spec = words(spec_at)
     out = words(out_at)
@@ -60,10 +61,10 @@ class Adversary:
 
     arms: int
     rule: Callable[..., float]
-    phased: tuple[Callable[..., tuple[int, int]], Callable[..., float]] | None = None
-    """Where rewards stand still for long, the rule in two: a kernel ``(spec, t)`` that gives a whole number and the
-    step until which it stands, and a kernel ``(spec, number, arm)`` that gives the reward."""
-    coins: ClassVar[bool] = False
+    piecewise: tuple[Callable[..., tuple[int, int]], Callable[..., float]] | None = None
+    """Of rewards that are constant over long phases, the rule in two: a kernel ``phase_at(spec, t)`` that gives a state
+    and the step until which it lasts, and a kernel ``reward_of(spec, state, arm)``."""
+    binary: ClassVar[bool] = False
     """Whether every reward is 0 or 1."""
 
     @cached_property
@@ -90,14 +91,11 @@ class Adversary:
     @cached_property
     def code(self) -> Any:
         """The rule as a C function."""
-        try:
-            return callback(self.rule, REWARD)
-        except RuntimeError:  # a rule typed in at a prompt has no file beside which machine code could be kept
-            return callback(self.rule, REWARD, False)
+        return callback(self.rule, REWARD)
 
     @property
     def address(self) -> int:
-        """The C function's address, as :func:`hlmc.kernels.native.call_reward` takes it."""
+        """The C function's address, as :func:`hlmc.engine.primitives.call_reward` takes it."""
         return int(self.code.address)
 
     @property

@@ -7,15 +7,16 @@ from functools import cached_property
 
 from hlmc.adversaries.base import Adversary, Array, group_at, group_size, packed, share
 from hlmc.adversaries.chance import chosen, coin, key, seed_of
+from hlmc.engine.kernel import kernel
+from hlmc.engine.primitives import bits
 from hlmc.errors import BadArgument, whole
-from hlmc.kernels.build import kernel
-from hlmc.kernels.native import bits
 
 KEY, BEST, FIRST, LAST, DECOY_FIRST, DECOY_LAST, GOOD, POOR, DECOY, FAIR = range(10)
 
 
 @kernel
 def decoy_reward(spec: Array, t: int, arm: int) -> float:
+    """1 with the arm's mean, which depends on whether it is the best arm, of the decoy group, or neither."""
     mean = spec[FAIR]
     if arm == int(spec[BEST]):
         mean = spec[GOOD]
@@ -67,7 +68,7 @@ class Decoy(Adversary):
     seed: int = 0
 
     rule = staticmethod(decoy_reward)
-    coins = True
+    binary = True
 
     def __post_init__(self) -> None:
         self._keep(arms=whole("arms", self.arms, 2), seed=seed_of(self.seed))

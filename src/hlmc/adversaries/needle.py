@@ -7,15 +7,16 @@ from functools import cached_property
 
 from hlmc.adversaries.base import Adversary, Array, group_at, group_size, packed, share
 from hlmc.adversaries.chance import chosen, coin, key, seed_of
+from hlmc.engine.kernel import kernel
+from hlmc.engine.primitives import bits
 from hlmc.errors import BadArgument, whole
-from hlmc.kernels.build import kernel
-from hlmc.kernels.native import bits
 
 KEY, NEEDLE, FIRST, LAST, GOOD, POOR, FAIR = range(7)
 
 
 @kernel
 def needle(spec: Array, t: int, arm: int) -> float:
+    """1 with probability GOOD for the needle, POOR for the rest of its group, FAIR for all other arms."""
     mean = spec[FAIR]
     if arm == int(spec[NEEDLE]):
         mean = spec[GOOD]
@@ -63,7 +64,7 @@ class Needle(Adversary):
     seed: int = 0
 
     rule = staticmethod(needle)
-    coins = True
+    binary = True
 
     def __post_init__(self) -> None:
         self._keep(arms=whole("arms", self.arms, 2), seed=seed_of(self.seed))

@@ -11,10 +11,10 @@ import numpy as np
 from hlmc.adversaries.arithmetic import quotient
 from hlmc.adversaries.base import Adversary, Array, packed, share
 from hlmc.adversaries.chance import coin, fork, key, seed_of
+from hlmc.engine.kernel import kernel
+from hlmc.engine.primitives import bits
+from hlmc.engine.stream import unit
 from hlmc.errors import BadArgument, whole
-from hlmc.kernels.build import kernel
-from hlmc.kernels.native import bits
-from hlmc.kernels.stream import unit
 
 COIN, MEAN, CHANGE, SEGMENT, INVERSE, LOW, SPAN = range(7)
 
@@ -30,6 +30,7 @@ def segment_of(spec: Array, t: int) -> int:
 
 @kernel
 def piecewise_stationary(spec: Array, t: int, arm: int) -> float:
+    """1 with the mean that the arm has in the segment of step t, else 0."""
     drawn = unit(fork(fork(bits(spec, MEAN), segment_of(spec, t)), arm))
     return coin(bits(spec, COIN), t, arm, spec[LOW] + spec[SPAN] * drawn)
 
@@ -72,7 +73,7 @@ class PiecewiseStationary(Adversary):
     seed: int = 0
 
     rule = staticmethod(piecewise_stationary)
-    coins = True
+    binary = True
 
     def __post_init__(self) -> None:
         self._keep(arms=whole("arms", self.arms, 1), segment=whole("segment", self.segment, 1))

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from hlmc.errors import BadArgument, BadFile, BadReward
-from hlmc.kernels.build import user_cache
+from hlmc.targets.native.cache import user_cache
 
 Array = np.ndarray
 

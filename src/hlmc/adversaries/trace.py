@@ -13,9 +13,9 @@ import numpy as np
 
 from hlmc.adversaries.base import Adversary, Array, packed
 from hlmc.adversaries.tables import checked, digest, mapped, prepared, stamp
+from hlmc.engine.kernel import kernel
+from hlmc.engine.primitives import load_float32, load_float64, load_uint8
 from hlmc.errors import BadArgument, BadFile, BadType
-from hlmc.kernels.build import kernel
-from hlmc.kernels.native import load_float32, load_float64, load_uint8
 
 ADDRESS, KIND, ROW, COLUMN = range(4)
 FLOAT64, FLOAT32, UINT8 = range(3)
@@ -25,6 +25,7 @@ _SPELLED_OUT = 64
 
 @kernel
 def trace(spec: Array, t: int, arm: int) -> float:
+    """Entry (t, arm) of the table at ADDRESS, which holds numbers of one of three types."""
     at = int(spec[ADDRESS]) + t * int(spec[ROW]) + arm * int(spec[COLUMN])
     kind = int(spec[KIND])
     if kind == FLOAT64:

@@ -9,16 +9,17 @@ import numpy as np
 
 from hlmc.adversaries.base import Adversary, Array, packed, share
 from hlmc.adversaries.chance import coin, fork, key, seed_of
+from hlmc.engine.kernel import kernel
+from hlmc.engine.primitives import bits
+from hlmc.engine.stream import unit
 from hlmc.errors import BadArgument, whole
-from hlmc.kernels.build import kernel
-from hlmc.kernels.native import bits
-from hlmc.kernels.stream import unit
 
 COIN, MEAN, LOW, SPAN = range(4)
 
 
 @kernel
 def uniform_means(spec: Array, t: int, arm: int) -> float:
+    """1 with the arm's mean, else 0."""
     mean = spec[LOW] + spec[SPAN] * unit(fork(bits(spec, MEAN), arm))
     return coin(bits(spec, COIN), t, arm, mean)
 
@@ -58,7 +59,7 @@ class UniformMeans(Adversary):
     seed: int = 0
 
     rule = staticmethod(uniform_means)
-    coins = True
+    binary = True
 
     def __post_init__(self) -> None:
         self._keep(arms=whole("arms", self.arms, 1), seed=seed_of(self.seed))

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hlmc.engine.kernel import Address, kernel
+from hlmc.engine.primitives import offset, words
 from hlmc.errors import whole
 from hlmc.evaluation.segments import (
     BLOCK,
@@ -25,8 +27,7 @@ from hlmc.evaluation.segments import (
     ranges,
     refused,
 )
-from hlmc.kernels.build import compiled, kernel
-from hlmc.kernels.native import address_of, offset, words
+from hlmc.targets import address_of, compiled
 
 if TYPE_CHECKING:
     from hlmc.adversaries.base import Adversary
@@ -58,17 +59,17 @@ def added_product(total: float, error: float, x: float, n: float) -> tuple[float
 
 @kernel
 def advance(
-    rewards_at: Any,
-    edges_at: Any,
+    rewards_at: Address,
+    edges_at: Address,
     segments: int,
     arms: int,
-    totals_at: Any,
-    errors_at: Any,
-    points_at: Any,
+    totals_at: Address,
+    errors_at: Address,
+    points_at: Address,
     point: int,
     last_point: int,
-    values_at: Any,
-    best_at: Any,
+    values_at: Address,
+    best_at: Address,
 ) -> int:
     """Add segments of rewards to the arms' totals and note the best arm at each point passed; the next point."""
     rewards = words(rewards_at)

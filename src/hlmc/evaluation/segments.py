@@ -20,9 +20,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from hlmc.adversaries.base import STEPS, Adversary
+from hlmc.engine.kernel import Address, kernel
+from hlmc.engine.primitives import call_reward, words
 from hlmc.errors import BadArgument, BadReward, BadType, whole
-from hlmc.kernels.build import compiled, kernel
-from hlmc.kernels.native import address_of, call_reward, words
+from hlmc.targets import address_of, compiled
 
 Array = np.ndarray
 Task = TypeVar("Task")
@@ -39,7 +40,9 @@ PATIENCE = 600.0
 
 
 @kernel
-def _gather(reward_at: Any, spec_at: Any, edges_at: Any, out_at: Any, segments: int, low: int, count: int) -> None:
+def _gather(
+    reward_at: Address, spec_at: Address, edges_at: Address, out_at: Address, segments: int, low: int, count: int
+) -> None:
     """Rewards of ``count`` arms from ``low`` on, at the first step of each segment."""
     spec = words(spec_at)
     edges = words(edges_at)

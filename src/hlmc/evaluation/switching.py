@@ -39,6 +39,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from hlmc.engine.kernel import Address, kernel
+from hlmc.engine.primitives import offset, words
 from hlmc.errors import BadArgument, whole
 from hlmc.evaluation.segments import (
     REWARD_NS,
@@ -49,8 +51,7 @@ from hlmc.evaluation.segments import (
     refused,
     steps,
 )
-from hlmc.kernels.build import compiled, kernel
-from hlmc.kernels.native import address_of, offset, words
+from hlmc.targets import address_of, compiled
 
 if TYPE_CHECKING:
     from hlmc.adversaries.base import Adversary
@@ -82,19 +83,19 @@ def look(sums: Array, best: Array, top: Array, row: Array, arms: int, levels: in
 
 @kernel
 def switching_advance(
-    rewards_at: Any,
-    edges_at: Any,
+    rewards_at: Address,
+    edges_at: Address,
     segments: int,
     arms: int,
     levels: int,
-    sums_at: Any,
-    starts_at: Any,
-    best_at: Any,
-    top_at: Any,
-    points_at: Any,
+    sums_at: Address,
+    starts_at: Address,
+    best_at: Address,
+    top_at: Address,
+    points_at: Address,
     point: int,
     last_point: int,
-    values_at: Any,
+    values_at: Address,
 ) -> int:
     """Take the recursion through some segments of rewards, and note B at each point that is passed; the next point.
 

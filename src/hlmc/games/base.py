@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from hlmc.games.board import OBSERVE, PAY, Code, code
-from hlmc.kernels.build import kernel
+from hlmc.engine.kernel import kernel
+from hlmc.games.board import OBSERVE, PAY
+from hlmc.targets import callback
 
 if TYPE_CHECKING:
     from hlmc.games.match import Match
@@ -50,7 +51,7 @@ class Game:
     >>> from functools import cached_property
     >>> import hlmc
     >>> from hlmc.adversaries import packed
-    >>> from hlmc.kernels.build import kernel
+    >>> from hlmc.engine.kernel import kernel
     >>> @kernel
     ... def alone(spec, state, t, counts, arm):
     ...     return spec[0] if counts[arm] == 1.0 else 0.0
@@ -108,12 +109,12 @@ class Game:
         return Match(self, seed)
 
     @cached_property
-    def codes(self) -> dict[str, Code]:
+    def codes(self) -> dict[str, Any]:
         """The kernels as C functions: "pay", "observe", and the facts by their names."""
         return {
-            "pay": code(self.pay, PAY),
-            "observe": code(self.observe, OBSERVE),
-            **{name: code(fact, PAY) for name, fact in self.facts.items()},
+            "pay": callback(self.pay, PAY),
+            "observe": callback(self.observe, OBSERVE),
+            **{name: callback(fact, PAY) for name, fact in self.facts.items()},
         }
 
     def __reduce__(self) -> Any:

@@ -14,11 +14,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hlmc.adversaries.base import between
+from hlmc.engine.kernel import kernel
+from hlmc.engine.permutation import permuted
+from hlmc.engine.primitives import bits, floor_log2
+from hlmc.engine.stream import increment, number
 from hlmc.errors import BadArgument, BadType, whole
-from hlmc.kernels.build import kernel
-from hlmc.kernels.native import bits, floor_log2
-from hlmc.kernels.permutation import permuted
-from hlmc.kernels.stream import increment, number
 
 Array = np.ndarray
 
@@ -43,6 +43,7 @@ def clear_from(state: Array, channels: int, first: int, count: int) -> None:
 
 @kernel
 def circulating(spec: Array, state: Array, t: int, counts: Array, payoffs: Array) -> None:
+    """Keep a window of channels clear that moves on by one channel with each phase."""
     channels = int(spec[CHANNELS])
     length = int(spec[JAMMER])
     phase = t // length
@@ -55,6 +56,7 @@ def circulating(spec: Array, state: Array, t: int, counts: Array, payoffs: Array
 
 @kernel
 def at_random(spec: Array, state: Array, t: int, counts: Array, payoffs: Array) -> None:
+    """Every few rounds, clear channels drawn at random and jam the others."""
     channels = int(spec[CHANNELS])
     if t % int(spec[JAMMER]) == 0:
         key = bits(state, channels + KEY)
@@ -66,6 +68,7 @@ def at_random(spec: Array, state: Array, t: int, counts: Array, payoffs: Array) 
 
 @kernel
 def sweeping(spec: Array, state: Array, t: int, counts: Array, payoffs: Array) -> None:
+    """Jam a window of channels that moves on by its own width after every dwell."""
     channels = int(spec[CHANNELS])
     dwell = int(spec[JAMMER])
     if t % dwell == 0:
@@ -76,6 +79,7 @@ def sweeping(spec: Array, state: Array, t: int, counts: Array, payoffs: Array) -
 
 @kernel
 def reactive(spec: Array, state: Array, t: int, counts: Array, payoffs: Array) -> None:
+    """Move the clear channels on when too many agents were heard on them for several rounds in a row."""
     channels = int(spec[CHANNELS])
     clear = int(spec[JAMMER + 2])
     first = int(state[channels + AT])
@@ -97,6 +101,7 @@ def reactive(spec: Array, state: Array, t: int, counts: Array, payoffs: Array) -
 
 @kernel
 def crowd(spec: Array, state: Array, t: int, counts: Array, payoffs: Array) -> None:
+    """Every few rounds, clear the channels that had the fewest agents."""
     channels = int(spec[CHANNELS])
     if t % int(spec[JAMMER]) == 0:
         clear_from(state, channels, 0, 0)

@@ -9,10 +9,9 @@ import numpy as np
 from hlmc.errors import BadArgument, BadReward, OutOfTurn
 from hlmc.games import board as layout
 from hlmc.games.base import Game
-from hlmc.games.board import addresses, between
-from hlmc.kernels.build import entry
-from hlmc.kernels.native import address_of
+from hlmc.games.board import between, table_of
 from hlmc.streams import derive_seed
+from hlmc.targets import address_of, entry
 
 Array = np.ndarray
 
@@ -79,7 +78,7 @@ class Match:
         self._chosen = np.zeros(game.arms)
         parts = [0] * layout.PART
         parts[layout.CHOSEN] = address_of(self._chosen)
-        self._table, table_at = addresses(parts)
+        self._table, table_at = table_of(parts)
         arrays = (self.board.words, game.spec, self.state)
         codes = (game.codes["pay"].address, game.codes["observe"].address)
         self._arguments = (table_at, 1, *map(address_of, arrays), *codes)

@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hlmc.adversaries.base import between, packed
+from hlmc.engine.kernel import kernel
 from hlmc.errors import BadArgument, whole
 from hlmc.games.base import Array, Game
-from hlmc.kernels.build import kernel
 
 LINKS, SLOWDOWN, POWER, WORST = range(4)
 OWN = 4  # latency when empty, then capacity, one a link
@@ -28,11 +28,13 @@ def latency(spec: Array, link: int, load: float) -> float:
 
 @kernel
 def routing_pay(spec: Array, state: Array, t: int, counts: Array, arm: int) -> float:
+    """1 less the link's latency as a share of the worst latency."""
     return float(max(0.0, 1.0 - latency(spec, arm, counts[arm]) / spec[WORST]))
 
 
 @kernel
 def is_overloaded(spec: Array, state: Array, t: int, counts: Array, arm: int) -> float:
+    """1 if the link's load exceeds its capacity."""
     return 1.0 if counts[arm] > spec[OWN + int(spec[LINKS]) + arm] else 0.0
 
 

@@ -13,15 +13,14 @@ import numpy as np
 
 from hlmc.games import board as layout
 from hlmc.games.base import Game
-from hlmc.games.board import addresses, rounds_of, squares
 from hlmc.games.board import between as between_passes
+from hlmc.games.board import rounds_of, squares, table_of
 from hlmc.games.match import Board, bad_payoff, fact_codes, game_key
 from hlmc.games.population import Group
-from hlmc.kernels.build import entry
-from hlmc.kernels.native import address_of
 from hlmc.learner import fresh_rows
 from hlmc.simulation.workers import COMPILING, Watch
 from hlmc.streams import derive_seed, keys
+from hlmc.targets import address_of, entry, linked
 
 Array = np.ndarray
 
@@ -69,10 +68,11 @@ def prepared(task: Task) -> Callable[..., int]:
     """Everything that a run needs compiled."""
     with COMPILING:
         for group in task.groups:
-            _ = group.policy.program
+            linked(group.policy)
         _ = task.game.codes, _mean_square()
-        kinds = {group.policy.last_kind for group in task.groups}
-        return entry(rounds_of(kinds.pop() if len(kinds) == 1 else None), *["int64"] * 13, release=True)
+        used = {group.policy.routines_used[-1].kernels for group in task.groups}
+        opaque = any(group.policy.routines_used[-1].opaque for group in task.groups)
+        return entry(rounds_of(used.pop() if len(used) == 1 and not opaque else None), *["int64"] * 13, release=True)
 
 
 def play(task: Task, watch: Watch | None = None) -> Played | None:
@@ -144,8 +144,8 @@ class Table:
         threads = max(1, min(task.threads, game.agents))
         self._chosen: list[Array] = []
         shares = [self._share(thread, threads) for thread in range(threads)]
-        self._own = [addresses(share) for share in shares]
-        self._all = addresses([number for share in shares for number in share])
+        self._own = [table_of(share) for share in shares]
+        self._all = table_of([number for share in shares for number in share])
         self._counted = [len(share) // layout.PART for share in shares]
         arrays = [address_of(array) for array in (self.board.words, game.spec, self._state)]
         self._codes = (*arrays, game.codes["pay"].address, game.codes["observe"].address)
@@ -163,7 +163,7 @@ class Table:
             # The counts of two threads do not share a cache line.
             self._chosen.append(np.zeros(self._game.arms + 8))
             part: list[Any] = [0] * layout.PART
-            part[layout.PROGRAM] = address_of(group.policy.program)
+            part[layout.PROGRAM] = linked(group.policy).address
             part[layout.ROWS] = address_of(self._rows[g])
             part[layout.WIDTH] = group.policy.words.total
             part[layout.FIRST], part[layout.STOP] = first, stop

@@ -8,10 +8,11 @@ from functools import cached_property
 from typing import ClassVar
 
 from hlmc import planning
+from hlmc.engine.layout import LEVEL_CONTROL
+from hlmc.engine.structures import CHAMPION, Structure
+from hlmc.engine.structures.champion import CHOICES, LEAST_DOUBT
 from hlmc.errors import whole
 from hlmc.guarantee import Guarantee
-from hlmc.kernels.champion import CHOICES, LEAST_DOUBT
-from hlmc.kernels.layout import CHAMPION, CHAMPION_HEADER, LEVEL_CONTROL
 from hlmc.policies.base import Array, Words
 from hlmc.policies.tree import TreePolicy
 from hlmc.routines import Contest, TsallisINF
@@ -67,8 +68,7 @@ class Champion(TreePolicy):
     horizon: int | None = None
     switches: int | None = None
 
-    structure: ClassVar[int] = CHAMPION
-    header: ClassVar[int] = CHAMPION_HEADER
+    structure: ClassVar[Structure] = CHAMPION
 
     def __post_init__(self) -> None:
         self._set(arms=whole("arms", self.arms, 1))
@@ -76,6 +76,7 @@ class Champion(TreePolicy):
             if getattr(self, name) is not None:
                 self._set(**{name: whole(name, getattr(self, name), least)})
         _ = self.groups_used
+        self._check_words()
 
     @cached_property
     def groups_used(self) -> tuple[int, ...]:
@@ -107,7 +108,7 @@ class Champion(TreePolicy):
     def words(self) -> Words:
         # The champion's name lies among the words of the header.
         statistics = sum(self.level_words)
-        return Words(statistics, self.header - 1 + LEVEL_CONTROL * len(self.groups_used))
+        return Words(statistics, self.structure.header_words - 1 + LEVEL_CONTROL * len(self.groups_used))
 
     @property
     def guarantee(self) -> Guarantee:

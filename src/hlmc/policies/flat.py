@@ -23,6 +23,7 @@ class FlatPolicy(TreePolicy):
         if self.horizon is not None:
             self._set(horizon=whole("horizon", self.horizon, 1))
         self._adopt(self.routines_used[0])
+        self._check_words()
 
     @property
     def groups_used(self) -> tuple[int, ...]:
@@ -72,7 +73,7 @@ class EXP3(FlatPolicy):
     horizon
         T, or None when it is not known: stages of 2^r steps, each from scratch.
     gamma
-        Share of uniform play, in (0, 1]. Default: sqrt(K ln K / (2 T)), cut off at 1.
+        Share of uniform play, in [1e-300, 1]. Default: sqrt(K ln K / (2 T)), cut off at 1.
 
     Guarantee
     ---------

@@ -112,6 +112,7 @@ class HLMC(TreePolicy):
             self._set(routines=tuple(self.routines))
         _ = self.groups_used, self.routines_used
         self._check_epochs()
+        self._check_words()
 
     def _check_epochs(self) -> None:
         depth = len(self.groups_used)

@@ -3,32 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, fields
 from numbers import Real
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, Literal
 
 import numpy as np
 
+from hlmc.engine.routines import RoutineKernels as Kernels
 from hlmc.errors import BadArgument, BadType
+
+__all__ = ["RATE_RANGE", "SHARE_RANGE", "Array", "Kernels", "Place", "Routine"]
+
+SHARE_RANGE = (1e-300, 1.0, "[1e-300, 1]")
+"""A share of uniform play gamma: gamma / n is a positive float64 for every n up to 2^53."""
+RATE_RANGE = (0.0, 1e10, "(0, 1e10]")
+"""A learning rate: over the least chance that a draw states, it is finite in either precision."""
 
 Array = np.ndarray
 """A run of words: an array of float64, or its address once compiled."""
-
-
-class Kernels(NamedTuple):
-    """The three compiled functions of a routine.
-
-    ``start(program, level, row, at, n)`` lays out fresh statistics for n children in the words from ``at`` on;
-    ``select(program, level, row, at, n, a, b, tau, u)`` gives (slot, probability of the slot);
-    ``update(program, level, row, at, n, a, b, tau, slot, chance, reward)`` learns.
-    ``a`` and ``b`` are two scalars that the routine keeps (start and update return them), ``tau`` the choices made
-    since the start, ``u`` one uniform number, ``program[level + PARAMETERS]`` and on what :meth:`Routine.packed` gave.
-    """
-
-    start: Callable[..., tuple[float, float]]
-    select: Callable[..., tuple[int, float]]
-    update: Callable[..., tuple[float, float]]
 
 
 @dataclass(frozen=True)
@@ -57,8 +49,11 @@ class Routine:
 
     name: ClassVar[str]
     kernels: ClassVar[Kernels]
-    stored: ClassVar[bool] = True
-    """Whether its machine code is kept on disk: not that of functions that may change from one process to the next."""
+    weights: ClassVar[Literal["none", "growing", "any"]] = "none"
+    """Whether its statistics begin with exponential weights, one per child, and if so, whether they only grow. A GPU
+    keeps sums of such weights beside them."""
+    opaque: ClassVar[bool] = False
+    """Whether its statistics are a user's own, of which nothing is known, not even that they are finite."""
     source: ClassVar[str] = ""
     """Where what :meth:`regret` gives is proved."""
     anytime: ClassVar[bool] = False
@@ -84,12 +79,6 @@ class Routine:
     def packed(self, place: Place) -> tuple[float, ...]:
         """What the kernels read, in the order in which they read it."""
         return tuple(self.parameters(place).values())
-
-    def callbacks(self) -> tuple[Any, Any, Any]:
-        """The kernels as C functions, whose addresses a program holds."""
-        from hlmc.kernels.calls import routine_callbacks
-
-        return routine_callbacks(self.name, self.kernels, self.stored)
 
     def chosen(self, **defaults: float) -> dict[str, float]:
         """The defaults, with this routine's own fields in place of those that were given."""

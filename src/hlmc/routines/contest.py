@@ -1,6 +1,6 @@
 """The contest that a champion holds within an epoch: Tsallis-INF from a prior, with a baseline that follows the losses.
 
-Used by :class:`hlmc.Champion` at the arms; see :mod:`hlmc.kernels.champion` for how the prior is laid.
+Used by :class:`hlmc.Champion` at the arms; see :mod:`hlmc.engine.structures.champion` for how the prior is laid.
 """
 
 from __future__ import annotations
@@ -9,19 +9,10 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from hlmc.kernels.build import kernel
-from hlmc.kernels.ftrl import ftrl_draw, ftrl_learn, normaliser
-from hlmc.kernels.layout import PARAMETERS
+from hlmc.engine.ftrl import ftrl_draw, ftrl_learn, normaliser
+from hlmc.engine.kernel import kernel
+from hlmc.engine.structures.champion import FADING, contest_rate
 from hlmc.routines.base import Array, Kernels, Place, Routine
-
-SPAN_STEPS = PARAMETERS  # Delta: the learning rate is 4 / sqrt(Delta + tau)
-FADING = 0.02  # the baseline is a mean over about the last 50 losses
-
-
-@kernel
-def contest_rate(program: Array, level: int, tau: int) -> float:
-    """The learning rate before choice ``tau`` (from 0)."""
-    return 4.0 / math.sqrt(program[level + SPAN_STEPS] + float(tau) + 1.0)
 
 
 @kernel

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from hlmc import bounds
-from hlmc.kernels.build import kernel
-from hlmc.kernels.layout import PARAMETERS
-from hlmc.kernels.weights import pure_draw, weights_multiply, weights_start
-from hlmc.routines.base import Array, Kernels, Place, Routine
+from hlmc.engine.kernel import kernel
+from hlmc.engine.layout import PARAMETERS
+from hlmc.engine.weights import pure_draw, weights_multiply, weights_start
+from hlmc.routines.base import RATE_RANGE, Array, Kernels, Place, Routine
 
 ETA = PARAMETERS
 IMPLICIT = PARAMETERS + 1  # what is added to the probability when a loss is divided by it
@@ -59,7 +59,7 @@ class EXP3Loss(Routine):
     Parameters
     ----------
     eta
-        Learning rate, positive. Default: sqrt(2 ln N / (N S)).
+        Learning rate, in (0, 1e10]. Default: sqrt(2 ln N / (N S)).
 
     Examples
     --------
@@ -74,11 +74,12 @@ class EXP3Loss(Routine):
     eta: float | None = None
 
     name: ClassVar[str] = "exp3-loss"
+    weights: ClassVar[Literal["none", "growing", "any"]] = "any"
     source: ClassVar[str] = "Bubeck and Cesa-Bianchi (2012), Theorem 3.1"
     kernels: ClassVar[Kernels] = Kernels(exp3_loss_start, exp3_loss_select, exp3_loss_update)
 
     def __post_init__(self) -> None:
-        self.check(eta=(0.0, math.inf, "(0, inf)"))
+        self.check(eta=RATE_RANGE)
 
     def regret(self, place: Place) -> float | None:
         return bounds.exp3_loss(place.choices, place.children, self.eta)
@@ -98,7 +99,7 @@ class EXP3IX(EXP3Loss):
     Parameters
     ----------
     eta
-        Learning rate, positive. Default: sqrt(2 ln(N + 1) / (N S)).
+        Learning rate, in (0, 1e10]. Default: sqrt(2 ln(N + 1) / (N S)).
 
     Examples
     --------

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
-from hlmc.kernels.build import kernel
-from hlmc.kernels.layout import PARAMETERS
-from hlmc.kernels.weights import mixed_draw, weights_grow, weights_start
-from hlmc.routines.base import Array, Kernels, Place, Routine
+from hlmc.engine.kernel import kernel
+from hlmc.engine.layout import PARAMETERS
+from hlmc.engine.weights import mixed_draw, weights_grow, weights_start
+from hlmc.routines.base import SHARE_RANGE, Array, Kernels, Place, Routine
 
 STEPS = PARAMETERS  # b
 GIVEN = PARAMETERS + 1  # gamma, or 0
@@ -62,7 +62,7 @@ class CountedEXP3(Routine):
     Parameters
     ----------
     gamma
-        Share of uniform play, in (0, 1]. Default: sqrt(n ln n / (2 S)) for the n children really there.
+        Share of uniform play, in [1e-300, 1]. Default: sqrt(n ln n / (2 S)) for the n children really there.
 
     Examples
     --------
@@ -73,10 +73,11 @@ class CountedEXP3(Routine):
     gamma: float | None = None
 
     name: ClassVar[str] = "exp3-counted"
+    weights: ClassVar[Literal["none", "growing", "any"]] = "growing"
     kernels: ClassVar[Kernels] = Kernels(exp3m_start, exp3m_select, exp3m_update)
 
     def __post_init__(self) -> None:
-        self.check(gamma=(0.0, 1.0, "(0, 1]"))
+        self.check(gamma=SHARE_RANGE)
 
     def words(self, n: int) -> int:
         return 2 * n if n > 1 else 0

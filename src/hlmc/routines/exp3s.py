@@ -5,6 +5,9 @@ for every child, as in the algorithm; the paper's prose writes alpha W.
 
 Adding to every weight would cost n operations a step. Weights are held as ``v_i + B`` instead: the share is one
 addition to B, and playing in proportion to ``v_i + B`` is playing by v, or uniformly with probability n B / W.
+
+Without rewards B grows and the v_i do not, so that scaling all of them down drives the v_i towards 0. They stop at
+2^-1000, where they no longer count beside B.
 """
 
 from __future__ import annotations
@@ -13,17 +16,18 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from hlmc.kernels.build import kernel
-from hlmc.kernels.layout import PARAMETERS
-from hlmc.kernels.weights import SCAN, mixed_draw, softplus, tree_log_share, tree_multiply, weights_start
-from hlmc.routines.base import Array, Kernels, Place, Routine
+from hlmc.engine.kernel import kernel
+from hlmc.engine.layout import PARAMETERS
+from hlmc.engine.weights import mixed_draw, scan_limit, softplus, tree_log_share, tree_multiply, weights_start
+from hlmc.routines.base import SHARE_RANGE, Array, Kernels, Place, Routine
 
 GAMMA = PARAMETERS
 RATE = PARAMETERS + 1  # gamma / N
 SHARE = PARAMETERS + 2  # e alpha
 _HIGH = 2.0**500
 _SCALE = 2.0**-500
-SINGLE = {"_HIGH": 2.0**60, "_SCALE": 2.0**-60}
+_FLOOR = 2.0**-1000  # below this, scaling down stops: a v_i of 0 could never grow again, and their sum is divided by
+SINGLE = {"_HIGH": 2.0**60, "_SCALE": 2.0**-60, "_FLOOR": 2.0**-120}
 
 
 @kernel
@@ -58,7 +62,7 @@ def exp3s_update(
     x = program[level + RATE] * reward / chance
     if x > 0.0:
         growth = math.expm1(x)
-        if n <= SCAN:
+        if n <= scan_limit():
             gain = (row[at + slot] + added) * growth
             row[at + slot] += gain
         else:
@@ -70,10 +74,10 @@ def exp3s_update(
         total += gain
     added += program[level + SHARE] / float(n) * everything
     if everything > _HIGH:
-        if n <= SCAN:
+        if n <= scan_limit():
             for j in range(at, at + n):
-                row[j] *= _SCALE
-        total *= _SCALE
+                row[j] = max(row[j] * _SCALE, _FLOOR)
+        total = max(total * _SCALE, float(n) * _FLOOR)
         added *= _SCALE
     return total, added
 
@@ -87,7 +91,7 @@ class EXP3S(Routine):
     Parameters
     ----------
     gamma
-        Share of uniform play, in (0, 1]. Default: sqrt(V N ln(N S) / S), cut off at 1 (Theorem 3; V = 1 when the
+        Share of uniform play, in [1e-300, 1]. Default: sqrt(V N ln(N S) / S), cut off at 1 (Theorem 3; V = 1 when the
         number of switches is unknown, Theorem 4).
     alpha
         The share, in (0, 1). Default: 1 / S.
@@ -106,7 +110,7 @@ class EXP3S(Routine):
     kernels: ClassVar[Kernels] = Kernels(exp3s_start, exp3s_select, exp3s_update)
 
     def __post_init__(self) -> None:
-        self.check(gamma=(0.0, 1.0, "(0, 1]"), alpha=(0.0, 1.0, "(0, 1)"))
+        self.check(gamma=SHARE_RANGE, alpha=(0.0, 1.0, "(0, 1)"))
 
     def cost(self, place: Place) -> float:
         n = place.children

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from hlmc import bounds
+from hlmc.engine.ftrl import ftrl_draw, ftrl_learn, normaliser
+from hlmc.engine.kernel import kernel
+from hlmc.engine.layout import PARAMETERS
 from hlmc.errors import BadArgument
-from hlmc.kernels.build import kernel
-from hlmc.kernels.ftrl import ftrl_draw, ftrl_learn, normaliser
-from hlmc.kernels.layout import PARAMETERS
 from hlmc.routines.base import Array, Kernels, Place, Routine
 
 RATE = PARAMETERS  # eta_t = RATE / sqrt(t)

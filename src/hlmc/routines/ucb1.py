@@ -9,14 +9,13 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
+from hlmc.engine.kernel import kernel
+from hlmc.engine.layout import LAST, PARAMETERS, RANDOM
 from hlmc.errors import BadArgument
-from hlmc.kernels.build import kernel
-from hlmc.kernels.layout import PARAMETERS
 from hlmc.routines.base import Array, Kernels, Place, Routine
 
 TIE = PARAMETERS
 TIES = ("random", "first", "last")
-RANDOM, FIRST, LAST = 0.0, 1.0, 2.0
 
 
 @kernel

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from hlmc.kernels.build import kernel
+from hlmc.engine.kernel import kernel
 from hlmc.routines.base import Array, Kernels, Routine
 
 

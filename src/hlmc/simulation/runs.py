@@ -10,13 +10,11 @@ import numpy as np
 
 from hlmc.adversaries.base import Adversary
 from hlmc.errors import BadReward
-from hlmc.kernels.build import entry
-from hlmc.kernels.native import address_of
-from hlmc.kernels.step import RUN
 from hlmc.learner import fresh_rows
 from hlmc.policies.base import Policy
 from hlmc.simulation.workers import COMPILING, Watch
 from hlmc.streams import derive_seed, keys
+from hlmc.targets import address_of, linked, loop
 
 Array = np.ndarray
 
@@ -75,8 +73,8 @@ def play(task: Task, points: Array, watch: Watch | None = None) -> Played:
 def prepared(policy: Policy, adversary: Adversary) -> Callable[..., int]:
     """The compiled loop that plays this policy; whatever else must be compiled or laid out is, too."""
     with COMPILING:
-        _ = policy.program, adversary.spec, adversary.address
-        return entry(RUN[policy.last_kind], *["int64"] * 10, release=True)
+        _ = linked(policy), adversary.spec, adversary.address
+        return loop(policy)
 
 
 def walk(
@@ -93,7 +91,7 @@ def walk(
     The steps are taken a slice at a time. A slice leaves in the row all that the next one needs, so that the cuts,
     which depend on the clock, leave no trace in the result.
     """
-    program, learner = address_of(policy.program), address_of(row)
+    program, learner = linked(policy).address, address_of(row)
     who = [program, program, learner, learner, adversary.address, address_of(adversary.spec)]
     t, noted, before, length = 0, 0, 0.0, SHORTEST
     while noted < len(points):
