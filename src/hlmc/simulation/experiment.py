@@ -14,6 +14,7 @@ import numpy as np
 from hlmc.adversaries.base import Adversary
 from hlmc.errors import BadArgument, BadType, whole
 from hlmc.policies.base import Policy
+from hlmc.simulation import devices
 from hlmc.simulation.points import time_points
 from hlmc.streams import SCHEME, derive_seed
 
@@ -125,9 +126,7 @@ def checked_arithmetic(device: Any, precision: Any) -> tuple[str, str]:
         if precision == "float32":
             raise BadArgument('precision must be "float64" on the processor; only device="cuda" has "float32"')
         return "cpu", "float64"
-    from hlmc.device.memory import checked_device
-
-    checked_device()
+    devices.check()
     return "cuda", precision or "float32"
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from hlmc.adversaries.base import Adversary
 from hlmc.interrupts import Interrupted, Interrupts, kept_in
+from hlmc.simulation import devices
 from hlmc.simulation.experiment import Experiment, checked_arithmetic
 from hlmc.simulation.progress import Opened, reporter
 from hlmc.simulation.result import Result
@@ -148,9 +149,7 @@ def _work(
             executor,
             threads,
         )
-    from hlmc.device.runs import DeviceWork
-
-    return DeviceWork(tasks, experiment.points, experiment.precision, advance) if tasks else ()
+    return devices.simulated(tasks, experiment.points, experiment.precision, advance)
 
 
 def _play(points: Array, task: Task, watch: Watch | None = None) -> Played:
