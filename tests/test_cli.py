@@ -99,7 +99,7 @@ def test_a_reader_that_has_read_enough_is_no_error() -> None:
         ("plan --arms 100 --groups 3,3", "groups must have a product of at least arms = 100, not (3, 3)"),
         ("plan --arms 100 --groups 3,x", "argument --groups: 'x' is not a whole number"),
         ("plan --arms 100 --memory 20 --horizon 0", "horizon must be a whole number of at least 1, not 0"),
-        ("plan --arms 100 --memory 20 --delta 2", "delta must be a number strictly between 0 and 1, not 2.0"),
+        ("plan --arms 100 --memory 20 --delta 2", "delta must be a number in (0, 1), not 2.0"),
         ("plan --arms 100 --memory 20 --delta p", "argument --delta: 'p' is not a number"),
         ("plan --arms 100 --memory 20 --switches some", '1e6 or 10**6, or as "unknown"'),
         ("plan --arms 100 --memory 20 --routines exp4", "there is no routine 'exp4'; there are"),

@@ -417,7 +417,7 @@ def test_regret_is_benchmark_minus_reward(result: hlmc.Result) -> None:
     assert (shifting.values <= dynamic.values).all()
     with pytest.raises(BadArgument, match=r"^kind='shifting' needs switches=V"):
         result.regret("shifting")
-    with pytest.raises(BadArgument, match=r"^switches belongs to kind='shifting' and to no other"):
+    with pytest.raises(BadArgument, match=r"^switches belongs to kind='shifting', not to kind="):
         result.regret("weak", 3)
     with pytest.raises(BadArgument, match="kind must be one of"):
         result.regret("strong")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 LONGEST = 500
 """Characters of a message, about: what is shown of a value may be of any length."""
 
@@ -69,39 +67,6 @@ class MissingExtra(ImportError):
 
 class NoDevice(HLMCError, RuntimeError):
     """There is no CUDA device to run on, or it cannot do what is asked of it."""
-
-
-def whole(name: str, value: Any, least: int, most: int = 2**53, otherwise: str = "") -> int:
-    """A whole number in a range, or a clear refusal; whole floats such as 1e6 are taken.
-
-    >>> whole("arms", 1e6, 1)
-    1000000
-    >>> whole("arms", 0, 1)
-    Traceback (most recent call last):
-    hlmc.errors.BadArgument: arms must be a whole number of at least 1, not 0
-    """
-    wanted = f"{name} must be a whole number of at least {least}{otherwise}"
-    if isinstance(value, bool) or not (hasattr(value, "__index__") or isinstance(value, float)):
-        raise BadType(f"{wanted}, not {value!r}")
-    if value != value or value in (float("inf"), float("-inf")) or value != int(value) or not value >= least:
-        raise BadArgument(f"{wanted}, not {value!r}")
-    if value > most:
-        raise BadArgument(f"{name} must be at most {most}, not {value!r}")
-    return int(value)
-
-
-def fraction(name: str, value: Any) -> float:
-    """A number strictly between 0 and 1, or a clear refusal.
-
-    >>> fraction("delta", 1.5)
-    Traceback (most recent call last):
-    hlmc.errors.BadArgument: delta must be a number strictly between 0 and 1, not 1.5
-    """
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise BadType(f"{name} must be a number strictly between 0 and 1, not {value!r}")
-    if not 0.0 < value < 1.0:
-        raise BadArgument(f"{name} must be a number strictly between 0 and 1, not {value!r}")
-    return float(value)
 
 
 def extra(module: str, name: str, otherwise: str = "") -> MissingExtra:

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hlmc.engine.soundness import checker
-from hlmc.errors import BadArgument, BadFile, BadType
+from hlmc.errors import BadArgument, BadFile, BadType, shown
 from hlmc.targets import address_of, entry, linked
 
 if TYPE_CHECKING:
@@ -420,7 +420,7 @@ def _described(policy: Policy) -> bytes:
 
     name = type(policy).__name__
     if CATALOGUE.get(name) is not type(policy):
-        raise BadType(f"only the policies of hlmc can be saved, not {policy!r}")
+        raise BadType(f"only the policies of hlmc can be saved, not {shown(policy)}")
     content = {
         "policy": name,
         "arguments": {key: _plain(value) for key, value in policy.arguments().items()},
@@ -515,7 +515,7 @@ def _given(label: str, routines: Mapping[str, Routine]) -> Routine:
 
     routine = routines.get(label)
     if not isinstance(routine, Custom) or routine.label != label:
-        found = "" if routine is None else f", not {routine!r}"
+        found = "" if routine is None else f", not {shown(routine)}"
         raise _NotGiven(f"uses a routine of your own: give it with load(path, routines={{{label!r}: ...}}){found}")
     return routine
 

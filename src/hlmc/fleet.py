@@ -19,10 +19,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hlmc import files
+from hlmc.checks import whole
 from hlmc.engine import batch
 from hlmc.engine.layout import ARM, PROBABILITY, TIME
 from hlmc.engine.step import BAD_REWARD, NOT_SELECTED, PAST_HORIZON
-from hlmc.errors import BadArgument, BadReward, BadType, HLMCError, whole
+from hlmc.errors import BadArgument, BadReward, BadType, HLMCError
 from hlmc.files import Front, StrPath
 from hlmc.learner import Learner, fresh_rows, refusal
 from hlmc.policies.base import Policy

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from hlmc.checks import writable
-from hlmc.errors import BadArgument
+from hlmc.errors import BadArgument, shown
 
 if TYPE_CHECKING:
     from matplotlib.axis import Axis
@@ -240,7 +240,7 @@ def check_path(path: str | Path) -> Path:
     hlmc.errors.BadArgument: a plot's file must end in .png, .svg or .pdf, not 'curve.gif'
     """
     if Path(path).suffix.lower() not in SUFFIXES:
-        raise BadArgument(f"a plot's file must end in .png, .svg or .pdf, not {str(path)!r}")
+        raise BadArgument(f"a plot's file must end in .png, .svg or .pdf, not {shown(str(path))}")
     return writable("plot", path)
 
 

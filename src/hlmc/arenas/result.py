@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from hlmc.arenas.contenders import BASELINE
-from hlmc.errors import BadArgument, BadFile
+from hlmc.errors import BadArgument, BadFile, shown
 from hlmc.evaluation import paired_ratio_interval, t_interval
 from hlmc.evaluation.regret import KINDS
 
@@ -142,7 +142,7 @@ class ArenaResult:
     def kind(self, kind: str, arms: int | None = None, horizon: int | None = None) -> pd.DataFrame:
         """The rows of one kind of regret, of one size or of all."""
         if kind not in KINDS:
-            raise BadArgument(f"kind must be one of {', '.join(map(repr, KINDS))}, not {kind!r}")
+            raise BadArgument(f"kind must be one of {', '.join(map(repr, KINDS))}, not {shown(kind)}")
         rows = self.data[self.data["kind"] == kind]
         for name, value in (("arms", arms), ("horizon", horizon)):
             if value is not None:
@@ -213,7 +213,7 @@ class ArenaResult:
         elif path.suffix == ".parquet":
             self.runs.to_parquet(path, index=False)
         else:
-            raise BadArgument(f"the file must end in .csv or .parquet, not {str(path)!r}")
+            raise BadArgument(f"the file must end in .csv or .parquet, not {shown(str(path))}")
 
     @classmethod
     def load(cls, path: str | Path) -> ArenaResult:

@@ -14,7 +14,9 @@ from hlmc.arenas.contenders import Factory, budget, chosen, made
 from hlmc.arenas.held_out import HELD_OUT
 from hlmc.arenas.playing import Cell, Costs, play
 from hlmc.arenas.result import ArenaResult, runs_of
-from hlmc.errors import BadArgument, BadType, whole
+from hlmc.checks import choice, listed, whole
+from hlmc.checks import path as checked_path
+from hlmc.errors import BadArgument, shown
 from hlmc.evaluation.regret import KINDS
 from hlmc.evaluation.segments import checked_threads
 from hlmc.interrupts import Interrupted, kept_in
@@ -114,8 +116,7 @@ def arena(
     >>> result.table().index.tolist()
     ['HLMC', 'Champion', 'EXP3', 'mine']
     """
-    if suite not in SUITES:
-        raise BadArgument(f"suite must be one of {', '.join(map(repr, SUITES))}, not {suite!r}")
+    choice("suite", suite, *SUITES)
     usual_arms, usual_horizons, usual_runs = DEFAULTS[suite, bool(quick)]
     derive_seed(seed)
     cells = _cells(
@@ -136,30 +137,23 @@ def arena(
 def _cases(suite: Mapping[str, Case], names: Any) -> list[Case]:
     if names is None:
         return list(suite.values())
-    listed = [names] if isinstance(names, str) else list(names)
-    for name in listed:
-        if name not in suite:
-            raise BadArgument(f"adversaries: there is no {name!r} in this suite; there are {', '.join(suite)}")
-    return [suite[name] for name in suite if name in listed]
+    wanted = [names] if isinstance(names, str) else listed("adversaries", names, "names")
+    for name in wanted:
+        if not isinstance(name, str) or name not in suite:
+            raise BadArgument(f"adversaries: there is no {shown(name)} in this suite; there are {', '.join(suite)}")
+    return [suite[name] for name in suite if name in wanted]
 
 
 def _sizes(name: str, given: Any, usual: tuple[int, ...], least: int) -> tuple[int, ...]:
     if given is None:
         return usual
-    if isinstance(given, str):
-        raise BadType(f"{name} must be whole numbers, not {given!r}")
-    listed = list(given) if isinstance(given, Iterable) else [given]
-    if not listed:
-        raise BadArgument(f"{name} must hold at least one number")
-    return tuple(dict.fromkeys(whole(name, value, least) for value in listed))
+    sizes = listed(name, given) if isinstance(given, Iterable) else [given]
+    return tuple(dict.fromkeys(whole(name, value, least) for value in sizes))
 
 
 def _kinds(given: Any) -> list[str]:
-    listed = [given] if isinstance(given, str) else list(given)
-    for kind in listed:
-        if kind not in KINDS:
-            raise BadArgument(f"kinds must be some of {', '.join(map(repr, KINDS))}, not {kind!r}")
-    return ["weak", *listed]
+    wanted = [given] if isinstance(given, str) else listed("kinds", given, "names")
+    return ["weak", *(choice("kinds", kind, *KINDS) for kind in wanted)]
 
 
 def _cells(
@@ -190,7 +184,7 @@ def played(
     """The runs of all cells, one below the other."""
     device = cells[0].arithmetic[0]
     checked_executor(executor, device)
-    folder = None if store is None else Path(store)
+    folder = None if store is None else checked_path("store", store)
     threads = checked_threads(jobs, "jobs")
     costs = Costs.of(cells)
     parts: list[pd.DataFrame] = []

@@ -23,7 +23,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import NoReturn
 
-from hlmc.errors import BadType, HLMCError, MissingExtra
+from hlmc.errors import BadType, HLMCError, MissingExtra, brief
 from hlmc.interrupts import Interrupts
 
 __all__ = ["COMMANDS", "main"]
@@ -154,7 +154,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except SystemExit as end:  # argparse ends --help and --version so
         return int(end.code or 0)
     except UsageError as error:
-        sys.stderr.write(" ".join(str(error).split()) + "\n")
+        sys.stderr.write(brief(" ".join(str(error).split())) + "\n")
         return 2
     except KeyboardInterrupt as interrupt:
         sys.stderr.write(f"{str(interrupt) or 'hlmc: interrupted'}\n")
@@ -163,7 +163,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _abandon_output()
         return 0
     except OSError as error:
-        sys.stderr.write(f"hlmc: {error}\n")
+        sys.stderr.write(f"hlmc: {brief(str(error))}\n")
         _abandon_output()
         return 1
 

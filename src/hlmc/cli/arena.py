@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from hlmc.checks import writable
 from hlmc.cli.numbers import whole_number, whole_numbers
 from hlmc.cli.output import Table, heading, line, show, show_json
-from hlmc.errors import BadArgument
+from hlmc.errors import BadArgument, shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -107,7 +107,7 @@ def _check(options: argparse.Namespace) -> None:
         check_path(options.plot)
     if options.csv is not None:
         if options.csv.suffix != ".csv":
-            raise BadArgument(f"--csv takes a file that ends in .csv, not {str(options.csv)!r}")
+            raise BadArgument(f"--csv takes a file that ends in .csv, not {shown(str(options.csv))}")
         writable("--csv", options.csv)
     if options.report is not None:
         options.report.mkdir(parents=True, exist_ok=True)

@@ -13,9 +13,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hlmc.checks import whole
 from hlmc.cli.numbers import BadNumber, whole_number
 from hlmc.cli.output import Table, line, show, show_json
-from hlmc.errors import BadArgument, extra, whole
+from hlmc.errors import BadArgument, extra, shown
 
 if TYPE_CHECKING:
     from hlmc.simulation import Interrupted, Result
@@ -110,7 +111,9 @@ def _workers(options: argparse.Namespace) -> Iterator[Any]:
         except ImportError as error:
             raise extra("dask.distributed", "dask") from error
         if "://" not in options.scheduler:
-            raise BadArgument(f"--scheduler takes an address such as tcp://10.0.0.1:8786, not {options.scheduler!r}")
+            raise BadArgument(
+                f"--scheduler takes an address such as tcp://10.0.0.1:8786, not {shown(options.scheduler)}"
+            )
         connect: Callable[..., Any] = Client
         with connect(options.scheduler, timeout=10) as client:
             yield client.get_executor(pure=False)

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hlmc.checks import whole
 from hlmc.engine.kernel import Address, kernel
 from hlmc.engine.primitives import offset, words
-from hlmc.errors import whole
 from hlmc.evaluation.segments import (
     BLOCK,
     REWARD_NS,

@@ -20,9 +20,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from hlmc.adversaries.base import STEPS, Adversary
+from hlmc.checks import unmasked, whole
 from hlmc.engine.kernel import Address, kernel
 from hlmc.engine.primitives import call_reward, words
-from hlmc.errors import BadArgument, BadReward, BadType, whole
+from hlmc.errors import BadArgument, BadReward, BadType, shown
 from hlmc.targets import address_of, compiled
 
 Array = np.ndarray
@@ -129,9 +130,10 @@ def steps(adversary: Adversary) -> int:
 
 def checked_points(adversary: Adversary, points: Any) -> Array:
     """Time points as 64-bit floats, or a clear refusal of what are not increasing numbers of steps."""
+    unmasked("points", points)
     given = np.asarray(points)
     if given.ndim != 1 or (given.size and given.dtype.kind not in "iuf"):
-        raise BadType(f"points must be a sequence of whole numbers, not {points!r}")
+        raise BadType(f"points must be a sequence of whole numbers, not {shown(points)}")
     most = steps(adversary)
     times = given.astype(np.float64)
     wrong = ~((times >= 0) & (times <= most) & (times == np.floor(times)))

@@ -39,9 +39,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from hlmc.checks import whole
 from hlmc.engine.kernel import Address, kernel
 from hlmc.engine.primitives import offset, words
-from hlmc.errors import BadArgument, whole
+from hlmc.errors import BadArgument
 from hlmc.evaluation.segments import (
     REWARD_NS,
     RewardSegments,

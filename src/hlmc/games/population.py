@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from hlmc.adversaries.base import between
-from hlmc.errors import BadArgument, BadType
+from hlmc.checks import between
+from hlmc.errors import BadArgument, BadType, shown
 from hlmc.games.base import Game
 from hlmc.policies.base import Policy
 
@@ -56,11 +56,13 @@ def _shares(given: Any) -> list[tuple[str, Policy, float]]:
     if isinstance(given, Policy):
         given = {type(given).__name__: given}
     if not isinstance(given, Mapping) or not given:
-        raise BadType(f"a population is a policy or a dictionary of name: (policy, share), not {given!r}")
+        raise BadType(f"a population is a policy or a dictionary of name: (policy, share), not {shown(given)}")
     found = []
     for name, value in given.items():
         policy, share = value if isinstance(value, tuple) and len(value) == 2 else (value, 1.0)
         if not isinstance(name, str) or not isinstance(policy, Policy):
-            raise BadType(f"a population is written name: policy or name: (policy, share), not {name!r}: {value!r}")
+            raise BadType(
+                f"a population is written name: policy or name: (policy, share), not {shown(name)}: {value!r}"
+            )
         found.append((name, policy, between(f"the share of {name!r}", share, 0.0, float("inf"), "(0, inf)")))
     return found

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hlmc.checks import path as checked_path
-from hlmc.errors import BadArgument, BadFile
+from hlmc.errors import BadArgument, BadFile, shown
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -155,7 +155,7 @@ class GameResult:
         elif kind == "population":
             regret = self.data["best_together"] - self._whole(self.data["reward"])
         else:
-            raise BadArgument(f'kind must be "agent" or "population", not {kind!r}')
+            raise BadArgument(f'kind must be "agent" or "population", not {shown(kind)}')
         return regret.rename("regret")
 
     def _whole(self, values: xr.DataArray) -> xr.DataArray:

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from hlmc.errors import BadArgument, BadType, whole
+from hlmc.checks import flag, whole
+from hlmc.errors import BadArgument, BadType, shown
 from hlmc.evaluation.segments import checked_threads
 from hlmc.games.base import Game
 from hlmc.games.population import Group, population
@@ -152,7 +153,7 @@ class Contest:
     ) -> Contest:
         """Check the arguments of :func:`play` and put them together."""
         if not isinstance(game, Game):
-            raise BadType(f"game must be one of hlmc.games, not {game!r}")
+            raise BadType(f"game must be one of hlmc.games, not {shown(game)}")
         groups = population(policies, game)
         derive_seed(seed)  # refuses what is no seed
         steps = whole("horizon", horizon, 1)
@@ -161,7 +162,8 @@ class Contest:
                 made = f"{group.name} was made for {group.policy.horizon} steps"
                 raise BadArgument(f"{made}, fewer than the horizon of {steps}")
         times = time_points(points, steps)
-        return cls(groups, game, steps, whole("runs", runs, 1), int(seed), times, occupancy, arithmetic)
+        kept = flag("occupancy", occupancy)
+        return cls(groups, game, steps, whole("runs", runs, 1), int(seed), times, kept, arithmetic)
 
     def tasks(self, threads: int = 1) -> list[Task]:
         """One for each run, whose agents are shared by so many threads."""

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hlmc.adversaries.base import Adversary
-from hlmc.errors import BadArgument, fraction
+from hlmc.checks import fraction, listed
+from hlmc.errors import BadArgument
 from hlmc.evaluation import benchmark, t_quantile
 from hlmc.simulation import devices
 from hlmc.simulation.experiment import Experiment, checked_arithmetic
@@ -146,7 +147,7 @@ def estimate(
     experiment = Experiment.of(policies, adversary, horizon, runs, seed, points, checked_arithmetic(device, precision))
     if experiment.runs < 2:
         raise BadArgument("runs must be at least 2: a single run has no variance")
-    wanted = np.array([fraction("quantiles", q) for q in quantiles])
+    wanted = np.array([fraction("quantiles", q) for q in listed("quantiles", quantiles)])
     kept = _Kept(experiment, wanted)
     if device == "cpu":
         opened = partial(reporter, progress, unit=experiment.horizon)

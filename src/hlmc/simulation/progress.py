@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from threading import Lock
 from typing import Any, Self
 
-from hlmc.errors import BadType
+from hlmc.errors import BadType, shown
 
 EVERY = 5.0
 """Seconds between two lines where there is no terminal."""
@@ -142,8 +142,8 @@ def reporter(progress: Any, totals: Mapping[str, float], unit: int | None = None
     ``unit`` steps make a run; without it there is one total, whose parts are told by :meth:`Silent.part`.
     ``progress``: None or True decides by where standard error goes, False is silent.
     """
-    if progress not in (None, True, False):
-        raise BadType(f"progress must be None, True or False, not {progress!r}")
+    if progress is not None and not isinstance(progress, bool):
+        raise BadType(f"progress must be None, True or False, not {shown(progress)}")
     if progress is False or not sum(totals.values()):
         return Silent()
     return Bars(totals, unit) if sys.stderr.isatty() else Lines(totals, unit)

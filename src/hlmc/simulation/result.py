@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hlmc.checks import choice, whole
 from hlmc.checks import path as checked_path
 from hlmc.errors import BadArgument, BadFile, HLMCError
+from hlmc.evaluation.regret import KINDS
 from hlmc.simulation.tables import Runs, read_runs, write_runs
 
 if TYPE_CHECKING:
@@ -95,8 +97,11 @@ class Result:
 
         from hlmc.evaluation import benchmark
 
+        choice("kind", kind, *KINDS)
         if kind == "weak" and switches is None:
             return self.data["best_fixed"]
+        if switches is not None:
+            whole("switches", switches, 1)
         name = kind if switches is None else f"{kind}-{switches}"
         if name not in self._benchmarks:
             if self.adversary is None:

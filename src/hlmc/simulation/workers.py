@@ -13,7 +13,7 @@ from queue import SimpleQueue
 from threading import Event, Lock
 from typing import Any
 
-from hlmc.errors import BadArgument, BadType, HLMCError
+from hlmc.errors import BadArgument, BadType, HLMCError, shown
 from hlmc.evaluation.segments import checked_threads
 from hlmc.interrupts import Interrupts
 
@@ -160,7 +160,9 @@ def gather(work: Work | Iterable[Any], take: Callable[[Any], None], held: Interr
 def checked_executor(executor: Any, device: str = "cpu", **others: Any) -> Any:
     """Refuse what cannot be handed a task; with a GPU, any executor and whatever else is for the processor."""
     if executor is not None and not callable(getattr(executor, "submit", None)):
-        raise BadType(f"executor must have a submit method as concurrent.futures' executors have, not {executor!r}")
+        raise BadType(
+            f"executor must have a submit method as concurrent.futures' executors have, not {shown(executor)}"
+        )
     given = {"executor": executor, **others}
     if device != "cpu" and any(value is not None for value in given.values()):
         raise BadArgument(f'{" and ".join(given)} must be left out with device="{device}": the device does the work')
