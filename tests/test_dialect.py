@@ -26,7 +26,8 @@ NODES = (
     *(ast.Compare, ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE),
 )
 BUILTINS = {"int", "float", "bool", "min", "max", "abs", "range"}
-ATTRIBUTES = {"np.uint64"} | {f"math.{name}" for name in ("sqrt", "expm1", "log1p", "floor", "sin", "cos", "pi", "inf")}
+MATH = ("sqrt", "expm1", "log1p", "floor", "pow", "sin", "cos", "pi", "inf")
+ATTRIBUTES = {"np.uint64"} | {f"math.{name}" for name in MATH}
 OWN_EXPONENTIALS = {"exponential": "math.exp", "logarithm": "math.log"}
 SCALARS = {"float", "int", "bool", "np.uint64"}
 TYPES = SCALARS | {"Array", "Address"}
@@ -114,19 +115,19 @@ def test_every_kernel_calls_only_kernels_and_what_the_dialect_lists(function: Fu
             assert is_kernel(function.__globals__[node.func.id]), f"{node.func.id} is no kernel"
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
-        "def f(x: float) -> float:\n    return x",
-        "def f(x) -> float:\n    '''No type.'''\n    return x",
-        "def f(x: float) -> float:\n    '''A power.'''\n    return x ** 2",
-        "def f(n: int) -> int:\n    '''Else.'''\n    while n > 0:\n        n -= 1\n    else:\n        n = 5\n    return n",
-        "def f(n: int) -> int:\n    '''A list.'''\n    return len([i for i in range(n)])",
-        "def f(x: float) -> float:\n    '''Not one's own.'''\n    return math.exp(x)",
-        "def f(run: Array) -> float:\n    '''A slice.'''\n    return run[1:]",
-        "def f(x: float) -> float:\n    '''Caught.'''\n    try:\n        return x\n    except ValueError:\n        return 0.0",
-    ],
-)
+OUTSIDERS = {
+    "no docstring": "def f(x: float) -> float:\n    return x",
+    "no type": "def f(x) -> float:\n    'Text.'\n    return x",
+    "a power": "def f(x: float) -> float:\n    'Text.'\n    return x ** 2",
+    "an else": "def f(n: int) -> int:\n    'Text.'\n    while n > 0:\n        n -= 1\n    else:\n        n = 5",
+    "a list": "def f(n: int) -> int:\n    'Text.'\n    return len([i for i in range(n)])",
+    "not our own": "def f(x: float) -> float:\n    'Text.'\n    return math.exp(x)",
+    "a slice": "def f(run: Array) -> float:\n    'Text.'\n    return run[1:]",
+    "a try": "def f(x: float) -> float:\n    'Text.'\n    try:\n        return x\n    finally:\n        return 0.0",
+}
+
+
+@pytest.mark.parametrize("source", OUTSIDERS.values(), ids=OUTSIDERS)
 def test_what_is_not_in_the_dialect_is_found(source: str) -> None:
     (tree,) = ast.parse(source).body
     assert isinstance(tree, ast.FunctionDef)

@@ -19,6 +19,7 @@ import pytest
 import hlmc
 from hlmc import adversaries
 from hlmc.errors import BadArgument, BadFile, BadType
+from hlmc.files import disk, writing
 from hlmc.simulation import runner, store, tables, workers
 from hlmc.simulation.experiment import Experiment
 from hlmc.simulation.store import Store
@@ -262,13 +263,14 @@ def test_folders_that_are_no_store_are_refused(tmp_path: Path) -> None:
     simulate(tmp_path / "deep" / "folder", {"EXP3": EXP3})
 
 
-def test_what_a_crash_left_half_written_is_removed_after_a_day(tmp_path: Path) -> None:
-    old, new = tmp_path / "_writing-old", tmp_path / "_writing-new"
-    for path in (old, new):
+def test_what_a_crash_left_half_written_is_removed(tmp_path: Path) -> None:
+    abandoned, in_use = tmp_path / ".EXP3-1.parquet.0.tmp", tmp_path / ".EXP3-2.parquet.0.tmp"
+    for path in (abandoned, in_use):
         path.write_bytes(b"half")
-    os.utime(old, (time.time() - 2 * 86400,) * 2)
-    simulate(tmp_path, {"EXP3": EXP3})
-    assert (old.exists(), new.exists()) == (False, True)
+    with in_use.open("rb") as file:
+        assert disk.try_lock(file)
+        simulate(tmp_path, {"EXP3": EXP3})
+    assert (abandoned.exists(), in_use.exists()) == (False, True)
     assert len(pd.read_parquet(tmp_path)) == 30
 
 
@@ -276,9 +278,9 @@ def test_a_write_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.M
     def full(_: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(tables.os, "fsync", full)
+    monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(OSError, match="No space left"):
-        tables.write_whole(tmp_path / "it", b"text")
+        writing.write_whole(tmp_path / "it", b"text")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -14,8 +14,6 @@ and no window is opened.
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -249,23 +247,11 @@ def save(fig: Figure, path: str | Path) -> Path:
 
     The bytes depend on the figure alone, not on the time of day.
     """
+    from hlmc.files.writing import replacing
+
     path = check_path(path)
     kind = path.suffix.lower()[1:]
     undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
-    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
-        try:
-            with style():
-                fig.savefig(file, format=kind, dpi=200, metadata=undated)
-            file.close()
-            Path(file.name).chmod(0o666 & ~_umask())
-            Path(file.name).replace(path)
-        except BaseException:
-            Path(file.name).unlink(missing_ok=True)
-            raise
+    with replacing(path) as file, style():
+        fig.savefig(file, format=kind, dpi=200, metadata=undated)
     return path
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -148,7 +148,7 @@ def _code(function: Callable[[int, int], float]) -> Any:
             # Not stored: Numba would not notice a change in what the function's global names mean.
             linked = relink(plain, {name: compiled(callee) for name, callee in callees(plain).items()})
             function = numba.njit(nogil=True, error_model="numpy")(linked)
-        return callback(relink(_guarded_reward, {"users_own": function}), REWARD, store=False)
+        return callback(relink(_guarded_reward, {"users_own": function}), REWARD)
     except Exception as error:  # Numba has many ways to say that it cannot
         warnings.warn(f"{_name(plain)} is not compiled, and slow: {_reason(error)}", NotCompiled, stacklevel=2)
         return _Called(plain)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from hlmc.adversaries.base import Adversary, Array, packed
-from hlmc.adversaries.tables import checked, digest, mapped, prepared, stamp
+from hlmc.adversaries.tables import check_length, checked, digest, mapped, prepared, stamp
 from hlmc.checks import unmasked
 from hlmc.engine.kernel import kernel
 from hlmc.engine.primitives import load_float32, load_float64, load_uint8
@@ -95,12 +95,21 @@ class Trace(Adversary):
     def length(self) -> int:
         return self._rows.shape[0]  # type: ignore[no-any-return]
 
-    @cached_property
+    @property
     def spec(self) -> Array:
+        # Asked for before every batch of runs. A file that is cut short while runs are being played is another matter.
+        check_length(self._rows, "table" if self._path is None else self.table)
+        return self._spec
+
+    @cached_property
+    def _spec(self) -> Array:
         rows = self._rows
+        if rows.shape[1] != self.arms:
+            raise BadArgument(f"table must have {self.arms} arms, not {rows.shape[1]}")
         return packed(rows.ctypes.data, _KINDS[rows.dtype], *rows.strides)
 
     def spec_in(self, put: Callable[[Array], int]) -> Array:
+        check_length(self._rows, "table" if self._path is None else self.table)
         rows = np.ascontiguousarray(self._rows)
         return packed(put(rows), _KINDS[rows.dtype], *rows.strides)
 

@@ -16,13 +16,13 @@ from hlmc.arenas.cases import Case
 from hlmc.arenas.contenders import SWITCHES
 from hlmc.errors import BadFile
 from hlmc.evaluation import best_fixed, best_switching, dynamic
+from hlmc.files.writing import write_whole
 from hlmc.policies.base import Policy
 from hlmc.simulation.experiment import Experiment
 from hlmc.simulation.progress import Silent
 from hlmc.simulation.runner import gathered_runs
 from hlmc.simulation.runs import Task
 from hlmc.simulation.runs import play as play_task
-from hlmc.simulation.tables import write_whole
 from hlmc.streams import derive_seed
 
 Array = np.ndarray

@@ -12,6 +12,7 @@ from hlmc.arenas.contenders import BASELINE
 from hlmc.errors import BadArgument, BadFile, shown
 from hlmc.evaluation import paired_ratio_interval, t_interval
 from hlmc.evaluation.regret import KINDS
+from hlmc.files.writing import replacing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -208,12 +209,13 @@ class ArenaResult:
         True
         """
         path = Path(path)
-        if path.suffix == ".csv":
-            self.data.to_csv(path, index=False, float_format="%.6g")
-        elif path.suffix == ".parquet":
-            self.runs.to_parquet(path, index=False)
-        else:
+        if path.suffix not in (".csv", ".parquet"):
             raise BadArgument(f"the file must end in .csv or .parquet, not {shown(str(path))}")
+        with replacing(path) as file:
+            if path.suffix == ".csv":
+                self.data.to_csv(file, index=False, float_format="%.6g")
+            else:
+                self.runs.to_parquet(file, index=False)
 
     @classmethod
     def load(cls, path: str | Path) -> ArenaResult:

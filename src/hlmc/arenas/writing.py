@@ -9,6 +9,7 @@ import pandas as pd
 
 from hlmc import plotting
 from hlmc.arenas.contenders import BASELINE, SWITCHES
+from hlmc.files.writing import write_whole
 
 if TYPE_CHECKING:
     from hlmc.arenas.result import ArenaResult
@@ -37,7 +38,7 @@ def write(result: ArenaResult, folder: Path) -> Path:
                 lines += ["", f"## {kind.capitalize()} regret, K = {arms:,}, T = {horizon:,}", ""]
                 lines += _markdown(result.table(kind, arms, horizon))
     page = folder / "arena.md"
-    page.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    write_whole(page, ("\n".join(lines) + "\n").encode())
     return page
 
 

@@ -227,7 +227,7 @@ class GameResult:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        from hlmc.simulation.tables import write_whole
+        from hlmc.files.writing import write_whole
 
         everything = self.data.reset_coords("agents")
         shapes = {str(name): [list(v.dims), list(v.shape)] for name, v in everything.data_vars.items()}

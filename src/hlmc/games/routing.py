@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,7 +24,7 @@ OWN = 4  # latency when empty, then capacity, one a link
 def latency(spec: Array, link: int, load: float) -> float:
     """How long a link takes under a load."""
     links = int(spec[LINKS])
-    crowding = (load / spec[OWN + links + link]) ** spec[POWER]
+    crowding = math.pow(load / spec[OWN + links + link], spec[POWER])
     return float(spec[OWN + link] * (1.0 + spec[SLOWDOWN] * crowding))
 
 

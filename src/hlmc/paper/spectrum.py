@@ -13,6 +13,7 @@ import numpy as np
 
 from hlmc import HLMC, UCBM, derive_seed, games, plotting
 from hlmc.errors import BadArgument
+from hlmc.files.writing import write_whole
 from hlmc.games.runner import Contest
 from hlmc.games.runs import Played, Task, play
 from hlmc.interrupts import Interrupts
@@ -108,7 +109,7 @@ class GamePart:
             if theirs != ours:
                 raise BadArgument(f"{store} holds another experiment; leave --resume out, or give another --out")
         store.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(ours, indent=1))
+        write_whole(path, json.dumps(ours, indent=1).encode())
 
     def code(self, settings: Settings) -> str:
         """The calls that make this experiment, to be pasted into Python."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from hlmc.engine.layout import (
+    AT,
     CONTIGUOUS,
     FOREVER,
     KIND,
@@ -19,6 +20,7 @@ from hlmc.engine.layout import (
     STRUCTURE,
     SUBLENGTH,
     SUBPHASES,
+    WORDS,
 )
 from hlmc.engine.structures import CATALOGUE as STRUCTURES
 from hlmc.engine.structures import Structure
@@ -59,19 +61,19 @@ class Words:
 
 
 def check_exact(table: Array) -> None:
-    """Refuse a program in which a size, a length or a place is not a whole number from -1 to 2^53.
+    """Refuse a program in which a number of arms, steps or children is not a whole number from -1 to 2^53.
 
     Kernels read these numbers as integers and multiply them: SUBPHASES by SUBLENGTH, whose product they need below
     2^62, and every other one only by what keeps it below the arms or the steps. Whoever writes a program cuts what is
-    longer than its time (a LENGTH, a SUBLENGTH) and refuses what has no room (:meth:`Policy._check_words`), so this is
-    the last gate and not the first.
+    longer than its time (a LENGTH, a SUBLENGTH), so this is the last gate and not the first. Places in a row (WORDS,
+    AT) need no check: a row with a place beyond 2^53 cannot be allocated.
 
     table
         The program, shape (1 + records, FIELDS).
     """
-    for numbers in (table[0], table[1:, :PARAMETERS]):
+    for numbers in (np.delete(table[0], WORDS), np.delete(table[1:, :PARAMETERS], AT, axis=1)):
         if not (np.all(numbers == np.floor(numbers)) and np.all(numbers >= -1) and np.all(numbers <= FOREVER)):
-            raise BadArgument("the sizes and lengths of a program must be whole numbers from -1 to 2^53")
+            raise BadArgument("the arms, steps and children of a program must be whole numbers from -1 to 2^53")
     if table[0, SUBPHASES] * table[0, SUBLENGTH] >= 2.0**62:
         raise BadArgument("subphases times sublength must be below 2^62 in a program")
 
@@ -103,15 +105,6 @@ class Policy(Value):
     def routines_used(self) -> tuple[Routine, ...]:
         """The routine of each level, top first."""
         raise NotImplementedError
-
-    def _check_words(self) -> None:
-        """Refuse a row with more words than a program can count; called when all other arguments are known to fit."""
-        if (total := self.words.total) > FOREVER:
-            name = "arms" if getattr(self, "memory", None) is None else "memory"
-            raise BadArgument(
-                f"{name} must be less than {getattr(self, name)}: a learner would have {total} words, and at most "
-                f"2^53 can be counted"
-            )
 
     def _finished(self, table: Array) -> Array:
         """A program from its rows: what structure and routines say of themselves is filled in."""

@@ -69,7 +69,6 @@ class CrownedHLMC(TreePolicy):
             if getattr(self, name) is not None:
                 self._keep(**{name: whole(name, getattr(self, name), 1)})
         _ = self.groups_used, self.routines_used
-        self._check_words()
 
     @cached_property
     def groups_used(self) -> tuple[int, ...]:

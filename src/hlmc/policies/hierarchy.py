@@ -16,6 +16,8 @@ from hlmc.routines import EXP3, EXP3P, EXP3S, routine
 from hlmc.routines.base import Routine
 
 UNKNOWN = "unknown"
+ADDRESSED = 2**60
+"""So many words, of 8 bytes each, are more than an address reaches."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -113,7 +115,8 @@ class HLMC(TreePolicy):
             self._keep(routines=tuple(self.routines))
         _ = self.groups_used, self.routines_used
         self._check_epochs()
-        self._check_words()
+        if (total := self.words.total) >= ADDRESSED:  # words of a user's own routine
+            raise BadArgument(f"routines must keep fewer than 2^60 words for {self.arms} arms, not {total}")
 
     def _check_epochs(self) -> None:
         depth = len(self.groups_used)

@@ -66,7 +66,6 @@ class RoundsPolicy(Policy):
         choice("ties", self.ties, *TIE_RULES)
         choice("fill", self.fill, *FILLS)
         self._adopt(self.routine)
-        self._check_words()
 
     @property
     def routine(self) -> Routine:

@@ -45,6 +45,7 @@ def user_update(words: Array, n: int, parameters: Array, tau: int, slot: int, ch
 
 @kernel
 def _start(program: Array, level: int, row: Array, at: int, n: int) -> tuple[float, float]:
+    """Call the user's ``start``; the two scalars are not used."""
     user_start(offset(row, at), n, offset(program, level + PARAMETERS))
     return 0.0, 0.0
 
@@ -53,6 +54,7 @@ def _start(program: Array, level: int, row: Array, at: int, n: int) -> tuple[flo
 def _select(
     program: Array, level: int, row: Array, at: int, n: int, a: float, b: float, tau: int, u: float
 ) -> tuple[int, float]:
+    """Call the user's ``select`` and ``chance``."""
     run = offset(row, at)
     own = offset(program, level + PARAMETERS)
     slot = user_select(run, n, own, tau, u)
@@ -73,6 +75,7 @@ def _update(
     chance: float,
     reward: float,
 ) -> tuple[float, float]:
+    """Call the user's ``update``."""
     user_update(offset(row, at), n, offset(program, level + PARAMETERS), tau, slot, chance, reward)
     return a, b
 

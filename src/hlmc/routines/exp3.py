@@ -22,6 +22,7 @@ RATE = PARAMETERS + 1  # gamma / N
 
 @kernel
 def exp3_start(program: Array, level: int, row: Array, at: int, n: int) -> tuple[float, float]:
+    """All weights 1; the first scalar is their sum."""
     return weights_start(row, at, n), 0.0
 
 
@@ -29,6 +30,7 @@ def exp3_start(program: Array, level: int, row: Array, at: int, n: int) -> tuple
 def exp3_select(
     program: Array, level: int, row: Array, at: int, n: int, total: float, _: float, tau: int, u: float
 ) -> tuple[int, float]:
+    """A slot by its weight, mixed with uniform play."""
     return mixed_draw(row, at, n, total, program[level + GAMMA], u)
 
 
@@ -46,6 +48,7 @@ def exp3_update(
     chance: float,
     reward: float,
 ) -> tuple[float, float]:
+    """w_i <- w_i exp(gamma r / (N p_i)) for the slot played."""
     if worth_learning(reward):
         total = weights_grow(row, at, n, total, slot, program[level + RATE], reward, chance)
     return total, 0.0

@@ -22,6 +22,7 @@ IMPLICIT = PARAMETERS + 1  # what is added to the probability when a loss is div
 
 @kernel
 def exp3_loss_start(program: Array, level: int, row: Array, at: int, n: int) -> tuple[float, float]:
+    """All weights 1; the first scalar is their sum."""
     return weights_start(row, at, n), 0.0
 
 
@@ -29,6 +30,7 @@ def exp3_loss_start(program: Array, level: int, row: Array, at: int, n: int) -> 
 def exp3_loss_select(
     program: Array, level: int, row: Array, at: int, n: int, total: float, _: float, tau: int, u: float
 ) -> tuple[int, float]:
+    """A slot by its weight."""
     return pure_draw(row, at, n, total, u)
 
 
@@ -46,6 +48,7 @@ def exp3_loss_update(
     chance: float,
     reward: float,
 ) -> tuple[float, float]:
+    """w_i <- w_i exp(-eta loss / (p_i + implicit)) for the slot played."""
     if reward < 1.0:
         x = -program[level + ETA] * (1.0 - reward) / (chance + program[level + IMPLICIT])
         total = weights_multiply(row, at, n, total, slot, x)

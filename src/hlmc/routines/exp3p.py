@@ -11,6 +11,7 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
+from hlmc.engine.arithmetic import exponential
 from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import PARAMETERS
 from hlmc.routines.base import RATE_RANGE, SHARE_RANGE, Array, Kernels, Place, Routine
@@ -24,6 +25,7 @@ SINGLE = {"_LEAST": 2.0**-70}
 
 @kernel
 def exp3p_start(program: Array, level: int, row: Array, at: int, n: int) -> tuple[float, float]:
+    """No estimates yet; the scalars are the highest estimate and the sum of the exponentials."""
     for j in range(at, at + n):
         row[j] = 0.0
     return 0.0, float(n)
@@ -42,13 +44,13 @@ def exp3p_select(
         x = (u - gamma) / (1.0 - gamma) * total
         slot = 0
         for j in range(n):
-            weight = math.exp(eta * (row[at + j] - top))
+            weight = exponential(eta * (row[at + j] - top))
             if weight > 0.0:
                 slot = j
             if x < weight:
                 break
             x -= weight
-    return slot, (1.0 - gamma) * math.exp(eta * (row[at + slot] - top)) / total + gamma / float(n)
+    return slot, (1.0 - gamma) * exponential(eta * (row[at + slot] - top)) / total + gamma / float(n)
 
 
 @kernel
@@ -65,17 +67,18 @@ def exp3p_update(
     chance: float,
     reward: float,
 ) -> tuple[float, float]:
+    """Add (r 1[j = i] + beta) / p_j to every estimate j."""
     eta = program[level + ETA]
     gamma = program[level + GAMMA]
     beta = program[level + BETA]
     highest = top
     for j in range(n):
-        p = (1.0 - gamma) * math.exp(eta * (row[at + j] - top)) / total + gamma / float(n)
+        p = (1.0 - gamma) * exponential(eta * (row[at + j] - top)) / total + gamma / float(n)
         row[at + j] += ((reward if j == slot else 0.0) + beta) / max(p, _LEAST)
         highest = max(highest, row[at + j])
     total = 0.0
     for j in range(n):
-        total += math.exp(eta * (row[at + j] - highest))
+        total += exponential(eta * (row[at + j] - highest))
     return highest, total
 
 

@@ -16,6 +16,7 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
+from hlmc.engine.arithmetic import exponential, logarithm
 from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import PARAMETERS
 from hlmc.engine.weights import mixed_draw, scan_limit, softplus, tree_log_share, tree_multiply, weights_start
@@ -32,6 +33,7 @@ SINGLE = {"_HIGH": 2.0**60, "_SCALE": 2.0**-60, "_FLOOR": 2.0**-120}
 
 @kernel
 def exp3s_start(program: Array, level: int, row: Array, at: int, n: int) -> tuple[float, float]:
+    """All v 1; the scalars are their sum and B."""
     return weights_start(row, at, n), 0.0
 
 
@@ -39,6 +41,7 @@ def exp3s_start(program: Array, level: int, row: Array, at: int, n: int) -> tupl
 def exp3s_select(
     program: Array, level: int, row: Array, at: int, n: int, total: float, added: float, tau: int, u: float
 ) -> tuple[int, float]:
+    """A slot by v, or any slot with the probability that gamma and B add up to."""
     gamma = program[level + GAMMA]
     mixed = gamma + (1.0 - gamma) * (float(n) * added / (total + float(n) * added))
     return mixed_draw(row, at, n, total, mixed, u)
@@ -58,6 +61,7 @@ def exp3s_update(
     chance: float,
     reward: float,
 ) -> tuple[float, float]:
+    """Grow the weight played and share: one addition to B. Rescale where the sum has grown far."""
     everything = total + float(n) * added
     x = program[level + RATE] * reward / chance
     if x > 0.0:
@@ -66,10 +70,10 @@ def exp3s_update(
             gain = (row[at + slot] + added) * growth
             row[at + slot] += gain
         else:
-            log_v = tree_log_share(row, at, n, slot) + math.log(total)
-            log_w = log_v + softplus(math.log(added) - log_v) if added > 0.0 else log_v
-            log_gain = log_w + math.log(growth)
-            gain = math.exp(log_gain)
+            log_v = tree_log_share(row, at, n, slot) + logarithm(total)
+            log_w = log_v + softplus(logarithm(added) - log_v) if added > 0.0 else log_v
+            log_gain = log_w + logarithm(growth)
+            gain = exponential(log_gain)
             tree_multiply(row, at, n, slot, softplus(log_gain - log_v))
         total += gain
     added += program[level + SHARE] / float(n) * everything

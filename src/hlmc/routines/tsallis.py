@@ -24,6 +24,7 @@ ESTIMATORS = ("reduced-variance", "importance-weighted")
 
 @kernel
 def tsallis_start(program: Array, level: int, row: Array, at: int, n: int) -> tuple[float, float]:
+    """No losses yet; the scalars are the normaliser and the learning rate."""
     for j in range(at, at + n - 1):
         row[j] = 0.0
     eta = program[level + RATE]
@@ -52,6 +53,7 @@ def tsallis_update(
     chance: float,
     reward: float,
 ) -> tuple[float, float]:
+    """Add the estimated losses and find the normaliser for the next learning rate."""
     ftrl_learn(row, at, n, eta, x, slot, chance, 1.0 - reward, program[level + BASELINE])
     eta = program[level + RATE] / math.sqrt(float(tau) + 2.0)
     return normaliser(row, at, n, eta, x), eta

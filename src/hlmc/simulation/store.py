@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -20,8 +19,9 @@ import numpy as np
 
 from hlmc.checks import path as checked_path
 from hlmc.errors import BadArgument, BadFile, HLMCError
+from hlmc.files.writing import tidy, write_whole
 from hlmc.simulation.runs import Played
-from hlmc.simulation.tables import WRITING, Runs, read_runs, write_runs, write_whole
+from hlmc.simulation.tables import Runs, read_runs, write_runs
 
 if TYPE_CHECKING:
     from hlmc.adversaries.base import Adversary
@@ -34,7 +34,6 @@ except ImportError:  # pragma: no cover - Windows has no advisory locks of this 
 
 EXPERIMENT = "_experiment.json"
 LOCK = "_lock"
-_DAY = 86400.0
 
 
 class Store:
@@ -51,7 +50,7 @@ class Store:
             raise BadArgument(f"{self.folder} holds Parquet files but no {EXPERIMENT}; choose an empty folder")
         with _locked(self.folder):
             self._agree()
-        _tidy(self.folder)
+        tidy(self.folder)
 
     def _agree(self) -> None:
         """Refuse a folder that holds another experiment; otherwise note policies that are new."""
@@ -142,13 +141,6 @@ def _sample(adversary: Adversary, horizon: int) -> str:
         return "none"
     # Rounded: another machine may have another last digit.
     return hashlib.blake2b(np.array(rows).round(9).tobytes(), digest_size=8).hexdigest()
-
-
-def _tidy(folder: Path) -> None:
-    """Remove what a process that was killed left half written, unless it may still be at work."""
-    for path in folder.glob(f"{WRITING}*"):
-        if time.time() - path.stat().st_mtime > _DAY:
-            path.unlink(missing_ok=True)
 
 
 def _file_name(name: str) -> str:

@@ -31,8 +31,8 @@ from hlmc.engine.step import loop_over
 if TYPE_CHECKING:
     from hlmc.policies.base import Policy
 
-JIT = os.environ.get("HLMC_JIT", "1") != "0"
-"""Whether kernels are compiled."""
+JIT = os.environ.get("HLMC_JIT", "1") != "0" and os.environ.get("NUMBA_DISABLE_JIT", "") in ("", "0")
+"""Whether kernels are compiled. Numba's own switch counts too: its plain functions could not call our primitives."""
 
 if TYPE_CHECKING or JIT:
     from hlmc.targets.native import address_of, callback, compiled, entry, linked
