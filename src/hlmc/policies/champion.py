@@ -127,6 +127,6 @@ class Champion(TreePolicy):
         super()._write(records, horizon)
         levels = self.levels_at(horizon)
         for d, level in enumerate(levels):
-            records[d][CHOICES] = level.place.choices
-        n, steps = levels[-1].place.children, levels[-1].place.choices
+            records[d][CHOICES] = level.context.choices
+        n, steps = levels[-1].context.children, levels[-1].context.choices
         records[len(levels) - 1][LEAST_DOUBT] = min(0.5, max(FLOOR, n / (1.0 + 2.0 * REACH * math.sqrt(steps)) ** 2))
