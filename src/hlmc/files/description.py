@@ -9,7 +9,7 @@ from dataclasses import fields
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from hlmc.errors import BadArgument, BadType
+from hlmc.errors import BadArgument, BadType, shown
 from hlmc.files.disk import StrPath, bad
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def described(policy: Policy) -> bytes:
 
     name = type(policy).__name__
     if CATALOGUE.get(name) is not type(policy):
-        raise BadType(f"only the policies of hlmc can be saved, not {policy!r}")
+        raise BadType(f"only the policies of hlmc can be saved, not {shown(policy)}")
     content = {
         "policy": name,
         "arguments": {key: _plain(value) for key, value in policy.arguments().items()},
@@ -118,7 +118,7 @@ def _given(label: str, routines: Mapping[str, Routine]) -> Routine:
 
     routine = routines.get(label)
     if not isinstance(routine, Custom) or routine.label != label:
-        found = "" if routine is None else f", not {routine!r}"
+        found = "" if routine is None else f", not {shown(routine)}"
         raise _NotGiven(f"uses a routine of your own: give it with load(path, routines={{{label!r}: ...}}){found}")
     return routine
 

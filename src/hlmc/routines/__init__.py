@@ -5,7 +5,7 @@ Adding an algorithm is adding a file, and a line here.
 
 from __future__ import annotations
 
-from hlmc.errors import BadArgument, BadType
+from hlmc.errors import BadArgument, BadType, shown
 from hlmc.routines.base import Place, Routine
 from hlmc.routines.contest import Contest
 from hlmc.routines.custom import Custom
@@ -69,10 +69,10 @@ def routine(given: str | Routine) -> Routine:
     if type(given) in CATALOGUE:
         return given  # type: ignore[return-value]
     if isinstance(given, Routine):
-        raise BadType(f"a routine of your own is given as a routines.Custom, not as {given!r}")
+        raise BadType(f"a routine of your own is given as a routines.Custom, not as {shown(given)}")
     if not isinstance(given, str):
-        raise BadType(f"a routine is given by its name or as a Routine, not as {given!r}")
+        raise BadType(f"a routine is given by its name or as a Routine, not as {shown(given)}")
     named = {cls.name: cls for cls in CATALOGUE if cls is not Custom}
     if given not in named:
-        raise BadArgument(f"there is no routine {given!r}; there are {', '.join(sorted(named))}")
+        raise BadArgument(f"there is no routine {shown(given)}; there are {', '.join(sorted(named))}")
     return named[given]()
