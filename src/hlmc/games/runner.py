@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -26,6 +24,7 @@ from hlmc.simulation.points import time_points
 from hlmc.simulation.progress import reporter
 from hlmc.simulation.workers import Work, checked_executor, gather
 from hlmc.streams import SCHEME, derive_seed
+from hlmc.versions import versions
 
 Array = np.ndarray
 
@@ -192,8 +191,7 @@ class Contest:
             "facts": list(game.facts),
             "marks": game.marks,
             "units": list(game.units),
-            "versions": {name: version(name) for name in ("hlmc", "numpy", "numba")}
-            | {"python": platform.python_version()},
+            "versions": versions(),
             "device": self.arithmetic[0],
             "precision": self.arithmetic[1],
         }
