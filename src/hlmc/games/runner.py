@@ -123,7 +123,7 @@ def play(
             if place == "cpu":
                 found = _played(tasks, executor, max(1, cores // shared), advance)
             else:
-                from hlmc.device.match import play_on_device
+                from hlmc.games.on_device import play_on_device
 
                 found = play_on_device(tasks, numbers, advance)
             for played in found:

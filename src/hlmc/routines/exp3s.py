@@ -15,7 +15,7 @@ from typing import ClassVar
 
 from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import PARAMETERS
-from hlmc.engine.weights import SCAN, mixed_draw, softplus, tree_log_share, tree_multiply, weights_start
+from hlmc.engine.weights import mixed_draw, scan_limit, softplus, tree_log_share, tree_multiply, weights_start
 from hlmc.routines.base import Array, Kernels, Place, Routine
 
 GAMMA = PARAMETERS
@@ -58,7 +58,7 @@ def exp3s_update(
     x = program[level + RATE] * reward / chance
     if x > 0.0:
         growth = math.expm1(x)
-        if n <= SCAN:
+        if n <= scan_limit():
             gain = (row[at + slot] + added) * growth
             row[at + slot] += gain
         else:
@@ -70,7 +70,7 @@ def exp3s_update(
         total += gain
     added += program[level + SHARE] / float(n) * everything
     if everything > _HIGH:
-        if n <= SCAN:
+        if n <= scan_limit():
             for j in range(at, at + n):
                 row[j] *= _SCALE
         total *= _SCALE

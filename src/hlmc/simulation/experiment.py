@@ -125,7 +125,7 @@ def checked_arithmetic(device: Any, precision: Any) -> tuple[str, str]:
         if precision == "float32":
             raise BadArgument('precision must be "float64" on the processor; only device="cuda" has "float32"')
         return "cpu", "float64"
-    from hlmc.device.memory import checked_device
+    from hlmc.targets.cuda.memory import checked_device
 
     checked_device()
     return "cuda", precision or "float32"

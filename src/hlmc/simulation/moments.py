@@ -153,7 +153,7 @@ def estimate(
             for point in range(len(experiment.points)):
                 kept.add(name, point, rewards[:, point])
         return kept.moments(result.nanoseconds)
-    from hlmc.device.runs import play_on_device
+    from hlmc.simulation.on_device import play_on_device
 
     tasks = [
         Task(name, policy, adversary, experiment.seed, 0, experiment.runs)

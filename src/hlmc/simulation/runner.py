@@ -130,7 +130,7 @@ def _worked(experiment: Experiment, tasks: list[Task], executor: Any, advance: C
     """Who plays the tasks: iterate to get what was played, and in the end ask for what was finished meanwhile."""
     if experiment.device == "cpu":
         return Work(tasks, experiment.points, executor, advance)
-    from hlmc.device.runs import DeviceWork
+    from hlmc.simulation.on_device import DeviceWork
 
     return DeviceWork(tasks, experiment.points, experiment.precision, advance)
 
