@@ -37,7 +37,10 @@ def policies(K: int) -> Iterator[hlmc.Policy]:
     yield from (hlmc.HLMC(K, levels=2, horizon=None), hlmc.HLMC(K, levels=2, horizon=STEPS, routines="ucb1"))
     yield from (hlmc.Champion(K, horizon=STEPS), hlmc.Champion(K, horizon=None), hlmc.CrownedHLMC(K, horizon=STEPS))
     if K > 27:
-        yield from (hlmc.HLMC(K, levels=3, horizon=STEPS), hlmc.Champion(K, memory=14 if K <= 100 else 30, horizon=STEPS))
+        yield from (
+            hlmc.HLMC(K, levels=3, horizon=STEPS),
+            hlmc.Champion(K, memory=14 if K <= 100 else 30, horizon=STEPS),
+        )
 
 
 def opponents() -> Iterator[hlmc.adversaries.Adversary]:
@@ -67,7 +70,10 @@ def games() -> Iterator[tuple[str, str]]:
         K = game.arms
         for policy in (hlmc.EXP3(K, 200), hlmc.HLMC(K, levels=2, horizon=200), hlmc.TsallisINF(K), hlmc.UCBM(K, 3)):
             result = hlmc.play(policy, game, horizon=200, runs=2, seed=1)
-            yield f"{game!r} | {policy!r}", digest(*(result.data[name].values for name in sorted(result.data)))
+            yield (
+                f"{game!r} | {policy!r}",
+                digest(*(result.data[name].values for name in sorted(map(str, result.data)))),
+            )
 
 
 def everything() -> dict[str, str]:

@@ -10,10 +10,11 @@ import pytest
 import hlmc
 from driving import rewards
 from hlmc.engine.kernel import kernel
-from hlmc.targets import compiled
-from hlmc.engine.layout import CARRIED, KEY
+from hlmc.engine.layout import KEY
 from hlmc.engine.permutation import permuted
+from hlmc.engine.structures.block_rotation import CARRIED
 from hlmc.streams import keys
+from hlmc.targets import compiled
 from reference import EXP3, UCB1, Rounds, Routine, cut
 
 

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import hlmc
-from hlmc.errors import BadArgument, BadType
 from hlmc.engine.kernel import kernel
-from hlmc.targets import compiled
 from hlmc.engine.stream import PURPOSES, increment, mix, number, uniform, unit
+from hlmc.errors import BadArgument, BadType
 from hlmc.streams import derive_seed, keys
+from hlmc.targets import compiled
 
 MASK = 2**64 - 1
 

@@ -7,8 +7,9 @@ from functools import cached_property
 
 import numpy as np
 
-from hlmc.adversaries.base import Adversary, Array, one_an_arm
+from hlmc.adversaries.base import Adversary, Array
 from hlmc.adversaries.chance import coin, key, seed_of
+from hlmc.checks import one_an_arm
 from hlmc.engine.kernel import kernel
 from hlmc.engine.primitives import bits
 
@@ -17,6 +18,7 @@ KEY, MEANS = 0, 1
 
 @kernel
 def bernoulli(spec: Array, t: int, arm: int) -> float:
+    """1 with the arm's mean, else 0."""
     return coin(bits(spec, KEY), t, arm, spec[MEANS + arm])
 
 

@@ -12,10 +12,11 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from hlmc.adversaries.base import Adversary, Array, packed
+from hlmc.checks import whole
 from hlmc.engine.kernel import kernel
 from hlmc.engine.linker import callees, relink, substitute
 from hlmc.engine.primitives import REWARD
-from hlmc.errors import BadReward, BadType, whole
+from hlmc.errors import BadReward, BadType, shown
 from hlmc.targets import JIT, callback, compiled
 
 
@@ -31,12 +32,12 @@ class NotCompiled(UserWarning):
 
 @kernel
 def _reward(spec: Array, t: int, arm: int) -> float:
+    """What the user's function says, as a float."""
     return users_own(t, arm) * 1.0
 
 
-@kernel
 def _guarded_reward(spec: Array, t: int, arm: int) -> float:
-    """Compiled code has nobody to raise an error to: what is no number will be noticed."""
+    """The same where errors cannot be raised: what is no number will be noticed. For Numba alone, so no kernel."""
     try:
         return users_own(t, arm) * 1.0
     except Exception:
@@ -80,8 +81,11 @@ class Function(Adversary):
 
     def __init__(self, arms: int, reward: Callable[[int, int], float]) -> None:
         if not callable(reward):
-            raise BadType(f"reward must be a function of (t, arm), not {reward!r}")
+            raise BadType(f"reward must be a function of (t, arm), not {shown(reward)}")
         self._keep(arms=whole("arms", arms, 1), function=reward)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"arms": self.arms, "reward": self.function}
 
     @property
     def rule(self) -> Callable[..., float]:  # type: ignore[override]
@@ -144,7 +148,7 @@ def _code(function: Callable[[int, int], float]) -> Any:
             # Not stored: Numba would not notice a change in what the function's global names mean.
             linked = relink(plain, {name: compiled(callee) for name, callee in callees(plain).items()})
             function = numba.njit(nogil=True, error_model="numpy")(linked)
-        return callback(relink(_guarded_reward, {"users_own": function}), REWARD, store=False)
+        return callback(relink(_guarded_reward, {"users_own": function}), REWARD)
     except Exception as error:  # Numba has many ways to say that it cannot
         warnings.warn(f"{_name(plain)} is not compiled, and slow: {_reason(error)}", NotCompiled, stacklevel=2)
         return _Called(plain)

@@ -5,17 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from hlmc.adversaries.base import Adversary, Array, packed, share
+from hlmc.adversaries.base import Adversary, Array, packed
 from hlmc.adversaries.chance import coin, key, seed_of
+from hlmc.checks import share, whole
 from hlmc.engine.kernel import kernel
 from hlmc.engine.primitives import bits
-from hlmc.errors import whole
 
 KEY, ARM, HIGH, LOW = range(4)
 
 
 @kernel
 def one_good_arm(spec: Array, t: int, arm: int) -> float:
+    """1 with the good arm's mean or that of the others."""
     return coin(bits(spec, KEY), t, arm, spec[HIGH] if arm == int(spec[ARM]) else spec[LOW])
 
 

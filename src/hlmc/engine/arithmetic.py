@@ -26,8 +26,8 @@ def divide(x: float, y: float) -> float:
 
 
 @kernel
-def counter(x: int) -> int:
-    """A whole number that 32 bits hold: a GPU counts steps and slots in 32 bits."""
+def counter(x: float) -> int:
+    """The whole part of a number that 32 bits hold: a GPU counts steps and slots in 32 bits."""
     return int(x)
 
 

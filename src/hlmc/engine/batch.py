@@ -11,9 +11,7 @@ batch are worked on.
 
 from __future__ import annotations
 
-from typing import Any
-
-from hlmc.engine.kernel import kernel
+from hlmc.engine.kernel import Address, kernel
 from hlmc.engine.layout import ARM, HORIZON, TIME
 from hlmc.engine.primitives import int_at, prefetch, put_int, row_of, words
 from hlmc.engine.step import select, update
@@ -27,13 +25,13 @@ LINE = 64
 
 
 @kernel
-def _learner(ids_at: Any, listed: int, k: int) -> int:
+def _learner(ids_at: Address, listed: int, k: int) -> int:
     """The learner in place k of a batch: as listed, or, when everyone is asked, k itself."""
     return int_at(ids_at, k) if listed else k
 
 
 @kernel
-def _fetch_row(rows_at: Any, width: int, i: int, lines: int) -> None:
+def _fetch_row(rows_at: Address, width: int, i: int, lines: int) -> None:
     """Ask for the first cache lines of row i."""
     at = row_of(rows_at, i, width)
     for line in range(lines):
@@ -47,7 +45,7 @@ def _lines(width: int) -> int:
 
 
 @kernel
-def first_refused(ids_at: Any, count: int, size: int, marks_at: Any) -> int:
+def first_refused(ids_at: Address, count: int, size: int, marks_at: Address) -> int:
     """The first place in the list with a learner that is not there or comes a second time; ``count`` if there is none.
 
     ``marks`` is all zeros and stays so: 32 learners a word.
@@ -70,7 +68,7 @@ def first_refused(ids_at: Any, count: int, size: int, marks_at: Any) -> int:
 
 @kernel
 def first_unselectable(
-    program_at: Any, rows_at: Any, width: int, ids_at: Any, listed: int, first: int, stop: int
+    program_at: Address, rows_at: Address, width: int, ids_at: Address, listed: int, first: int, stop: int
 ) -> int:
     """The first place at which a learner has reached the horizon; ``stop`` when there is none."""
     horizon = words(program_at)[HORIZON]
@@ -85,7 +83,7 @@ def first_unselectable(
 
 @kernel
 def first_unteachable(
-    rows_at: Any, width: int, ids_at: Any, listed: int, first: int, stop: int, rewards_at: Any
+    rows_at: Address, width: int, ids_at: Address, listed: int, first: int, stop: int, rewards_at: Address
 ) -> int:
     """The first place at which nothing was selected or the reward is not in [0, 1]; ``stop`` when there is none."""
     rewards = words(rewards_at)
@@ -100,7 +98,14 @@ def first_unteachable(
 
 @kernel
 def select_many(
-    program_at: Any, rows_at: Any, width: int, ids_at: Any, listed: int, first: int, stop: int, arms_at: Any
+    program_at: Address,
+    rows_at: Address,
+    width: int,
+    ids_at: Address,
+    listed: int,
+    first: int,
+    stop: int,
+    arms_at: Address,
 ) -> int:
     """Select for the learners in places first .. stop - 1 of a batch."""
     lines = _lines(width)
@@ -114,7 +119,14 @@ def select_many(
 
 @kernel
 def update_many(
-    program_at: Any, rows_at: Any, width: int, ids_at: Any, listed: int, first: int, stop: int, rewards_at: Any
+    program_at: Address,
+    rows_at: Address,
+    width: int,
+    ids_at: Address,
+    listed: int,
+    first: int,
+    stop: int,
+    rewards_at: Address,
 ) -> int:
     """Teach the learners in places first .. stop - 1 of a batch."""
     rewards = words(rewards_at)

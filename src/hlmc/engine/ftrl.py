@@ -34,6 +34,7 @@ def loss_of(row: Array, at: int, slot: int) -> float:
 
 @kernel
 def probability_of(loss: float, x: float, eta: float) -> float:
+    """The probability of a loss: 4 / (eta (loss - x))^2."""
     root = 2.0 / (eta * (loss - x))
     return root * root
 

@@ -23,8 +23,8 @@ class Hooks:
     @property
     def substitutions(self) -> dict[Hook, Hook]:
         """The kernels that are replaced, and by what."""
-        chosen = {f.default: getattr(self, f.name) for f in fields(self)}
-        return {hook: kernel for hook, kernel in chosen.items() if kernel is not hook}
+        chosen: list[tuple[Any, Hook]] = [(f.default, getattr(self, f.name)) for f in fields(self)]
+        return {hook: kernel for hook, kernel in chosen if kernel is not hook}
 
     def into(self, function: Hook, precision: str = "float64") -> Hook:
         """A copy of a kernel in which these hooks are replaced wherever it leads."""

@@ -12,9 +12,13 @@ of functions. Its body is what the interpreter runs; every compiling target brin
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from types import FunctionType
+from typing import Any, TypeAlias, TypeVar
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+Address: TypeAlias = Any
+"""An address in memory: a 64-bit integer once compiled; under the interpreter, the array or the function itself."""
 
 
 def kernel(function: F) -> F:
@@ -51,8 +55,8 @@ def indirect(*signature: str) -> Callable[[F], F]:
 
 
 def is_kernel(function: object) -> bool:
-    """Whether a function is marked as a kernel."""
-    return hasattr(function, "__hlmc_kernel__")
+    """Whether a function is marked as a kernel. What a compiler makes of one carries the mark on, but is none."""
+    return isinstance(function, FunctionType) and hasattr(function, "__hlmc_kernel__")
 
 
 def is_primitive(function: object) -> bool:

@@ -10,9 +10,8 @@ the fields of a record of hooks (:mod:`hlmc.engine.hooks`), whose names and defa
 
 from __future__ import annotations
 
-import hashlib
 import types
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
 from typing import Any
 
@@ -85,8 +84,7 @@ def substitute(function: Kernel, substitutions: Substitutions, precision: str = 
     """Copy a kernel, substituting callees recursively; in single precision, narrow its constants.
 
     A substitute may itself be substituted. Parts of the call graph in which nothing changes are shared with the
-    original, and equal requests give the same copy. The name of a copy tells its content, because compilers keep
-    machine code on disk under the names of functions.
+    original, and equal requests give the same copy.
 
     Parameters
     ----------
@@ -143,13 +141,7 @@ def _substituted(function: Kernel, items: frozenset[tuple[Kernel, Any]], precisi
     copy = relink(function, after)
     if precision == "float32":
         _narrow(copy)
-    copy.__name__ = copy.__qualname__ = f"{_source(function).__name__}_{_digest(copy)}"
     return copy
-
-
-def _source(function: Kernel) -> Kernel:
-    """The kernel as it was written."""
-    return getattr(function, "__hlmc_source__", function)
 
 
 def _narrow(copy: Kernel) -> None:
@@ -160,29 +152,6 @@ def _narrow(copy: Kernel) -> None:
     names.update({name: np.float32(names[name]) for name in used if isinstance(names[name], float)}, float=np.float32)
     constants = tuple(np.float32(x) if isinstance(x, float) else x for x in copy.__code__.co_consts)
     copy.__code__ = copy.__code__.replace(co_consts=constants)
-
-
-@cache
-def _digest(function: Kernel) -> str:
-    """A short digest of what a kernel does: its code, its constants and, recursively, what its names mean."""
-    found = hashlib.blake2b(digest_size=6)
-    for part in _parts(function):
-        found.update(f"{part}\0".encode())
-    return found.hexdigest()
-
-
-def _parts(function: Kernel) -> Iterator[object]:
-    if not isinstance(function, types.FunctionType):
-        yield getattr(function, "__name__", repr(function))
-        return
-    code = function.__code__
-    yield from (function.__module__, code.co_qualname, code.co_code.hex())
-    yield from (f"{type(x).__name__} {x!r}" for x in code.co_consts)
-    for name, value in sorted(names_of(function).items()):
-        if is_kernel(value):
-            yield from (name, _digest(value))
-        elif isinstance(value, (int, float, np.generic)):
-            yield from (name, f"{type(value).__name__} {value!r}")
 
 
 @cache
@@ -205,4 +174,5 @@ _VALUE = 0
 
 @kernel
 def _constant() -> int:
+    """A number known at compile time."""
     return _VALUE

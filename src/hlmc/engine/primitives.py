@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from hlmc.engine.kernel import indirect, primitive
+from hlmc.engine.kernel import Address, indirect, primitive
 
 Array = np.ndarray
 """A run of words: an array of float64, or its address once compiled."""
@@ -47,7 +47,7 @@ def function_at(address: int) -> Callable[..., Any]:
 
 
 @primitive
-def words(address: Any) -> Any:
+def words(address: Address) -> Any:
     """The run of words at an address."""
     return address
 
@@ -112,24 +112,24 @@ def exponent(x: float) -> int:
 
 
 @primitive
-def row_of(rows_at: Any, i: int, width: int) -> Any:
+def row_of(rows_at: Address, i: int, width: int) -> Any:
     """The address of row i of a matrix with ``width`` words per row."""
     return rows_at[i]
 
 
 @primitive
-def prefetch(at: Any, line: int) -> None:
+def prefetch(at: Address, line: int) -> None:
     """Ask for a cache line of the words at an address. A hint, never a fault."""
 
 
 @primitive
-def int_at(run: Any, k: int) -> Any:
+def int_at(run: Address, k: int) -> Any:
     """Entry k of an array of 64-bit integers (under the interpreter, also of a list that holds arrays)."""
     return run[k]
 
 
 @primitive
-def put_int(run: Any, k: int, value: int) -> None:
+def put_int(run: Address, k: int, value: int) -> None:
     """Set entry k of an array of 64-bit integers."""
     run[k] = value
 
@@ -144,32 +144,32 @@ def call_reward(address: int, spec: Array, t: int, arm: int) -> float:
 
 
 @primitive
-def call_begin(program: Any, row: Array, t: int) -> float:
+def call_begin(program: Address, row: Array, t: int) -> float:
     """Begin a run of the last level's routine before step t; the probability of the choices made above it."""
     return program.structure.begin(program, row, t)  # type: ignore[no-any-return]
 
 
 @primitive
-def call_end(program: Any, row: Array, t: int) -> None:
+def call_end(program: Address, row: Array, t: int) -> None:
     """End a run of the last level's routine after step t (counted from 1)."""
     program.structure.end(program, row, t)
 
 
 @primitive
-def call_arm_of(program: Any, row: Array, slot: int) -> int:
+def call_arm_of(program: Address, row: Array, slot: int) -> int:
     """The arm that a slot of the last level stands for."""
     return program.structure.arm_of(program, row, slot)  # type: ignore[no-any-return]
 
 
 @primitive
-def call_start(which: int, program: Any, level: int, row: Array, at: int, n: int, control: int) -> None:
+def call_start(which: int, program: Address, level: int, row: Array, at: int, n: int, control: int) -> None:
     """Start routine ``which`` over n children, with its statistics at ``at`` and its control words at ``control``."""
     program.routines[int(which)].start(program, level, row, at, n, control)
 
 
 @primitive
 def call_select(
-    which: int, program: Any, level: int, row: Array, at: int, n: int, control: int, tau: int, u: float
+    which: int, program: Address, level: int, row: Array, at: int, n: int, control: int, tau: int, u: float
 ) -> None:
     """Have routine ``which`` choose a child from the uniform number u, before its choice ``tau`` (from 0)."""
     program.routines[int(which)].select(program, level, row, at, n, control, tau, u)
@@ -177,7 +177,7 @@ def call_select(
 
 @primitive
 def call_update(
-    which: int, program: Any, level: int, row: Array, at: int, n: int, control: int, tau: int, reward: float
+    which: int, program: Address, level: int, row: Array, at: int, n: int, control: int, tau: int, reward: float
 ) -> None:
     """Have routine ``which`` learn the reward of its choice ``tau``."""
     program.routines[int(which)].update(program, level, row, at, n, control, tau, reward)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from hlmc.engine.kernel import kernel
+from hlmc.engine.kernel import Address, kernel
 from hlmc.engine.layout import (
     ARM,
     ARMS,
@@ -74,7 +74,7 @@ def sound(program: Array, row: Array) -> bool:
 
 
 @kernel
-def first_unsound(program_at: Any, rows_at: Any, width: int, first: int, stop: int) -> int:
+def first_unsound(program_at: Address, rows_at: Address, width: int, first: int, stop: int) -> int:
     """The first of the rows first .. stop - 1 that no learner of this program can have; ``stop`` if there is none."""
     program = words(program_at)
     for i in range(first, stop):

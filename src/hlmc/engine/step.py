@@ -10,12 +10,10 @@ in other types, substitutes its own: :class:`hlmc.engine.hooks.LoopHooks` lists 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from hlmc.engine.arithmetic import arm_number, counter, working
-from hlmc.engine.kernel import kernel
+from hlmc.engine.kernel import Address, kernel
 from hlmc.engine.layout import (
     ARM,
     AT,
@@ -69,7 +67,7 @@ def arm_of(program: Array, row: Array, slot: int) -> int:
 
 
 @kernel
-def select(program_at: Any, row_at: Any) -> int:
+def select(program_at: Address, row_at: Address) -> int:
     """The arm to play next; asking again before the update gives the same arm."""
     program = words(program_at)
     row = words(row_at)
@@ -93,12 +91,13 @@ def select(program_at: Any, row_at: Any) -> int:
         chance = row[control + CHANCE]
     arm = arm_of(program, row, slot)
     row[ARM] = arm
-    row[PROBABILITY] = above * chance
+    # Rounding can carry a share of everything past 1 by a last digit. What is learned by keeps it.
+    row[PROBABILITY] = min(above * chance, 1.0)
     return arm
 
 
 @kernel
-def update(program_at: Any, row_at: Any, reward: float) -> int:
+def update(program_at: Address, row_at: Address, reward: float) -> int:
     """Learn the reward of the arm selected."""
     program = words(program_at)
     row = words(row_at)
@@ -191,13 +190,13 @@ def needs_rescale(a: float) -> bool:
 
 
 @kernel
-def phase_at(reward_at: Any, spec: Array, t: int) -> tuple[int, int]:
+def phase_at(reward_at: Address, spec: Array, t: int) -> tuple[int, int]:
     """The state of a piecewise constant adversary at step t, and the step until which it lasts. Default: no state."""
     return 0, FOREVER
 
 
 @kernel
-def reward_of(reward_at: Any, spec: Array, state: int, t: int, arm: int) -> float:
+def reward_of(reward_at: Address, spec: Array, state: int, t: int, arm: int) -> float:
     """The reward of an arm at step t; ``state`` is what :func:`phase_at` gave."""
     return call_reward(reward_at, spec, t, arm)
 
@@ -235,7 +234,7 @@ def stretch(
     own: Array,
     row: Array,
     workspace: Array,
-    reward_at: Any,
+    reward_at: Address,
     spec: Array,
     key: np.uint64,
     state: int,
@@ -308,14 +307,14 @@ def stretch(
 
 @kernel
 def run(
-    program_at: Any,
-    own_at: Any,
-    row_at: Any,
-    workspace_at: Any,
-    reward_at: Any,
-    spec_at: Any,
-    stops_at: Any,
-    sums_at: Any,
+    program_at: Address,
+    own_at: Address,
+    row_at: Address,
+    workspace_at: Address,
+    reward_at: Address,
+    spec_at: Address,
+    stops_at: Address,
+    sums_at: Address,
     count: int,
 ) -> int:
     """Play until each of the times ``stops[:count]`` and note the rewards so far in ``sums[:count]``.
@@ -376,7 +375,7 @@ def run(
             if n > 1:
                 row[control + CHILD] = slot
                 row[control + CHANCE] = chance
-            row[PROBABILITY] = above * chance
+            row[PROBABILITY] = min(above * chance, 1.0)
             row[TIME] = t
             earned = before + total
             if t == int(row[UNTIL]):

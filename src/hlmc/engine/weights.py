@@ -36,6 +36,7 @@ _TINY = math.exp(TINY_LOG)
 _HIGH = 2.0**500
 _LOW = 2.0**-300
 CODE = 1e-300
+LOWEST_LOG = -1e7  # the least logarithm l for which CODE / -l is a positive number in either precision
 SHY = 1.0 - 2.0**-50  # of 1, so that rounding cannot reach it
 SINGLE = {
     "CODE": 1e-30,
@@ -101,9 +102,12 @@ def mixed_draw(row: Array, at: int, n: int, total: float, gamma: float, u: float
 
 @kernel
 def pure_draw(row: Array, at: int, n: int, total: float, u: float) -> tuple[int, float]:
-    """A slot by its weight, and its probability."""
+    """A slot by its weight, and its probability.
+
+    u = 0 draws the first slot that has any weight. Its share may be too small for a word; nobody must divide by 0.
+    """
     slot = weights_draw(row, at, n, total, u)
-    return slot, weights_share(row, at, n, total, slot)
+    return slot, max(weights_share(row, at, n, total, slot), _TINY)
 
 
 @kernel
@@ -142,6 +146,7 @@ def weights_grow(
 
 @kernel
 def _positive(w: float) -> float:
+    """A weight as the sum counts it: a logarithm counts nothing."""
     return w if w > 0.0 else 0.0
 
 
@@ -184,6 +189,7 @@ def _scan_draw(row: Array, at: int, n: int, x: float) -> int:
 
 @kernel
 def _scan_multiply(row: Array, at: int, n: int, total: float, slot: int, x: float) -> float:
+    """Multiply a weight or add to its logarithm; the new sum of the weights."""
     old: float = row[at + slot]
     if old > 0.0:
         new = old * exponential(x)
@@ -231,7 +237,7 @@ def pieces_start(row: Array, at: int, n: int) -> None:
     """
     for j in range(at, at + n):
         if row[j] < 0.0:
-            row[j] = CODE / -row[j]
+            row[j] = CODE / -max(row[j], LOWEST_LOG)
     # A draw adds up what lies after the last weight, too, such as a larger group's old logarithms.
     for j in range(at + n, at + piece_size() * ((n + piece_size() - 1) // piece_size())):
         if row[j] < 0.0:
@@ -263,6 +269,7 @@ def growing_pieces_need_rescale(total: float) -> bool:
 
 @kernel
 def _add_up(row: Array, at: int, n: int, piece: int) -> None:
+    """Add up the weights of a piece."""
     total = 0.0
     for j in range(piece_size() * piece, min(piece_size() * (piece + 1), n)):
         total += row[at + j]
@@ -295,10 +302,12 @@ def pieces_pure_draw(row: Array, at: int, n: int, total: float, u: float) -> tup
     """As :func:`pure_draw`."""
     run = offset(row, at)
     slot = counter(_pieces_place(row, at, n, u * total))
-    # What rounding has drawn must be a weight.
+    # What rounding has drawn, and the first slot that u = 0 draws, must be a weight.
     while slot > 0 and run[slot] < _TINY:
         slot = counter(slot - 1)
-    return slot, divide(run[slot], total)
+    while slot < n - 1 and run[slot] < _TINY:
+        slot = counter(slot + 1)
+    return slot, max(divide(run[slot], total), _TINY)
 
 
 @kernel
@@ -389,7 +398,14 @@ def pieces_multiply(row: Array, at: int, n: int, total: float, slot: int, x: flo
 @kernel
 def _weight(log: float) -> float:
     """The weight of a logarithm, or the code of one that is too small."""
-    return exponential(log) if log > TINY_LOG else divide(-CODE, log)
+    return exponential(log) if log > TINY_LOG else divide(-CODE, max(log, LOWEST_LOG))
+
+
+EITHER = (weights_start, weights_draw, weights_share, weights_multiply)
+"""The kernels that ask which store it is."""
+
+SIZED = (pieces_start, pieces_grow, pieces_multiply, _add_up, _pieces_place)
+"""The kernels that ask how large a piece is."""
 
 
 @kernel
@@ -411,13 +427,15 @@ def _odds(row: Array, at: int, n: int, middle: int, half: int) -> float:
 
 @kernel
 def _tree_draw(row: Array, at: int, n: int, u: float) -> int:
+    """Walk down from the root: left with the share of the left part, else right."""
     low = 0
     half = (1 << _height(n)) >> 1
     while half > 0:
         middle = low + half
         if middle < n:
             share = _share(_odds(row, at, n, middle, half))
-            if u < share:
+            # Rounding can carry u to 1; what has the whole weight is then drawn all the same.
+            if u < share or share == 1.0:
                 u /= share
             else:
                 u = (u - share) / (1.0 - share)
@@ -428,6 +446,7 @@ def _tree_draw(row: Array, at: int, n: int, u: float) -> int:
 
 @kernel
 def _tree_share(row: Array, at: int, n: int, slot: int) -> float:
+    """The product of the shares on the way from the root to the slot."""
     product = 1.0
     half = (1 << _height(n)) >> 1
     while half > 0:

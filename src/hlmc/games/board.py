@@ -22,7 +22,7 @@ import numpy as np
 from hlmc.engine import arithmetic, step, stream
 from hlmc.engine.arithmetic import working
 from hlmc.engine.hooks import Hook, Hooks
-from hlmc.engine.kernel import indirect, kernel
+from hlmc.engine.kernel import Address, indirect, kernel
 from hlmc.engine.layout import (
     ARM,
     AT,
@@ -314,7 +314,7 @@ class TurnHooks(Hooks):
 
 
 @kernel
-def turn(parts_at: Any, part: int, board: Array, t: int, learn: int, choose: int) -> None:
+def turn(parts_at: Address, part: int, board: Array, t: int, learn: int, choose: int) -> None:
     """One pass over the rows of a part: learn from the last round, choose for the next."""
     at = PART * part
     program = words(int_at(parts_at, at + PROGRAM))
@@ -346,6 +346,7 @@ def instead(run: Array, at: int, x: float) -> Array:
 
 @kernel
 def put_back(run: Array, at: int, x: float) -> None:
+    """Restore the number that ``instead`` has replaced."""
     run[at] = x
 
 
@@ -426,7 +427,7 @@ def add_up(board: Array, item: int) -> None:
 
 
 @kernel
-def settle(parts_at: Any, parts: int, board: Array, spec: Array, state: Array, pay_at: int, t: int) -> int:
+def settle(parts_at: Address, parts: int, board: Array, spec: Array, state: Array, pay_at: int, t: int) -> int:
     """Count who is where, pay, and keep the books. 0, or -(t + 1) when a payoff is outside [0, scale]."""
     arms = int(board[ARMS])
     groups = int(board[GROUPS])
@@ -452,11 +453,11 @@ def settle(parts_at: Any, parts: int, board: Array, spec: Array, state: Array, p
 
 @kernel
 def rounds(
-    parts_at: Any,
+    parts_at: Address,
     parts: int,
-    board_at: Any,
-    spec_at: Any,
-    state_at: Any,
+    board_at: Address,
+    spec_at: Address,
+    state_at: Address,
     pay_at: int,
     observe_at: int,
     begin: int,
@@ -500,11 +501,11 @@ def rounds_of(routine: RoutineKernels | None) -> Kernel:
 
 @kernel
 def between(
-    parts_at: Any,
+    parts_at: Address,
     parts: int,
-    board_at: Any,
-    spec_at: Any,
-    state_at: Any,
+    board_at: Address,
+    spec_at: Address,
+    state_at: Address,
     pay_at: int,
     observe_at: int,
     t: int,
@@ -522,7 +523,7 @@ def between(
 
 
 @kernel
-def squares(totals_at: Any, agents: int) -> float:
+def squares(totals_at: Address, agents: int) -> float:
     """The mean square of the agents' totals."""
     totals = words(totals_at)
     total = 0.0

@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from hlmc.engine.layout import CONTIGUOUS, KIND, LEVELS, OPAQUE, ROUTINE, STRUCTURE
+from hlmc.engine.layout import (
+    AT,
+    CONTIGUOUS,
+    FOREVER,
+    KIND,
+    LEVELS,
+    OPAQUE,
+    PARAMETERS,
+    ROUTINE,
+    STRUCTURE,
+    SUBLENGTH,
+    SUBPHASES,
+    WORDS,
+)
 from hlmc.engine.structures import CATALOGUE as STRUCTURES
 from hlmc.engine.structures import Structure
+from hlmc.errors import BadArgument
 from hlmc.guarantee import Guarantee
 from hlmc.plan import Plan
 from hlmc.routines import kind
+from hlmc.values import Value
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,7 +60,25 @@ class Words:
         return self.statistics + self.control
 
 
-class Policy:
+def check_exact(table: Array) -> None:
+    """Refuse a program in which a number of arms, steps or children is not a whole number from -1 to 2^53.
+
+    Kernels read these numbers as integers and multiply them: SUBPHASES by SUBLENGTH, whose product they need below
+    2^62, and every other one only by what keeps it below the arms or the steps. Whoever writes a program cuts what is
+    longer than its time (a LENGTH, a SUBLENGTH), so this is the last gate and not the first. Places in a row (WORDS,
+    AT) need no check: a row with a place beyond 2^53 cannot be allocated.
+
+    table
+        The program, shape (1 + records, FIELDS).
+    """
+    for numbers in (np.delete(table[0], WORDS), np.delete(table[1:, :PARAMETERS], AT, axis=1)):
+        if not (np.all(numbers == np.floor(numbers)) and np.all(numbers >= -1) and np.all(numbers <= FOREVER)):
+            raise BadArgument("the arms, steps and children of a program must be whole numbers from -1 to 2^53")
+    if table[0, SUBPHASES] * table[0, SUBLENGTH] >= 2.0**62:
+        raise BadArgument("subphases times sublength must be below 2^62 in a program")
+
+
+class Policy(Value):
     """A way to learn: frozen, hashable, comparable, picklable; prints as the call that makes it.
 
     Subclasses are frozen dataclasses that check their arguments when they are made and compile to a *program*, the
@@ -56,6 +89,7 @@ class Policy:
     horizon: int | None
     structure: ClassVar[Structure]
     """How the arms are grouped, and when the routine over them starts afresh."""
+    _shows_defaults: ClassVar[bool] = False
 
     @property
     def words(self) -> Words:
@@ -74,6 +108,7 @@ class Policy:
 
     def _finished(self, table: Array) -> Array:
         """A program from its rows: what structure and routines say of themselves is filled in."""
+        check_exact(table)
         table[0, STRUCTURE] = STRUCTURES.index(self.structure) if self.structure in STRUCTURES else -1
         table[0, CONTIGUOUS] = self.structure.contiguous
         for i, record in enumerate(table[1:]):
@@ -128,25 +163,6 @@ class Policy:
 
         return Fleet.fresh(self, size, seed, file)
 
-    def arguments(self) -> dict[str, Any]:
-        """The arguments that differ from their defaults, as they were given."""
-        return {
-            f.name: getattr(self, f.name)
-            for f in fields(self)  # type: ignore[arg-type]
-            if f.default is MISSING or getattr(self, f.name) != f.default
-        }
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in self.arguments().items())})"
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
-
     def _adopt(self, routine: Routine) -> None:
         """Keep a routine's parameters, which are fields of the same names here, as the routine has checked them."""
-        self._set(**{f.name: getattr(routine, f.name) for f in fields(routine)})
-
-    def _set(self, **values: Any) -> None:
-        """Normalise fields of a frozen dataclass while it is being made."""
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
+        self._keep(**{f.name: getattr(routine, f.name) for f in fields(routine)})

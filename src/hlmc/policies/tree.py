@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from hlmc import planning
+from hlmc.checks import whole
 from hlmc.engine.layout import (
     ARMS,
     AT,
@@ -28,7 +29,6 @@ from hlmc.engine.layout import (
     WORDS,
 )
 from hlmc.engine.structures import TREE, Structure
-from hlmc.errors import whole
 from hlmc.guarantee import Guarantee, at_most
 from hlmc.plan import Plan, PlanLevel
 from hlmc.policies.base import Array, Policy, Words
@@ -153,7 +153,9 @@ class TreePolicy(Policy):
             record = records[d]
             record[CHILDREN] = level.place.children
             record[SIZE] = level.size
-            record[LENGTH] = level.length
+            # A choice that would stand for longer than the stage stands until the stage ends. Cut to that, the product
+            # of any epochs is a number that a word holds exactly.
+            record[LENGTH] = min(level.length, horizon)
             record[SPAN] = span
             record[CONTROL] = self.structure.header_words + LEVEL_CONTROL * d
             record[AT] = at
@@ -161,7 +163,7 @@ class TreePolicy(Policy):
                 values = level.routine.packed(level.place)
                 record[PARAMETERS : PARAMETERS + len(values)] = values
             at += self.level_words[d]
-            span = level.length
+            span = min(level.length, horizon)
 
     @property
     def plan(self) -> Plan:

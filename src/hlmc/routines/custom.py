@@ -8,11 +8,12 @@ from functools import cached_property
 from types import FunctionType
 from typing import Any, ClassVar
 
+from hlmc.checks import whole
 from hlmc.engine.kernel import is_kernel, kernel
 from hlmc.engine.layout import FIELDS, PARAMETERS
 from hlmc.engine.linker import names_of, substitute
 from hlmc.engine.primitives import offset
-from hlmc.errors import BadArgument, BadType, whole
+from hlmc.errors import BadArgument, BadType, shown
 from hlmc.routines.base import Array, Kernels, Place, Routine
 
 MOST = FIELDS - PARAMETERS
@@ -44,6 +45,7 @@ def user_update(words: Array, n: int, parameters: Array, tau: int, slot: int, ch
 
 @kernel
 def _start(program: Array, level: int, row: Array, at: int, n: int) -> tuple[float, float]:
+    """Call the user's ``start``; the two scalars are not used."""
     user_start(offset(row, at), n, offset(program, level + PARAMETERS))
     return 0.0, 0.0
 
@@ -52,6 +54,7 @@ def _start(program: Array, level: int, row: Array, at: int, n: int) -> tuple[flo
 def _select(
     program: Array, level: int, row: Array, at: int, n: int, a: float, b: float, tau: int, u: float
 ) -> tuple[int, float]:
+    """Call the user's ``select`` and ``chance``."""
     run = offset(row, at)
     own = offset(program, level + PARAMETERS)
     slot = user_select(run, n, own, tau, u)
@@ -72,6 +75,7 @@ def _update(
     chance: float,
     reward: float,
 ) -> tuple[float, float]:
+    """Call the user's ``update``."""
     user_update(offset(row, at), n, offset(program, level + PARAMETERS), tau, slot, chance, reward)
     return a, b
 
@@ -140,14 +144,14 @@ class Custom(Routine):
 
     def __post_init__(self) -> None:
         if not str(self.label).isidentifier():
-            raise BadArgument(f"label must be a name such as 'leader', not {self.label!r}")
+            raise BadArgument(f"label must be a name such as 'leader', not {shown(self.label)}")
         for role in ("start", "select", "chance", "update"):
             if not isinstance(plain(getattr(self, role)), FunctionType):
-                raise BadType(f"{role} must be a function written in Python, not {getattr(self, role)!r}")
+                raise BadType(f"{role} must be a function written in Python, not {shown(getattr(self, role))}")
         for count in ("words_per_child", "words_extra"):
             object.__setattr__(self, count, whole(count, getattr(self, count), 0))
         if not callable(self.values) and not isinstance(self.values, Mapping):
-            raise BadType(f"values must be numbers by name or a function of a Place, not {self.values!r}")
+            raise BadType(f"values must be numbers by name or a function of a Place, not {shown(self.values)}")
 
     def __repr__(self) -> str:
         return f"<routine {self.label}>"
@@ -170,9 +174,6 @@ class Custom(Routine):
             substitute(_select, {user_select: users["select"], user_chance: users["chance"]}),
             substitute(_update, {user_update: users["update"]}),
         )
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "kernels"}
 
 
 def plain(function: Callable[..., Any]) -> Callable[..., Any]:

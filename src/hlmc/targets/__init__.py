@@ -23,13 +23,27 @@ The processor has one target per process, which :data:`JIT` says. Both offer the
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-JIT = os.environ.get("HLMC_JIT", "1") != "0"
-"""Whether kernels are compiled."""
+from hlmc.engine.step import loop_over
 
-if JIT:
+if TYPE_CHECKING:
+    from hlmc.policies.base import Policy
+
+JIT = os.environ.get("HLMC_JIT", "1") != "0" and os.environ.get("NUMBA_DISABLE_JIT", "") in ("", "0")
+"""Whether kernels are compiled. Numba's own switch counts too: its plain functions could not call our primitives."""
+
+if TYPE_CHECKING or JIT:
     from hlmc.targets.native import address_of, callback, compiled, entry, linked
 else:
     from hlmc.targets.interpreter import address_of, callback, compiled, entry, linked
 
-__all__ = ["JIT", "address_of", "callback", "compiled", "entry", "linked"]
+__all__ = ["JIT", "address_of", "callback", "compiled", "entry", "linked", "loop"]
+
+
+def loop(policy: Policy) -> Callable[..., int]:
+    """:func:`hlmc.engine.step.run` for the learners of a policy, the routine of its last level compiled in."""
+    last = policy.routines_used[-1]
+    run = loop_over(None if last.opaque else last.kernels)
+    return entry(run, "int64", *["int64"] * 9, release=True)

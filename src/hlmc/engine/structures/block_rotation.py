@@ -20,6 +20,7 @@ from hlmc.engine.layout import (
     CONTROL,
     COUNT,
     FIELDS,
+    HORIZON,
     KEY,
     LAST,
     MEMORY,
@@ -103,7 +104,7 @@ def rotation_begin(program: Array, row: Array, t: int) -> float:
     row[RECORD] = record
     row[COUNT] = n
     row[BEGAN] = t
-    row[UNTIL] = origin + ((t - origin) // length + 1) * length
+    row[UNTIL] = min(origin + ((t - origin) // length + 1) * length, int(program[HORIZON]))
     return 1.0
 
 
@@ -158,7 +159,7 @@ def rotation_check_row(program: Array, row: Array, step: int, running: bool) -> 
     return bool(
         row[RECORD] == record
         and row[BEGAN] == began
-        and row[UNTIL] == began + length
+        and row[UNTIL] == min(began + length, int(program[HORIZON]))
         and whole_within(row[COUNT], 1, memory)
         and whole_within(row[BASE], 0, arms)
         and whole_within(row[CARRIED], -1, arms - 1)

@@ -15,7 +15,7 @@ import numpy as np
 from hlmc.engine.ftrl import ftrl_leader
 from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import ARMS, AT, BASE, COMMON, COUNT, Word
-from hlmc.engine.linker import substitute
+from hlmc.engine.linker import Kernel, substitute
 from hlmc.engine.structures.base import Structure, all_finite, whole_within
 from hlmc.engine.structures.tree import (
     after_learning,
@@ -67,7 +67,7 @@ def _pass_on(program: Array, row: Array, record: int, d: int, child: int, groups
         row[CROWN] = row[BASE] + best
 
 
-_WALK = {children_of: _children_of, arms_within: _arms_within}
+_WALK: dict[Kernel, Kernel] = {children_of: _children_of, arms_within: _arms_within}
 _tree_check_row = substitute(tree_check_row, _WALK)
 
 

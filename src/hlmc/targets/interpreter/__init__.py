@@ -43,7 +43,7 @@ class Callback:
         self.address = function_address(function)
 
 
-def callback(function: Callable[..., Any], signature: tuple[str, ...], store: bool = True) -> Callback:
+def callback(function: Callable[..., Any], signature: tuple[str, ...]) -> Callback:
     """The kernel with an address."""
     return Callback(function)
 

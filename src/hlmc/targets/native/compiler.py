@@ -12,7 +12,8 @@ from typing import Any
 
 from hlmc.engine.kernel import is_primitive
 from hlmc.engine.linker import callees, relink
-from hlmc.targets.native.cache import cache_folder, keep_on_disk, storable
+from hlmc.errors import HLMCError
+from hlmc.targets.native.cache import attach as cache_on_disk
 
 
 @cache
@@ -47,18 +48,19 @@ def entry(function: Callable[..., Any], *signature: str, release: bool = False) 
 
 
 @cache
-def callback(function: Callable[..., Any], signature: tuple[str, ...], store: bool = True) -> Any:
-    """A kernel compiled as a C function of a fixed signature; keep the result alive as long as its address is used.
-
-    ``store``: its machine code may be kept on disk, if all of it stands in this package.
-    """
-    import numba
+def callback(function: Callable[..., Any], signature: tuple[str, ...]) -> Any:
+    """A kernel compiled as a C function of a fixed signature; keep the result alive as long as its address is used."""
+    from numba.core.ccallback import CFunc
+    from numba.core.sigutils import normalize_signature
 
     from hlmc.targets.native.lowering import c_signature
 
-    with cache_folder():
-        keep = store and storable(function)
-        return numba.cfunc(c_signature(signature), cache=keep, nogil=True, error_model="numpy")(_linked(function))
+    _check_enabled()
+    options = {"nogil": True, "error_model": "numpy"}
+    found = CFunc(_linked(function), normalize_signature(c_signature(signature)), locals={}, options=options)
+    cache_on_disk(found, function)
+    found.compile()
+    return found
 
 
 def _linked(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -69,7 +71,14 @@ def _linked(function: Callable[..., Any]) -> Callable[..., Any]:
 def _dispatcher(function: Callable[..., Any], **options: Any) -> Any:
     import numba
 
+    _check_enabled()
     dispatcher = numba.njit(error_model="numpy", **options)(_linked(function))
-    if storable(function):
-        keep_on_disk(dispatcher)
+    cache_on_disk(dispatcher, function, **options)
     return dispatcher
+
+
+def _check_enabled() -> None:
+    import numba
+
+    if numba.config.DISABLE_JIT:
+        raise HLMCError("Numba's compiler is disabled; set HLMC_JIT=0 in the environment to run without it")

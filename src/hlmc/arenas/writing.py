@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from hlmc import plotting
-from hlmc.arena.field import BASELINE, SWITCHES
+from hlmc.arenas.contenders import BASELINE, SWITCHES
+from hlmc.files.writing import write_whole
 
 if TYPE_CHECKING:
-    from hlmc.arena.result import ArenaResult
+    from hlmc.arenas.result import ArenaResult
 
 NOTES = (
     f"Ratios of mean regret to that of the paper's {BASELINE} in the same runs, ± half of their 95 % interval.",
@@ -37,7 +38,7 @@ def write(result: ArenaResult, folder: Path) -> Path:
                 lines += ["", f"## {kind.capitalize()} regret, K = {arms:,}, T = {horizon:,}", ""]
                 lines += _markdown(result.table(kind, arms, horizon))
     page = folder / "arena.md"
-    page.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    write_whole(page, ("\n".join(lines) + "\n").encode())
     return page
 
 

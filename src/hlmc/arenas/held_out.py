@@ -15,11 +15,13 @@ import numpy as np
 
 from hlmc.adversaries.base import Adversary, Array, packed
 from hlmc.adversaries.chance import coin, fork, key, seed_of
-from hlmc.arena.cases import Case
+from hlmc.arenas.cases import Case
+from hlmc.checks import whole
+from hlmc.engine.arithmetic import exponential
 from hlmc.engine.kernel import kernel
 from hlmc.engine.primitives import bits
 from hlmc.engine.stream import unit
-from hlmc.errors import BadArgument, whole
+from hlmc.errors import BadArgument
 
 COIN, DRAWN, ARMS, HORIZON, FIRST, SECOND, THIRD = range(7)
 
@@ -130,7 +132,7 @@ def sleeper(spec: Array, t: int, arm: int) -> float:
 def wearing_out(spec: Array, t: int, arm: int) -> float:
     """All arms begin at 0.9 and wear out at rates of their own; the one that lasts is known only later."""
     rate = 20.0 * unit(fork(bits(spec, DRAWN), arm))
-    return coin(bits(spec, COIN), t, arm, 0.9 * math.exp(-rate * t / spec[HORIZON]))
+    return coin(bits(spec, COIN), t, arm, 0.9 * exponential(-rate * t / spec[HORIZON]))
 
 
 @kernel
@@ -138,7 +140,7 @@ def learning_arms(spec: Array, t: int, arm: int) -> float:
     """Arms improve from 0.3 towards levels of their own, the slow ones to the higher levels."""
     talent = unit(fork(bits(spec, DRAWN), arm))
     pace = 2.0 + 30.0 * (1.0 - talent)
-    grown = 1.0 - math.exp(-pace * t / spec[HORIZON])
+    grown = 1.0 - exponential(-pace * t / spec[HORIZON])
     return coin(bits(spec, COIN), t, arm, 0.3 + 0.6 * talent * grown)
 
 
