@@ -19,7 +19,11 @@ def room_of(path: Path) -> str:
 def imports(tree: ast.AST, lazy: bool) -> Iterator[tuple[str, int]]:
     """Rooms that a file imports, at its top or, if ``lazy``, within functions; imports for types alone do not count."""
     for node in ast.iter_child_nodes(tree):
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test) and "or" not in ast.unparse(node.test):
+        if (
+            isinstance(node, ast.If)
+            and "TYPE_CHECKING" in ast.unparse(node.test)
+            and "or" not in ast.unparse(node.test)
+        ):
             continue
         if isinstance(node, (ast.FunctionDef, ast.Lambda)):
             if lazy:

@@ -129,7 +129,7 @@ def _check_value(policy: Policy) -> None:
     _hold(policy != object(), "a policy must not equal something else")
     printed = repr(policy)
     if "<" not in printed:
-        names = {**vars(hlmc), type(policy).__name__: type(policy)}
+        names = {**vars(hlmc), **{type(each).__name__: type(each) for each in (*policy.routines_used, policy)}}
         _hold(eval(printed, names) == policy, f"{printed} does not make an equal policy")
 
 

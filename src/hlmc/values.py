@@ -17,7 +17,7 @@ class Value:
     _shows_defaults: ClassVar[bool] = True
     """Whether it prints all arguments but None, or those that differ from their defaults."""
     _module: ClassVar[str] = ""
-    """What stands before the class's name in print."""
+    """What stands before the name of a class of this package in print."""
 
     def arguments(self) -> dict[str, Any]:
         """The arguments that it prints."""
@@ -28,7 +28,8 @@ class Value:
 
     def __repr__(self) -> str:
         inside = ", ".join(f"{name}={value!r}" for name, value in self.arguments().items())
-        return f"{self._module}{type(self).__name__}({inside})"
+        prefix = self._module if type(self).__module__.startswith("hlmc.") else ""
+        return f"{prefix}{type(self).__name__}({inside})"
 
     def __getstate__(self) -> dict[str, Any]:
         return {f.name: getattr(self, f.name) for f in fields(self) if f.init}  # type: ignore[arg-type]

@@ -78,9 +78,9 @@ class _Version(argparse.Action):
     """Look the version up only when it is asked for."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
-        from importlib.metadata import version
+        from hlmc.versions import VERSION
 
-        sys.stdout.write(f"hlmc {version('hlmc')}\n")
+        sys.stdout.write(f"hlmc {VERSION}\n")
         parser.exit()
 
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -20,12 +18,12 @@ from hlmc.games.result import GameResult
 from hlmc.games.runs import Played, Task
 from hlmc.games.runs import play as play_run
 from hlmc.interrupts import Interrupted, Interrupts
-from hlmc.simulation import devices
 from hlmc.simulation.experiment import checked_arithmetic
 from hlmc.simulation.points import time_points
 from hlmc.simulation.progress import reporter
 from hlmc.simulation.workers import Work, checked_executor, gather
 from hlmc.streams import SCHEME, derive_seed
+from hlmc.versions import versions
 
 Array = np.ndarray
 
@@ -118,7 +116,9 @@ def play(
                     contest.tasks(shared), play_run, lambda _: steps, lambda _, n: report.advance(label, n), held, *crew
                 )
             else:
-                work = devices.played(contest.tasks(), arithmetic[1], partial(report.advance, label))
+                from hlmc.games.on_device import play_on_device
+
+                work = play_on_device(contest.tasks(), arithmetic[1], partial(report.advance, label))
             gather(work, finished.append, held)
     except KeyboardInterrupt:
         message = f"interrupted after {len(finished)} of {contest.runs} runs"
@@ -192,8 +192,7 @@ class Contest:
             "facts": list(game.facts),
             "marks": game.marks,
             "units": list(game.units),
-            "versions": {name: version(name) for name in ("hlmc", "numpy", "numba")}
-            | {"python": platform.python_version()},
+            "versions": versions(),
             "device": self.arithmetic[0],
             "precision": self.arithmetic[1],
         }

@@ -7,7 +7,6 @@ import shutil
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from hlmc.paper import figure
 from hlmc.paper.claims import Claim, Verdict
 from hlmc.paper.experiment import FULL, Results, Section, Settings
 from hlmc.simulation.progress import reporter
+from hlmc.versions import versions
 
 RUNS = "runs"
 """The folder of a report in which finished runs are kept."""
@@ -50,8 +50,8 @@ class Report:
     @property
     def versions(self) -> str:
         """What it was run with."""
-        packages = ", ".join(f"{name} {version(name)}" for name in ("hlmc", "numpy", "numba"))
-        return f"{packages}, Python {platform.python_version()}, {platform.machine()}"
+        names = {"python": "Python"}
+        return f"{', '.join(f'{names.get(k, k)} {v}' for k, v in versions().items())}, {platform.machine()}"
 
 
 def reproduce(

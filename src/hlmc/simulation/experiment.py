@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -18,6 +15,7 @@ from hlmc.policies.base import Policy
 from hlmc.simulation import devices
 from hlmc.simulation.points import time_points
 from hlmc.streams import SCHEME, derive_seed
+from hlmc.versions import versions
 
 Array = np.ndarray
 
@@ -113,7 +111,7 @@ class Experiment:
             "words": {name: policy.words.statistics for name, policy in policies.items()},
             "words_total": {name: policy.words.total for name, policy in policies.items()},
             "switches": {name: getattr(policy, "switches", None) for name, policy in policies.items()},
-            "versions": _versions(),
+            "versions": versions(),
         }
 
 
@@ -128,11 +126,6 @@ def checked_arithmetic(device: Any, precision: Any) -> tuple[str, str]:
         return "cpu", "float64"
     devices.check()
     return "cuda", precision or "float32"
-
-
-@cache
-def _versions() -> dict[str, str]:
-    return {name: version(name) for name in ("hlmc", "numpy", "numba")} | {"python": platform.python_version()}
 
 
 def _named(policies: Any) -> dict[str, Policy]:
