@@ -12,7 +12,6 @@ from hlmc.adversaries.base import Adversary
 from hlmc.checks import choice, whole
 from hlmc.errors import BadArgument, BadType, shown
 from hlmc.policies.base import Policy
-from hlmc.simulation import devices
 from hlmc.simulation.points import time_points
 from hlmc.streams import SCHEME, derive_seed
 from hlmc.versions import versions
@@ -124,7 +123,9 @@ def checked_arithmetic(device: Any, precision: Any) -> tuple[str, str]:
         if precision == "float32":
             raise BadArgument('precision must be "float64" on the processor; only device="cuda" has "float32"')
         return "cpu", "float64"
-    devices.check()
+    from hlmc.targets.cuda.memory import checked_device
+
+    checked_device()
     return "cuda", precision or "float32"
 
 

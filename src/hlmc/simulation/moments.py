@@ -13,7 +13,6 @@ from hlmc.adversaries.base import Adversary
 from hlmc.checks import fraction, listed
 from hlmc.errors import BadArgument
 from hlmc.evaluation import benchmark, t_quantile
-from hlmc.simulation import devices
 from hlmc.simulation.experiment import Experiment, checked_arithmetic
 from hlmc.simulation.progress import reporter
 from hlmc.simulation.runner import gathered_runs
@@ -156,6 +155,8 @@ def estimate(
             for point in range(len(experiment.points)):
                 kept.add(name, point, rewards[:, point])
         return kept.moments(gathered.nanoseconds)
+    from hlmc.simulation.on_device import play_on_device
+
     tasks = [
         Task(name, policy, adversary, experiment.seed, 0, experiment.runs)
         for name, policy in experiment.policies.items()
@@ -163,7 +164,7 @@ def estimate(
     steps = experiment.runs * experiment.horizon
     seconds = dict.fromkeys(experiment.policies, 0.0)
     with reporter(progress, dict.fromkeys(experiment.policies, steps), experiment.horizon) as report:
-        for noted in devices.noted(tasks, experiment.points, experiment.precision, report.advance):
+        for noted in play_on_device(tasks, experiment.points, experiment.precision, report.advance):
             kept.add(noted.task.name, noted.point, noted.rewards)
             seconds[noted.task.name] = noted.seconds
     return kept.moments({name: 1e9 * spent / steps for name, spent in seconds.items()})

@@ -11,7 +11,6 @@ import numpy as np
 
 from hlmc.adversaries.base import Adversary
 from hlmc.interrupts import Interrupted, Interrupts, kept_in
-from hlmc.simulation import devices
 from hlmc.simulation.experiment import Experiment, checked_arithmetic
 from hlmc.simulation.progress import Opened, reporter
 from hlmc.simulation.result import Result
@@ -149,7 +148,9 @@ def _work(
             executor,
             threads,
         )
-    return devices.simulated(tasks, experiment.points, experiment.precision, advance)
+    from hlmc.simulation.on_device import DeviceWork
+
+    return DeviceWork(tasks, experiment.points, experiment.precision, advance) if tasks else ()
 
 
 def _play(points: Array, task: Task, watch: Watch | None = None) -> Played:
