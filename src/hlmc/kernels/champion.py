@@ -4,6 +4,10 @@ HLMC forgets everything about arms when an epoch ends. Here one arm, the champio
 whatever group is chosen, with a prior that grows with its tenure. It is challenged at times, less often the longer it
 has reigned, and after every epoch that paid much less than those before it (a crisis): a challenge goes to the groups
 in turn and starts from an even prior. Arms are known by their places in a random order.
+
+The theorem in docs/champion.md rests on three things. Challenges are few: at most sqrt(s) among the first s choices of a
+run of the lowest group level. That level learns nothing from them, so that its own choices are those of Tsallis-INF. The
+levels above it choose as they always do.
 """
 
 from __future__ import annotations
@@ -35,6 +39,7 @@ from hlmc.kernels.layout import (
     RECORD,
     SCALARS,
     SIZE,
+    SPAN,
     SUM,
     TENURE,
     TURN,
@@ -50,11 +55,11 @@ Array = np.ndarray
 
 # The arms' record holds Delta at PARAMETERS, for the contest, and then
 LEAST_DOUBT = PARAMETERS + 1  # the least share of an epoch's prior that is left to others than the champion
-# A group level's record holds
-CHOICES = PARAMETERS  # S: the learning rate is at least 8 / sqrt(S), so that old losses fade
 
+BASELINE = 0.5  # of the group levels' estimates: they run Tsallis-INF with reduced variance, as it is published
 EVEN = 0.5  # the share of the prior that others have in a challenge, and after a coronation
-CHALLENGES = 0.25  # a champion of tenure s is challenged with probability 0.25 / sqrt(s + 1)
+CHALLENGES = 0.25  # a champion of tenure s is challenged with probability 0.25 / sqrt(s + 1),
+MOST = 1.0  # and never more than MOST sqrt(s) times in s choices of a run of the lowest group level
 DECISIVE = 0.65  # who has this probability at the end of a challenge has won it
 CALMER = 0.6  # doubt shrinks by this factor when the champion has held its own,
 UNEASIER = 1.5  # and grows by this one when it has not
@@ -67,9 +72,9 @@ DUEL = 63  # the purpose of the random number that decides on a challenge
 
 
 @kernel
-def group_rate(program: Array, level: int, tau: int) -> float:
+def group_rate(tau: int) -> float:
     """The learning rate of a group level before choice ``tau`` (from 0)."""
-    return max(4.0 / math.sqrt(tau + 1.0), 8.0 / math.sqrt(program[level + CHOICES]))
+    return 4.0 / math.sqrt(tau + 1.0)
 
 
 @kernel
@@ -103,11 +108,15 @@ def champion_begin(program: Array, row: Array, t: int) -> float:
         row[DOUBT] = EVEN
         row[TENURE] = 0.0
         row[CRISIS] = 0.0
+    # The choices that the lowest group level has made since it was restarted; with one level there is no such level.
+    lowest = record - FIELDS
+    made = local % int(program[lowest + SPAN]) // int(program[lowest + LENGTH]) if levels > 1 else 0
+    if made == 0:
+        row[TURN] = 0.0
     rate = 0.0
-    if row[PLACE] >= 0.0:
+    if row[PLACE] >= 0.0 and row[TURN] + 1.0 <= MOST * math.sqrt(made + 1.0):
         rate = 1.0 if row[CRISIS] == 1.0 else CHALLENGES / math.sqrt(row[TENURE] + 1.0)
     challenged = uniform(key, t, DUEL) < rate
-    turn = int(row[TURN])
     base = 0
     count = int(program[ARMS])
     probability = 1.0
@@ -123,7 +132,7 @@ def champion_begin(program: Array, row: Array, t: int) -> float:
         if afresh:
             for j in range(at, at + n - 1):
                 row[j] = 0.0
-            row[control + SCALARS] = -2.0 * math.sqrt(float(n)) / group_rate(program, level, 0)
+            row[control + SCALARS] = -2.0 * math.sqrt(float(n)) / group_rate(0)
             row[control + SCALARS + 1] = 0.5
         tau = into // stands
         into -= tau * stands
@@ -131,26 +140,22 @@ def champion_begin(program: Array, row: Array, t: int) -> float:
         if afresh:
             child = 0
             chance = 1.0
+            reached = 1.0  # the probability of this child, whether there is a challenge being part of the chance
             if n > 1:
-                eta = group_rate(program, level, tau)
+                eta = group_rate(tau)
                 x = row[control + SCALARS]
-                next_in_turn = permuted(key, n, turn % n)
                 child, chance = ftrl_draw(row, at, n, eta, x, uniform(key, t, d))
-                if challenged:
-                    child = next_in_turn
-                    chance = probability_of(loss_of(row, at, child), x, eta)
-                chance *= 1.0 - rate
-                if child == next_in_turn:
-                    chance += rate
-                    # What this choice tells a level below that chooses now about whether there is a challenge.
-                    rate /= chance
-                else:
-                    rate = 0.0
-                turn //= n
+                reached = chance
+                if level == lowest:
+                    next_in_turn = permuted(key, n, int(row[TURN]) % n)
+                    if challenged:
+                        child = next_in_turn
+                        chance = probability_of(loss_of(row, at, child), x, eta)
+                    reached = (1.0 - rate) * chance + (rate if child == next_in_turn else 0.0)
             row[control + CHILD] = child
             row[control + CHANCE] = chance
             row[control + SUM] = 0.0
-            probability *= chance
+            probability *= reached
         base += int(row[control + CHILD]) * size
         count = min(size, count - int(row[control + CHILD]) * size)
         until = min(until, local - into + stands)
@@ -224,8 +229,10 @@ def champion_end(program: Array, row: Array, t: int) -> None:
             if d == levels - 2:
                 worse = loss - mean > DEVIATIONS * 0.5 / math.sqrt(float(steps))
                 row[CRISIS] = 1.0 if worse and tau >= SETTLED else 0.0
-            ftrl_learn(row, at, n, group_rate(program, level, tau), x, child, row[control + CHANCE], loss, mean)
-            row[control + SCALARS] = normaliser(row, at, n, group_rate(program, level, tau + 1), x)
+            # The lowest level made no choice of its own in a challenge, and learns nothing from it.
+            if d < levels - 2 or row[CHALLENGE] == 0.0:
+                ftrl_learn(row, at, n, group_rate(tau), x, child, row[control + CHANCE], loss, BASELINE)
+            row[control + SCALARS] = normaliser(row, at, n, group_rate(tau + 1), x)
             row[control + SCALARS + 1] = mean + max(1.0 / (tau + 2.0), FADING) * (loss - mean)
         count = min(size, count - child * size)
         level += FIELDS
