@@ -7,12 +7,10 @@ from typing import Protocol
 import numpy as np
 
 import hlmc
-from hlmc.kernels.build import entry
-from hlmc.kernels.layout import KEY
-from hlmc.kernels.native import address_of
-from hlmc.kernels.step import RUN
+from hlmc.engine.layout import KEY
 from hlmc.learner import Learner, fresh_rows
 from hlmc.streams import keys
+from hlmc.targets import address_of, linked, loop
 
 
 class Reference(Protocol):
@@ -74,10 +72,10 @@ def played(
 ) -> tuple[float, np.ndarray]:
     """What ``policy.start(seed, stream)`` earns in the compiled loop, and the row that it leaves behind."""
     adversary = hlmc.adversaries.Function(policy.arms, reward)
-    loop = entry(RUN[policy.last_kind], *["int64"] * 10)
     row = fresh_rows(policy, keys(seed, stream, 1))[0]
     stops, sums = np.array([float(steps)]), np.zeros(2)
-    program, learner, spec, until, earned = (address_of(x) for x in (policy.program, row, adversary.spec, stops, sums))
+    program = linked(policy).address
+    learner, spec, until, earned = (address_of(x) for x in (row, adversary.spec, stops, sums))
     who = (program, program, learner, learner, adversary.address, spec)
-    assert loop(*who, until, earned, 1) == 0
+    assert loop(policy)(*who, until, earned, 1) == 0
     return float(sums[0]), row

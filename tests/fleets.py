@@ -12,8 +12,8 @@ import numpy as np
 
 import hlmc
 from hlmc import routines
-from hlmc.kernels.build import JIT
 from hlmc.policies import CATALOGUE
+from hlmc.targets import JIT
 
 
 def plainest(cls: type[hlmc.Policy]) -> hlmc.Policy:

@@ -1,9 +1,12 @@
 """Every adversary against a slow reading of its docstring, written here without the library's kernels."""
 
 import math
+import os
 import pickle
+import struct
 import subprocess
 import sys
+import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -45,9 +48,11 @@ from hlmc.adversaries import (
     tables,
 )
 from hlmc.adversaries.arithmetic import divides, divisor, quotient
+from hlmc.adversaries.reading import from_repr
+from hlmc.engine.kernel import kernel
 from hlmc.errors import BadArgument, BadFile, BadReward, BadType
-from hlmc.kernels.build import JIT, kernel
 from hlmc.streams import derive_seed
+from hlmc.targets import JIT
 
 END = 2**53
 BILLION = 10**9
@@ -563,7 +568,7 @@ def test_groups_exist_for_any_number_of_arms(arms):
             "phases times groupsize must be at most 2",
         ),
         (lambda: Bernoulli([]), "means must hold at least one number"),
-        (lambda: Bernoulli(0.5), "means must be a sequence of numbers, one an arm, not 0.5"),
+        (lambda: Bernoulli(0.5), "means must be a sequence of numbers, one for each arm, not 0.5"),
         (lambda: Bernoulli([0.5, -0.1]), r"means\[1\] must be a number in \[0, 1\], not -0.1"),
         (lambda: Bernoulli([0.5], seed=-1), "seed must be a whole number of at least 0, not -1"),
         (lambda: OneGoodArm(arms=3, arm=3), "arm must be at most 2, not 3"),
@@ -789,7 +794,7 @@ def test_files_that_cannot_be_read_are_refused(tmp_path, cache):
             path.write_bytes(contents)
         with pytest.raises(error, match=message):
             Trace(path)
-        assert not list(cache.glob("*.part"))
+        assert not list(cache.glob(".*.tmp"))
 
     sound = {suffix: write(tmp_path / f"sound{suffix}", table()).read_bytes() for suffix in (".npy", ".parquet")}
     refused("missing.npy", None, "missing.npy: No such file")
@@ -823,6 +828,60 @@ def test_files_that_cannot_be_read_are_refused(tmp_path, cache):
     refused("none.parquet", None, "none.parquet holds no rewards")
     parquet.write_table(pa.table({"a": [0.5, None]}), tmp_path / "null.parquet")
     refused("null.parquet", None, "null.parquet: step 1, arm 0 holds nothing", BadReward)
+
+
+def test_what_is_no_ordinary_file_is_not_opened(tmp_path, cache):
+    """A pipe would let the reader wait for ever, a device would never end."""
+    for suffix in (".npy", ".csv", ".parquet"):
+        path = tmp_path / f"pipe{suffix}"
+        os.mkfifo(path)
+        with pytest.raises(BadFile, match=rf"pipe{suffix} is not an ordinary file"):
+            Trace(path)
+        device = tmp_path / f"zero{suffix}"
+        device.symlink_to("/dev/zero")
+        with pytest.raises(BadFile, match=rf"zero{suffix} is not an ordinary file"):
+            Trace(device)
+    assert from_repr(f"Trace(table={str(path)!r})") is None
+
+
+def test_forged_headers_are_refused(tmp_path, cache):
+    path = tmp_path / "rewards.npy"
+    for shape in ("(4611686018427387904, 4)", "(9223372036854775808, 2)", "(-1, 4)", "(50, 4000000000)", "[" * 3000):
+        header = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}".ljust(9000) + "\n"
+        path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + bytes(1600))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with pytest.raises(BadFile, match=r"rewards.npy (is not a sound .npy file|must hold an array)"):
+                Trace(path)
+
+
+def test_a_file_that_is_cut_short_is_noticed_before_it_is_read(tmp_path):
+    """In a process of its own: to read what is missing would end it."""
+    script = """if True:
+        import os, sys, numpy as np, hlmc
+        Trace = hlmc.adversaries.Trace
+        path = sys.argv[1]
+        np.save(path, np.full((10_000, 4), 0.5))
+        traces = [Trace(path), Trace(np.load(path, mmap_mode="r"))]
+        assert [trace.reward(9_999, 3) for trace in traces] == [0.5, 0.5]
+        os.truncate(path, 1000)
+        policy = hlmc.EXP3(arms=4, horizon=10_000)
+        for trace in traces:
+            for call in (lambda: trace.reward(9_999, 3), lambda: hlmc.simulate(policy, trace, runs=1, progress=False)):
+                try:
+                    call()
+                except hlmc.errors.BadFile as error:
+                    print(error)
+    """
+    command = [sys.executable, "-c", script, str(tmp_path / "rewards.npy")]
+    lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+    assert len(lines) == 4
+    assert all("was cut short: 1000 bytes of 320128" in line for line in lines)
+
+
+def test_deep_texts_are_no_adversaries():
+    for text in ("[" * 10**5, "-" * 10**5 + "1", "Needle(" + "(" * 10**4, "Needle(arms=" + "-" * 10**4 + "1)"):
+        assert from_repr(text) is None
 
 
 def test_a_cache_that_cannot_be_written_is_done_without(tmp_path, monkeypatch):

@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from hlmc.kernels import cache
-from hlmc.kernels.build import JIT, kernel, specialised
-from hlmc.kernels.native import floor_log2
-from hlmc.kernels.stream import mix
+from hlmc.engine.kernel import kernel
+from hlmc.engine.linker import relink
+from hlmc.engine.primitives import floor_log2
+from hlmc.engine.stream import mix
+from hlmc.targets import JIT
+from hlmc.targets.native import cache
 
 FACTOR = 3
 
@@ -25,7 +27,7 @@ def times(x: int) -> int:
 
 
 class Compiler:
-    """Dispatchers of :func:`hlmc.kernels.stream.mix`, each as if it were in a process of its own."""
+    """Dispatchers of :func:`hlmc.engine.stream.mix`, each as if it were in a process of its own."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -155,13 +157,13 @@ def test_a_temporary_folder_is_taken_over_only_from_oneself(monkeypatch, tmp_pat
 
 def test_what_identifies_a_kernel():
     """Kernels of one name that mean different things never share an entry; what is not of the package has none."""
-    renamed = specialised(mix, "mix", _A=1)
+    renamed = relink(mix, {"_A": 1})
     assert None not in (cache.identity(mix), cache.identity(renamed), cache.identity(floor_log2))
-    assert len({cache.identity(mix), cache.identity(renamed), cache.identity(specialised(mix, "other"))}) == 3
-    assert cache.identity(specialised(mix, "mix")) == cache.identity(mix)
+    assert len({cache.identity(mix), cache.identity(renamed), cache.identity(relink(mix, {}, "other"))}) == 3
+    assert cache.identity(relink(mix, {})) == cache.identity(mix)
     assert cache.identity(times) is None
-    assert cache.identity(specialised(mix, "mix", _A=times)) is None
-    assert cache.identity(specialised(mix, "mix", _A=len)) is None
+    assert cache.identity(relink(mix, {"_A": times})) is None
+    assert cache.identity(relink(mix, {"_A": len})) is None
 
 
 @needs_compiler

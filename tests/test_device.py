@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
-
 from hlmc.device.memory import gives_up
+
 from hlmc.errors import NoDevice
 
 HERE = Path(__file__).resolve().parent

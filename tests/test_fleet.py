@@ -5,7 +5,11 @@ import multiprocessing
 import os
 import pickle
 import random
+import re
 import struct
+import subprocess
+import sys
+import textwrap
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -17,12 +21,12 @@ import pytest
 
 import hlmc
 from fleets import EXAMPLES, STEPS, fixed_rewards, flipped, killed_after
-from hlmc import files
 from hlmc import fleet as fleet_module
+from hlmc.engine.layout import ARM, TIME
 from hlmc.errors import BadArgument, BadFile, BadReward, BadType, HLMCError, OutOfTurn
-from hlmc.files import Layout
+from hlmc.files import disk, journal, rows
+from hlmc.files.format import FIXED, Layout
 from hlmc.fleet import LEAST_SHARE, Fleet
-from hlmc.kernels.layout import ARM, TIME
 
 POLICY = hlmc.HLMC(arms=20, memory=10, horizon=40)
 LONG = hlmc.HLMC(arms=20, memory=10, horizon=10**6)
@@ -341,8 +345,8 @@ def test_live_learners_are_part_of_every_checkpoint(path: Path) -> None:
 def test_checkpoints_write_what_has_changed(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fleet = POLICY.fleet(20_000, seed=2, file=path)
     written: list[int] = []
-    write = files._write
-    monkeypatch.setattr(files, "_write", lambda file, at, data: written.append(len(data)) or write(file, at, data))
+    write = disk.write
+    monkeypatch.setattr(disk, "write", lambda file, at, data: written.append(len(data)) or write(file, at, data))
     fleet.checkpoint()
     assert not written
     size = path.stat().st_size
@@ -382,7 +386,7 @@ def test_a_file_that_was_replaced_is_not_written_to(path: Path) -> None:
 
 
 def test_big_files_are_checked_as_they_are_used(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fleet_module, "CHECKED_ON_OPENING", 0)
+    monkeypatch.setattr(rows, "SMALL", 0)
     whole = POLICY.fleet(1000, seed=2)
     whole.save(path)
     layout = Layout.new("fleet", 1000, POLICY.words.total, 0)
@@ -412,6 +416,252 @@ def test_big_files_are_checked_as_they_are_used(path: Path, monkeypatch: pytest.
     assert loaded(path)[3].time == 1
     with pytest.raises(BadFile, match=damaged):
         hlmc.load(path, mapped=False)
+
+
+@pytest.fixture
+def large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let small fleets be treated as large ones: read when they are used, freed at a checkpoint."""
+    monkeypatch.setattr(rows, "SMALL", 0)
+    monkeypatch.setattr(rows, "KEPT", 0)
+
+
+def test_what_a_checkpoint_has_freed_is_checked_again(path: Path, large: None) -> None:
+    fleet = POLICY.fleet(1000, seed=2, file=path)
+    step(fleet, fixed_rewards(0))
+    fleet.verify()
+    fleet.checkpoint()
+    twin = fleet.copy()
+    layout = Layout.new("fleet", 1000, POLICY.words.total, 0)
+    at = path.stat().st_size - 8 * POLICY.words.total + 8 * ARM
+    flipped(path, at)
+    damaged = rf"its rows {layout.span(layout.blocks - 1)[0]} to 999 are damaged"
+    calls: list[Callable[[Fleet], object]] = [
+        lambda f: f.select([3, 999]),
+        lambda f: f.select(),
+        lambda f: f[999],
+        lambda f: f.state,
+        lambda f: f.verify(),
+        lambda f: f.copy(),
+        lambda f: f.time,
+    ]
+    for call in calls:
+        with pytest.raises(BadFile, match=damaged):
+            call(fleet)
+    assert (fleet.select(range(500)) == twin.select(range(500))).all()
+    flipped(path, at)
+    step(fleet, fixed_rewards(1))
+    step(twin, fixed_rewards(1))
+    assert fleet == twin
+
+
+def test_verify_looks_at_the_file_however_often_it_has_been_read(path: Path) -> None:
+    fleet = POLICY.fleet(1000, seed=2, file=path)
+    fleet.verify()
+    flipped(path, path.stat().st_size - 1)
+    with pytest.raises(BadFile, match="to 999 are damaged"):
+        fleet.verify()
+    # The rows in memory are good; once they have changed, a checkpoint writes them and mends the file.
+    step(fleet, fixed_rewards(0))
+    fleet.verify()
+    fleet.checkpoint()
+    fleet.verify()
+
+
+def test_a_file_that_is_cut_short_while_it_is_open_is_refused(path: Path, large: None) -> None:
+    fleet = POLICY.fleet(1000, seed=2, file=path)
+    fleet.select([3])
+    size = path.stat().st_size
+    os.truncate(path, size // 2)
+    cut = rf"it was cut short: {size // 2} bytes of {size}"
+    calls: list[Callable[[], object]] = [lambda: fleet.select([999]), fleet.select, fleet.verify, fleet.checkpoint]
+    for call in calls:
+        with pytest.raises(BadFile, match=cut):
+            call()
+    fleet.update([0.5], [3])
+    assert fleet[3].time == 1
+
+
+def test_rows_that_somebody_has_stay_where_they_are(path: Path, large: None) -> None:
+    """Whether a learner, its state or the fleet's: a checkpoint leaves what is still looked at in memory."""
+    fleet = POLICY.fleet(1000, seed=2, file=path)
+    twin = POLICY.fleet(1000, seed=2)
+    learner, state = fleet[7], fleet[800].state
+    for t in range(4):
+        for each in (fleet, twin):
+            step(each, fixed_rewards(t))
+        fleet.checkpoint()
+        for each in (learner, twin[7]):
+            each.select()
+            each.update(0.5)
+        assert learner == twin[7]
+        assert state.tobytes() == twin[800].state.tobytes()
+    everything = fleet.state
+    fleet.checkpoint()
+    assert everything.tobytes() == bits(twin)
+    del learner, state, everything
+    fleet.checkpoint()
+    assert fleet == twin
+    del fleet
+    assert loaded(path) == twin
+
+
+def test_a_new_file_replaces_none_that_was_made_meanwhile(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = POLICY.fleet(5, seed=9)
+    make = fleet_module.fresh_rows
+
+    def overtaken(*arguments: Any) -> Any:
+        other.save(path)
+        return make(*arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(fleet_module, "fresh_rows", overtaken)
+        with pytest.raises(FileExistsError, match=r"exists already; hlmc\.load opens a fleet"):
+            POLICY.fleet(5, seed=2, file=path)
+    assert loaded(path) == other
+    assert list(path.parent.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("ids", [None, np.array([3, 0, 1])], ids=["all", "some"])
+def test_what_the_caller_gives_may_change_meanwhile(ids: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What counts is what the arrays held at the call, also when another thread writes to them."""
+    fleet, twin = POLICY.fleet(4, seed=1), POLICY.fleet(4, seed=1)
+    use = Fleet._use
+    rewards = np.full(4 if ids is None else 3, 0.5)
+    given = None if ids is None else ids.copy()
+
+    def spoiling(self: Fleet, chosen: Any) -> None:
+        if self is fleet:
+            rewards[:] = np.nan
+            if given is not None:
+                given[:] = 2**40
+        use(self, chosen)
+
+    monkeypatch.setattr(Fleet, "_use", spoiling)
+    assert (fleet.select(given) == twin.select(ids)).all()
+    for each in (fleet, twin):
+        rewards[:] = 0.5
+        given = None if ids is None else ids.copy()
+        each.update(rewards, given if each is fleet else ids)
+    assert fleet == twin
+    assert fleet.time.tolist() == ([1] * 4 if ids is None else [1, 1, 0, 1])
+
+
+def test_masked_places_are_no_numbers() -> None:
+    fleet = POLICY.fleet(3)
+    with pytest.raises(BadArgument, match="ids must not have masked places, and 1 are masked"):
+        fleet.select(np.ma.array([0, 1], mask=[True, False]))
+    fleet.select()
+    with pytest.raises(BadArgument, match="rewards must not have masked places, and 2 are masked"):
+        fleet.update(np.ma.array([0.5, 0.5, 0.5], mask=[True, False, True]))
+    fleet.update(np.ma.array([0.5, 0.5, 0.5]))
+
+
+# Forks: each in a process of its own.
+
+
+def in_another_process(script: str, path: Path) -> str:
+    """What a script prints. It ends by itself; the limit is there so that a deadlock is a failure."""
+    head = (
+        "import os, sys, threading, hlmc, numpy as np\n"
+        "path = sys.argv[1]\n"
+        "policy = hlmc.HLMC(arms=20, memory=10, horizon=10**6)\n"
+        "def child(work):\n"
+        "    pid = os.fork()\n"
+        "    if pid == 0:\n"
+        "        try:\n"
+        "            work()\n"
+        "            os._exit(0)\n"
+        "        finally:\n"
+        "            os._exit(1)\n"
+        "    return os.waitpid(pid, 0)[1]\n"
+    )
+    command = [sys.executable, "-W", "ignore", "-c", head + textwrap.dedent(script), str(path)]
+    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=300).stdout
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_child_leaves_the_file_to_its_parent(path: Path) -> None:
+    found = in_another_process(
+        """
+        fleet = policy.fleet(50, seed=1, file=path)
+        fleet.select()
+        learner = fleet[3]
+        def work():
+            learner.update(1.0)
+            calls = [fleet.select, lambda: fleet.update([0.5] * 50), fleet.checkpoint, fleet.verify, fleet.copy]
+            calls += [lambda: fleet.state, lambda: fleet.time, lambda: fleet[1], lambda: fleet.save(path + "2")]
+            for call in calls:
+                try:
+                    call()
+                    print("not refused", call)
+                except hlmc.errors.BadArgument as error:
+                    print(str(error).replace(path, "PATH").replace(str(os.getppid()), "PID"))
+            sys.stdout.flush()
+        assert child(work) == 0
+        fleet.update([0.5] * 50)
+        fleet.checkpoint()
+        twin = fleet.copy()
+        assert learner.time == 1 and learner == twin[3]
+        del fleet, learner
+        assert hlmc.load(path) == twin
+        """,
+        path,
+    )
+    line = "this fleet's file, PATH, is open in process PID, of which this one is a fork: "
+    line += "fork with a fleet in memory, fleet.copy(), or open the file in one of the two alone"
+    assert set(found.splitlines()) == {line}
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_child_does_not_keep_the_file_locked(path: Path) -> None:
+    in_another_process(
+        """
+        fleet = policy.fleet(50, seed=1, file=path)
+        r, w = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            os.close(w)
+            os.read(r, 1)  # until the parent has written, or has ended
+            os._exit(0)
+        del fleet
+        fleet = hlmc.load(path)  # while the child lives
+        os.write(w, b"x")
+        assert os.waitpid(pid, 0)[1] == 0
+        """,
+        path,
+    )
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_fork_finds_fleets_between_two_calls(path: Path) -> None:
+    """Other threads are at work on a fleet when the process forks: the child gets it whole and can use it."""
+    in_another_process(
+        """
+        fleet = policy.fleet(3 * 4096, seed=1)
+        rewards = np.full(len(fleet), 0.5)
+        stop = False
+        def step():
+            fleet.select()
+            fleet.update(rewards)
+        def work():
+            while not stop:
+                step()
+        threads = [threading.Thread(target=work) for _ in range(1)]
+        for thread in threads:
+            thread.start()
+        def use():
+            assert len(set(fleet.time)) == 1
+            step()
+            fleet.copy()
+            policy.fleet(3).select()
+        ended = [child(use) for _ in range(20)]
+        stop = True
+        for thread in threads:
+            thread.join()
+        assert ended == [0] * 20, ended
+        """,
+        path,
+    )
 
 
 def test_opening_does_not_read_the_rows(path: Path) -> None:
@@ -478,7 +728,7 @@ class Disk:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
         self.image = path.read_bytes()
         self.done: list[tuple[str, int, bytes]] = []
-        write, sync, cut = files._write, files._sync, files._cut
+        write, sync, cut = disk.write, disk.sync, disk.cut
 
         def noted_write(file: Any, at: int, data: Any) -> int:
             self.done.append(("write", at, bytes(data)))
@@ -492,9 +742,9 @@ class Disk:
             self.done.append(("cut", size, b""))
             cut(file, size)
 
-        monkeypatch.setattr(files, "_write", noted_write)
-        monkeypatch.setattr(files, "_sync", noted_sync)
-        monkeypatch.setattr(files, "_cut", noted_cut)
+        monkeypatch.setattr(disk, "write", noted_write)
+        monkeypatch.setattr(disk, "sync", noted_sync)
+        monkeypatch.setattr(disk, "cut", noted_cut)
 
     def crashed(self, count: int, chance: random.Random) -> bytes:
         """The file after a crash that lets this many operations begin."""
@@ -555,7 +805,7 @@ def test_no_crash_leaves_half_a_checkpoint(path: Path, monkeypatch: pytest.Monke
 def test_a_checkpoint_that_fails_can_be_repeated(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whichever writes fail, the file has a checkpoint's state, and the next call brings it up to date."""
     fleet = LONG.fleet(600, seed=2, file=path)
-    write = files._write
+    write = disk.write
     left = 0
 
     def failing(file: Any, at: int, data: Any) -> int:
@@ -571,7 +821,7 @@ def test_a_checkpoint_that_fails_can_be_repeated(path: Path, monkeypatch: pytest
         copied.write_bytes(path.read_bytes())
         return bits(loaded(copied))
 
-    monkeypatch.setattr(files, "_write", failing)
+    monkeypatch.setattr(disk, "write", failing)
     for first_fails_at in range(4):
         for then_fails_at in range(8):
             possible = [bits(fleet)]
@@ -597,7 +847,7 @@ def test_a_checkpoint_can_follow_a_failed_one_with_older_rows(path: Path, monkey
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(files, "_cut", interrupted)
+        patch.setattr(disk, "cut", interrupted)
         with pytest.raises(KeyboardInterrupt):
             fleet.checkpoint()
     fleet._rows[:] = before.state
@@ -607,18 +857,41 @@ def test_a_checkpoint_can_follow_a_failed_one_with_older_rows(path: Path, monkey
 
 
 @pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="needs /proc")
-def test_a_checkpoint_frees_the_memory_of_what_has_changed(path: Path) -> None:
-    def own_kilobytes() -> int:
-        entries = Path("/proc/self/smaps").read_text().split(str(path))[1:]
-        return sum(int(entry.split("Anonymous:")[1].split()[0]) for entry in entries)
-
+def test_a_checkpoint_frees_the_memory_of_what_has_changed(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rows, "KEPT", rows.SMALL)
     fleet = POLICY.fleet(20_000, seed=2, file=path)
+    size = fleet._rows.nbytes
+    assert size > rows.SMALL
+
+    def resident() -> int:
+        """Bytes of the rows in memory."""
+        at = fleet._rows.ctypes.data
+        for entry in re.split(r"\n(?=[0-9a-f]+-[0-9a-f]+ )", Path("/proc/self/smaps").read_text()):
+            first, stop = (int(place, 16) for place in entry.split()[0].split("-"))
+            if first <= at < stop:
+                return 1024 * int(entry.split("Rss:")[1].split()[0])
+        raise AssertionError
+
+    assert resident() == 0
     fleet.verify()
-    assert own_kilobytes() == 0
+    assert resident() < size // 20
     fleet.select()
-    assert own_kilobytes() > 0.9 * fleet.state.nbytes / 1024
+    assert resident() > 0.9 * size
     fleet.checkpoint()
-    assert own_kilobytes() == 0
+    assert resident() < size // 20
+    # A live learner keeps its block; a view of all rows keeps all of them.
+    learner = fleet[1234]
+    before = learner.copy()
+    fleet.checkpoint()
+    assert 0 < resident() < size // 20
+    assert learner == before
+    state = fleet.state
+    fleet.checkpoint()
+    assert resident() > 0.9 * size
+    assert (state[:, ARM] >= 0.0).all()
+    del state, learner
+    fleet.checkpoint()
+    assert resident() < size // 20
     assert (fleet.state[:, ARM] >= 0.0).all()
 
 
@@ -628,8 +901,8 @@ def test_what_is_behind_the_rows_and_no_journal_is_ignored(path: Path) -> None:
     size = path.stat().st_size
     whole = path.read_bytes()
     blocks = Layout.new("fleet", 600, POLICY.words.total, 0).blocks
-    heads = [b"x", bytes(5000), files._JOURNAL.pack(files._JOURNAL_MAGIC, 1, bytes(32)) + bytes(10)]
-    heads += [files._JOURNAL.pack(files._JOURNAL_MAGIC, n, bytes(32)) + bytes(900) for n in (0, 1, blocks, 2**63)]
+    heads = [b"x", bytes(5000), journal.HEAD.pack(journal.MAGIC, 1, bytes(32)) + bytes(10)]
+    heads += [journal.HEAD.pack(journal.MAGIC, n, bytes(32)) + bytes(900) for n in (0, 1, blocks, 2**63)]
     for tail in heads:
         path.write_bytes(whole + tail)
         again = loaded(path)
@@ -646,21 +919,21 @@ def test_a_repair_that_makes_no_sense_is_refused(path: Path, monkeypatch: pytest
     """A complete journal over a header that it does not belong to: nothing is written."""
     fleet = POLICY.fleet(600, seed=2, file=path)
     step(fleet, fixed_rewards(0))
-    monkeypatch.setattr(files, "_cut", lambda file, size: None)
+    monkeypatch.setattr(disk, "cut", lambda file, size: None)
     fleet.checkpoint()
     del fleet
     data = bytearray(path.read_bytes())
-    data[files._FIXED.size + 5] ^= 1
+    data[FIXED.size + 5] ^= 1
     path.write_bytes(data)
     with pytest.raises(BadFile, match="its header is damaged"):
         hlmc.load(path)
     assert path.read_bytes() == bytes(data)
     # A journal whose list of blocks leads outside is none.
     layout = Layout.new("fleet", 600, POLICY.words.total, 0)
-    body = files._JOURNAL.pack(files._JOURNAL_MAGIC, 1, bytes(32)) + struct.pack("<Q", layout.blocks) + bytes(16)
+    body = journal.HEAD.pack(journal.MAGIC, 1, bytes(32)) + struct.pack("<Q", layout.blocks) + bytes(16)
     POLICY.fleet(600, seed=2).save(path)
     whole = path.read_bytes()
-    path.write_bytes(whole + body + files.hashlib.blake2b(body, digest_size=32).digest() + bytes(10**5))
+    path.write_bytes(whole + body + journal.hashlib.blake2b(body, digest_size=32).digest() + bytes(10**5))
     assert loaded(path).time.sum() == 0
 
 

@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 import hlmc
 from driving import follow, played, rewards
 from hlmc import planning, routines
-from hlmc.kernels.champion import champion_arm
-from hlmc.kernels.ftrl import ftrl_learn, loss_of, normaliser, probability_of
-from hlmc.kernels.layout import BASE, CHALLENGE, CHILD, CONTROL, COUNT, CROWN, FIELDS, KEY, PAID, PLACE
-from hlmc.kernels.permutation import permuted
+from hlmc.engine.ftrl import ftrl_learn, loss_of, normaliser, probability_of
+from hlmc.engine.layout import BASE, CHILD, CONTROL, COUNT, FIELDS, KEY
+from hlmc.engine.permutation import permuted
+from hlmc.engine.structures.champion import CHALLENGE, PLACE, champion_arm_of
+from hlmc.engine.structures.crown import CROWN, PAID
 from reference import Doubling, Hierarchy, exp3, flat, sizes_of
 from reference_losses import (
     Champion,
@@ -239,7 +240,7 @@ def follow_champion(policy: hlmc.Champion, T: int, pay: Callable[[int, int], flo
             carried = reading.place
             reading.begin(int(row[BASE]), row[CHALLENGE] == 1.0)
             with np.errstate(over="ignore"):
-                slots = [champion_arm(policy.program, row, j) for j in range(int(row[COUNT]))]
+                slots = [champion_arm_of(policy.program, row, j) for j in range(int(row[COUNT]))]
             group = next(r for r in planning.partition(policy.arms, policy.groups_used) if r[0] == int(row[BASE]))
             places = set(range(*group)) | ({carried} if carried is not None else set())
             assert slots[0] == order[int(row[PLACE])]

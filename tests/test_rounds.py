@@ -9,10 +9,12 @@ import pytest
 
 import hlmc
 from driving import rewards
-from hlmc.kernels.build import compiled, kernel
-from hlmc.kernels.layout import CARRIED, KEY
-from hlmc.kernels.permutation import permuted
+from hlmc.engine.kernel import kernel
+from hlmc.engine.layout import KEY
+from hlmc.engine.permutation import permuted
+from hlmc.engine.structures.block_rotation import CARRIED
 from hlmc.streams import keys
+from hlmc.targets import compiled
 from reference import EXP3, UCB1, Rounds, Routine, cut
 
 

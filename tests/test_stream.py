@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 import hlmc
+from hlmc.engine.kernel import kernel
+from hlmc.engine.stream import PURPOSES, increment, mix, number, uniform, unit
 from hlmc.errors import BadArgument, BadType
-from hlmc.kernels.build import compiled, kernel
-from hlmc.kernels.stream import PURPOSES, increment, mix, number, uniform, unit
 from hlmc.streams import derive_seed, keys
+from hlmc.targets import compiled
 
 MASK = 2**64 - 1
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import hlmc
 from driving import next_choices, with_key
 from hlmc import routines
-from hlmc.kernels import weights
-from hlmc.kernels.layout import FIELDS, PARAMETERS
+from hlmc.engine import weights
+from hlmc.engine.layout import FIELDS, PARAMETERS
 from hlmc.routines.base import Place, Routine
 from hlmc.streams import keys
 from reference import EXP3S, Exact, ExactEXP3, ExactLossEXP3, flat
@@ -486,7 +486,7 @@ def test_pieces_keep_the_weights_that_they_stand_for(n: int, losses: bool) -> No
             total = weights.pieces_multiply(row, pieces, n, total, slot, -x)
         else:
             total = weights.pieces_grow(row, pieces, n, total, slot, x / 2.0, 0.5, 0.25)
-        if weights.pieces_overdue(total):
+        if weights.pieces_need_rescale(total):
             scaled += 1
             total = weights.pieces_end(row, pieces, n, total)
             weights.pieces_start(row, pieces, n)

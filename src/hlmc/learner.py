@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hlmc.errors import BadReward, BadType, HLMCError, OutOfTurn
-from hlmc.kernels.build import entry
-from hlmc.kernels.layout import ARM, KEY, PROBABILITY, TIME
-from hlmc.kernels.native import address_of
-from hlmc.kernels.step import NOT_SELECTED, PAST_HORIZON, select, update
+from hlmc import gate
+from hlmc.engine.layout import ARM, KEY, PROBABILITY, TIME
+from hlmc.engine.step import NOT_SELECTED, PAST_HORIZON, select, update
+from hlmc.errors import BadReward, BadType, HLMCError, OutOfTurn, shown
 from hlmc.streams import keys
+from hlmc.targets import address_of, entry, linked
 
 if TYPE_CHECKING:
     from hlmc.policies.base import Policy
@@ -40,21 +40,23 @@ def refusal(status: int, policy: Policy, reward: object = None) -> HLMCError:
         return OutOfTurn(f"the horizon of {policy.horizon} steps has been reached; a new learner can be started")
     if status == NOT_SELECTED:
         return OutOfTurn("update needs a selection first: call select() once before each update()")
-    return BadReward(f"reward must be a number in [0, 1], not {reward!r}")
+    return BadReward(f"reward must be a number in [0, 1], not {shown(reward)}")
 
 
 def checked_reward(reward: object) -> float:
     """A reward as a float; its range is looked at by the step function."""
     if not isinstance(reward, (Real, np.bool_)):
-        raise BadType(f"reward must be a number in [0, 1], not {reward!r}")
+        raise BadType(f"reward must be a number in [0, 1], not {shown(reward)}")
     try:
         return float(reward)
     except OverflowError:
-        raise BadReward(f"reward must be a number in [0, 1], not {reward!r}") from None
+        raise BadReward(f"reward must be a number in [0, 1], not {shown(reward)}") from None
 
 
 class Learner:
     """A running policy. Made by :meth:`Policy.start <hlmc.Policy.start>`; all that it knows is :attr:`state`.
+
+    ``Learner(policy, row)`` makes one from a copy of :attr:`state`, after a check.
 
     >>> import hlmc
     >>> learner = hlmc.HLMC(arms=100, memory=20, horizon=1000).start(seed=7)
@@ -64,20 +66,35 @@ class Learner:
     (1, True)
     """
 
-    __slots__ = ("_program_at", "_row", "_row_at", "_select", "_update", "policy")
+    __slots__ = ("_policy", "_program_at", "_row", "_row_at", "_select", "_update")
 
     def __init__(self, policy: Policy, row: Array) -> None:
-        self.policy = policy
+        self._set_up(policy, gate.admitted(policy, row, 1))
+
+    @classmethod
+    def trusted(cls, policy: Policy, row: Array) -> Learner:
+        """A learner over a row that is sound and in one piece; it is shared with the caller."""
+        learner = cls.__new__(cls)
+        learner._set_up(policy, row)
+        return learner
+
+    def _set_up(self, policy: Policy, row: Array) -> None:
+        self._policy = policy
         self._row = row
         self._row_at = address_of(row)
-        self._program_at = address_of(policy.program)
+        self._program_at = linked(policy).address
         self._select = entry(select, "int64", "int64", "int64")
         self._update = entry(update, "int64", "int64", "int64", "float64")
 
     @classmethod
     def fresh(cls, policy: Policy, seed: int = 0, stream: int = 0) -> Learner:
         """A learner that has yet to choose."""
-        return cls(policy, fresh_rows(policy, keys(seed, stream, 1))[0])
+        return cls.trusted(policy, fresh_rows(policy, keys(seed, stream, 1))[0])
+
+    @property
+    def policy(self) -> Policy:
+        """What the learner follows."""
+        return self._policy
 
     def select(self) -> int:
         """The arm to play now. Asked again before :meth:`update`, the answer is the same."""
@@ -118,7 +135,7 @@ class Learner:
 
     def copy(self) -> Learner:
         """A second learner that knows the same and goes on by itself."""
-        return Learner(self.policy, self._row.copy())
+        return Learner.trusted(self.policy, self._row.copy())
 
     __copy__ = copy
 

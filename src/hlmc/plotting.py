@@ -14,14 +14,13 @@ and no window is opened.
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from hlmc.errors import BadArgument
+from hlmc.checks import writable
+from hlmc.errors import BadArgument, shown
 
 if TYPE_CHECKING:
     from matplotlib.axis import Axis
@@ -232,18 +231,15 @@ SUFFIXES = (".png", ".svg", ".pdf")
 
 
 def check_path(path: str | Path) -> Path:
-    """The path of a plot, refused where its suffix is not known or its folder is not there.
+    """The path of a plot, refused where its suffix is not known or it cannot be written.
 
     >>> check_path("curve.gif")
     Traceback (most recent call last):
     hlmc.errors.BadArgument: a plot's file must end in .png, .svg or .pdf, not 'curve.gif'
     """
-    path = Path(path)
-    if path.suffix.lower() not in SUFFIXES:
-        raise BadArgument(f"a plot's file must end in .png, .svg or .pdf, not {str(path)!r}")
-    if not path.parent.is_dir():
-        raise BadArgument(f"there is no folder {str(path.parent)!r} for the plot {path.name!r}; make it first")
-    return path
+    if Path(path).suffix.lower() not in SUFFIXES:
+        raise BadArgument(f"a plot's file must end in .png, .svg or .pdf, not {shown(str(path))}")
+    return writable("plot", path)
 
 
 def save(fig: Figure, path: str | Path) -> Path:
@@ -251,23 +247,11 @@ def save(fig: Figure, path: str | Path) -> Path:
 
     The bytes depend on the figure alone, not on the time of day.
     """
+    from hlmc.files.writing import replacing
+
     path = check_path(path)
     kind = path.suffix.lower()[1:]
     undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
-    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
-        try:
-            with style():
-                fig.savefig(file, format=kind, dpi=200, metadata=undated)
-            file.close()
-            Path(file.name).chmod(0o666 & ~_umask())
-            Path(file.name).replace(path)
-        except BaseException:
-            Path(file.name).unlink(missing_ok=True)
-            raise
+    with replacing(path) as file, style():
+        fig.savefig(file, format=kind, dpi=200, metadata=undated)
     return path
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

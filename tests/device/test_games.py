@@ -15,17 +15,17 @@ from functools import cached_property
 
 import numpy as np
 import pytest
+from hlmc.device import match, memory
+from hlmc.device.target import SIMULATED
 
 import hlmc
 from hlmc.adversaries import packed
 from hlmc.cli import main
-from hlmc.device import match, memory
-from hlmc.device.target import SIMULATED
+from hlmc.engine.kernel import kernel
 from hlmc.errors import BadArgument, BadReward, NoDevice
 from hlmc.games import Game, Routing, Spectrum, jammers
 from hlmc.games.population import population
 from hlmc.games.runs import Task
-from hlmc.kernels.build import kernel
 
 AGENTS = 11 if SIMULATED else 3000
 STEPS = 24 if SIMULATED else 60

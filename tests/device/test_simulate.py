@@ -8,14 +8,14 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-
-import hlmc
-from hlmc import adversaries, routines
 from hlmc.device import loop, runs
 from hlmc.device.shape import Shape
 from hlmc.device.target import SIMULATED
+
+import hlmc
+from hlmc import adversaries, routines
+from hlmc.engine import weights
 from hlmc.errors import BadArgument, BadReward
-from hlmc.kernels import weights
 from hlmc.simulation.runs import Task
 
 ARMS = 12

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from hlmc.adversaries.base import Array, packed, share
+from hlmc.adversaries.base import Array, packed
 from hlmc.adversaries.phases import OWN, Phased, subphase, subphase_until
-from hlmc.errors import whole
-from hlmc.kernels.build import kernel
+from hlmc.checks import share, whole
+from hlmc.engine.kernel import kernel
 
 EPSILON = OWN
 
@@ -24,12 +24,14 @@ def alternating(spec: Array, t: int, arm: int) -> float:
 
 @kernel
 def _parity(spec: Array, t: int) -> tuple[int, int]:
+    """Which of the two states step t is in, and the step until which it lasts."""
     u, until = subphase_until(spec, t)
     return u & 1, until
 
 
 @kernel
 def _pays(spec: Array, parity: int, arm: int) -> float:
+    """The reward of an arm in a state."""
     return float(parity) if arm == 0 else spec[EPSILON]
 
 
@@ -65,7 +67,7 @@ class Alternating(Phased):
     epsilon: float = 1e-4
 
     rule = staticmethod(alternating)
-    phased = (_parity, _pays)
+    piecewise = (_parity, _pays)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hlmc.kernels.build import kernel
+from hlmc.engine.kernel import kernel
 
 _WORD = 2**64
 _WORD_BITS = np.uint64(64)

@@ -7,16 +7,18 @@ from functools import cached_property
 
 import numpy as np
 
-from hlmc.adversaries.base import Adversary, Array, one_an_arm
+from hlmc.adversaries.base import Adversary, Array
 from hlmc.adversaries.chance import coin, key, seed_of
-from hlmc.kernels.build import kernel
-from hlmc.kernels.native import bits
+from hlmc.checks import one_an_arm
+from hlmc.engine.kernel import kernel
+from hlmc.engine.primitives import bits
 
 KEY, MEANS = 0, 1
 
 
 @kernel
 def bernoulli(spec: Array, t: int, arm: int) -> float:
+    """1 with the arm's mean, else 0."""
     return coin(bits(spec, KEY), t, arm, spec[MEANS + arm])
 
 
@@ -52,7 +54,7 @@ class Bernoulli(Adversary):
     arms: int = field(init=False, compare=False)
 
     rule = staticmethod(bernoulli)
-    coins = True
+    binary = True
 
     def __post_init__(self) -> None:
         self._keep(means=one_an_arm("means", self.means, 0.0, 1.0, "[0, 1]"), seed=seed_of(self.seed))

@@ -10,12 +10,14 @@ from numbers import Real
 
 import numpy as np
 
-from hlmc.adversaries.base import Adversary, Array, between, one_an_arm
+from hlmc.adversaries.base import Adversary, Array
 from hlmc.adversaries.chance import fork, key, seed_of
+from hlmc.checks import between, one_an_arm
+from hlmc.engine.arithmetic import exponential, logarithm
+from hlmc.engine.kernel import kernel
+from hlmc.engine.primitives import bits
+from hlmc.engine.stream import unit
 from hlmc.errors import BadArgument
-from hlmc.kernels.build import kernel
-from hlmc.kernels.native import bits
-from hlmc.kernels.stream import unit
 
 KEY, SHAPES = 0, 1
 _LEAST = 1e-3
@@ -34,18 +36,18 @@ def log_gamma_variate(source: np.uint64, shape: float) -> float:
     n = 1
     while True:
         # A standard normal number by Box and Muller; 1 - u is never 0.
-        radius = math.sqrt(-2.0 * math.log(1.0 - unit(fork(source, n))))
+        radius = math.sqrt(-2.0 * logarithm(1.0 - unit(fork(source, n))))
         x = radius * math.cos(2.0 * math.pi * unit(fork(source, n + 1)))
         u = 1.0 - unit(fork(source, n + 2))
         n += 3
         v = 1.0 + c * x
         if v > 0.0:
             v = v * v * v
-            if math.log(u) < 0.5 * x * x + d - d * v + d * math.log(v):
+            if logarithm(u) < 0.5 * x * x + d - d * v + d * logarithm(v):
                 break
-    value = math.log(d * v)
+    value = logarithm(d * v)
     if shape < 1.0:
-        value += math.log(1.0 - unit(fork(source, 0))) / shape
+        value += logarithm(1.0 - unit(fork(source, 0))) / shape
     return value
 
 
@@ -55,7 +57,7 @@ def beta(spec: Array, t: int, arm: int) -> float:
     source = fork(fork(bits(spec, KEY), t), arm)
     x = log_gamma_variate(fork(source, 0), spec[SHAPES + 2 * arm])
     y = log_gamma_variate(fork(source, 1), spec[SHAPES + 2 * arm + 1])
-    return 1.0 / (1.0 + math.exp(min(y - x, 700.0)))
+    return 1.0 / (1.0 + exponential(min(y - x, 700.0)))
 
 
 @dataclass(frozen=True, repr=False)

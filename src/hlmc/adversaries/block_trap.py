@@ -11,9 +11,9 @@ import numpy as np
 from hlmc.adversaries.arithmetic import divides, divisor
 from hlmc.adversaries.base import Array, packed
 from hlmc.adversaries.phases import OWN, Phased, subphase, subphase_until
-from hlmc.errors import whole
-from hlmc.kernels.build import kernel
-from hlmc.kernels.native import bits
+from hlmc.checks import whole
+from hlmc.engine.kernel import kernel
+from hlmc.engine.primitives import bits
 
 MEMORY, ARMS, INVERSE, TWOS, MOST = range(OWN, OWN + 5)
 
@@ -34,6 +34,7 @@ def _paying(spec: Array, t: int) -> tuple[int, int]:
 
 @kernel
 def _pays(spec: Array, paying: int, arm: int) -> float:
+    """1 for the paying arm, 0 for all others."""
     return 1.0 if arm == paying else 0.0
 
 
@@ -75,8 +76,8 @@ class BlockTrap(Phased):
     """
 
     rule = staticmethod(block_trap)
-    phased = (_paying, _pays)
-    coins = True
+    piecewise = (_paying, _pays)
+    binary = True
 
     def paying(self, u: int) -> int:
         """The arm that pays in sub-phase u."""

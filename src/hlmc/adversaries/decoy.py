@@ -5,17 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from hlmc.adversaries.base import Adversary, Array, group_at, group_size, packed, share
+from hlmc.adversaries.base import Adversary, Array, group_at, group_size, packed
 from hlmc.adversaries.chance import chosen, coin, key, seed_of
-from hlmc.errors import BadArgument, whole
-from hlmc.kernels.build import kernel
-from hlmc.kernels.native import bits
+from hlmc.checks import share, whole
+from hlmc.engine.kernel import kernel
+from hlmc.engine.primitives import bits
+from hlmc.errors import BadArgument, shown
 
 KEY, BEST, FIRST, LAST, DECOY_FIRST, DECOY_LAST, GOOD, POOR, DECOY, FAIR = range(10)
 
 
 @kernel
 def decoy_reward(spec: Array, t: int, arm: int) -> float:
+    """1 with the arm's mean, which depends on whether it is the best arm, of the decoy group, or neither."""
     mean = spec[FAIR]
     if arm == int(spec[BEST]):
         mean = spec[GOOD]
@@ -67,7 +69,7 @@ class Decoy(Adversary):
     seed: int = 0
 
     rule = staticmethod(decoy_reward)
-    coins = True
+    binary = True
 
     def __post_init__(self) -> None:
         self._keep(arms=whole("arms", self.arms, 2), seed=seed_of(self.seed))
@@ -77,7 +79,7 @@ class Decoy(Adversary):
         if not max(self.poor, self.fair) < self.decoy < self.good:
             raise BadArgument(
                 "good must be above decoy, and decoy above fair and poor, "
-                f"not {self.good!r}, {self.decoy!r}, {self.fair!r}, {self.poor!r}"
+                f"not {shown(self.good)}, {self.decoy!r}, {self.fair!r}, {self.poor!r}"
             )
 
     @property

@@ -12,14 +12,18 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from hlmc.adversaries.base import Adversary, Array, packed
-from hlmc.errors import BadReward, BadType, whole
-from hlmc.kernels.build import JIT, compiled, kernel, linked, specialised
-from hlmc.kernels.native import REWARD, callback
+from hlmc.checks import whole
+from hlmc.engine.kernel import kernel
+from hlmc.engine.linker import callees, relink, substitute
+from hlmc.engine.primitives import REWARD
+from hlmc.errors import BadReward, BadType, shown
+from hlmc.targets import JIT, callback, compiled
 
 
+@kernel
 def users_own(t: int, arm: int) -> float:
-    """Stands for the user's function in the two kernels below."""
-    raise NotImplementedError
+    """The user's function stands in for this."""
+    return 0.0
 
 
 class NotCompiled(UserWarning):
@@ -28,12 +32,12 @@ class NotCompiled(UserWarning):
 
 @kernel
 def _reward(spec: Array, t: int, arm: int) -> float:
+    """What the user's function says, as a float."""
     return users_own(t, arm) * 1.0
 
 
-@kernel
 def _guarded_reward(spec: Array, t: int, arm: int) -> float:
-    """Compiled code has nobody to raise an error to: what is no number will be noticed."""
+    """The same where errors cannot be raised: what is no number will be noticed. For Numba alone, so no kernel."""
     try:
         return users_own(t, arm) * 1.0
     except Exception:
@@ -77,13 +81,16 @@ class Function(Adversary):
 
     def __init__(self, arms: int, reward: Callable[[int, int], float]) -> None:
         if not callable(reward):
-            raise BadType(f"reward must be a function of (t, arm), not {reward!r}")
+            raise BadType(f"reward must be a function of (t, arm), not {shown(reward)}")
         self._keep(arms=whole("arms", arms, 1), function=reward)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"arms": self.arms, "reward": self.function}
 
     @property
     def rule(self) -> Callable[..., float]:  # type: ignore[override]
         """The function as a kernel."""
-        return specialised(_reward, "function", users_own=kernel(_plain(self.function)))
+        return substitute(_reward, {users_own: kernel(_plain(self.function))})
 
     @cached_property
     def spec(self) -> Array:
@@ -131,7 +138,7 @@ def _code(function: Callable[[int, int], float]) -> Any:
     """The function as a C function: compiled if it can be."""
     plain = _plain(function)
     if not JIT:
-        return callback(specialised(_reward, "function", users_own=plain), REWARD)
+        return callback(relink(_reward, {"users_own": plain}), REWARD)
     import numba
 
     try:
@@ -139,10 +146,9 @@ def _code(function: Callable[[int, int], float]) -> Any:
             raise TypeError(f"it is a {type(plain).__name__}, not a function written with def or lambda")
         if plain is function:
             # Not stored: Numba would not notice a change in what the function's global names mean.
-            function = linked(plain, compiled)
-            del function.__hlmc_kernel__  # type: ignore[attr-defined]
-            function = numba.njit(nogil=True, error_model="numpy")(function)
-        return callback(specialised(_guarded_reward, "function", users_own=function), REWARD, False)
+            linked = relink(plain, {name: compiled(callee) for name, callee in callees(plain).items()})
+            function = numba.njit(nogil=True, error_model="numpy")(linked)
+        return callback(relink(_guarded_reward, {"users_own": function}), REWARD)
     except Exception as error:  # Numba has many ways to say that it cannot
         warnings.warn(f"{_name(plain)} is not compiled, and slow: {_reason(error)}", NotCompiled, stacklevel=2)
         return _Called(plain)

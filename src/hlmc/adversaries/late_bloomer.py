@@ -6,16 +6,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from hlmc.adversaries.base import Adversary, Array, packed, share
+from hlmc.adversaries.base import Adversary, Array, packed
 from hlmc.adversaries.chance import chosen, seed_of
-from hlmc.errors import whole
-from hlmc.kernels.build import kernel
+from hlmc.checks import share, whole
+from hlmc.engine.kernel import kernel
 
 ARM, BLOOM, BEFORE, AFTER, OTHERS = range(5)
 
 
 @kernel
 def late_bloomer(spec: Array, t: int, arm: int) -> float:
+    """The arm's reward at step t: the bloomer's changes when it blooms."""
     if arm != int(spec[ARM]):
         return spec[OTHERS]  # type: ignore[no-any-return]
     return spec[BEFORE] if t < int(spec[BLOOM]) else spec[AFTER]  # type: ignore[no-any-return]

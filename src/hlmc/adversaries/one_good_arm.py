@@ -5,17 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from hlmc.adversaries.base import Adversary, Array, packed, share
+from hlmc.adversaries.base import Adversary, Array, packed
 from hlmc.adversaries.chance import coin, key, seed_of
-from hlmc.errors import whole
-from hlmc.kernels.build import kernel
-from hlmc.kernels.native import bits
+from hlmc.checks import share, whole
+from hlmc.engine.kernel import kernel
+from hlmc.engine.primitives import bits
 
 KEY, ARM, HIGH, LOW = range(4)
 
 
 @kernel
 def one_good_arm(spec: Array, t: int, arm: int) -> float:
+    """1 with the good arm's mean or that of the others."""
     return coin(bits(spec, KEY), t, arm, spec[HIGH] if arm == int(spec[ARM]) else spec[LOW])
 
 
@@ -55,7 +56,7 @@ class OneGoodArm(Adversary):
     seed: int = 0
 
     rule = staticmethod(one_good_arm)
-    coins = True
+    binary = True
 
     def __post_init__(self) -> None:
         self._keep(arms=whole("arms", self.arms, 1))

@@ -6,12 +6,12 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 
-from hlmc.adversaries.base import Adversary, Array, between, packed
+from hlmc.adversaries.base import Adversary, Array, packed
 from hlmc.adversaries.chance import bell, fork, key, seed_of
-from hlmc.errors import whole
-from hlmc.kernels.build import kernel
-from hlmc.kernels.native import bits
-from hlmc.kernels.stream import unit
+from hlmc.checks import between, whole
+from hlmc.engine.kernel import kernel
+from hlmc.engine.primitives import bits
+from hlmc.engine.stream import unit
 
 ENDS, DETOURS, MIDDLES, LEVELS, DETOUR, MIDDLE = range(6)
 _HALF = math.sqrt(0.5)
@@ -19,6 +19,7 @@ _HALF = math.sqrt(0.5)
 
 @kernel
 def random_walk(spec: Array, t: int, arm: int) -> float:
+    """The arm's random walk at step t, reflected into [0, 1]."""
     levels = int(spec[LEVELS])
     block = t >> levels
     ends = fork(bits(spec, ENDS), arm)

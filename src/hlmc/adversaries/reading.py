@@ -25,5 +25,5 @@ def from_repr(text: str) -> Adversary | None:
         positional = [ast.literal_eval(value) for value in call.args]
         named = {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords}
         return classes[call.func.id](*positional, **named)
-    except (SyntaxError, ValueError, TypeError, KeyError, OSError):
+    except (SyntaxError, ValueError, TypeError, KeyError, OSError, MemoryError, RecursionError):
         return None

@@ -6,18 +6,19 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from hlmc.adversaries.arithmetic import quotient
-from hlmc.adversaries.base import Adversary, Array, packed, share
+from hlmc.adversaries.base import Adversary, Array, packed
 from hlmc.adversaries.chance import fork, key, seed_of
-from hlmc.errors import whole
-from hlmc.kernels.build import kernel
-from hlmc.kernels.native import bits
-from hlmc.kernels.stream import unit
+from hlmc.checks import share, whole
+from hlmc.engine.kernel import kernel
+from hlmc.engine.primitives import bits
+from hlmc.engine.stream import unit
 
 LEAD, PEAK, PERIOD, INVERSE, LOWEST = range(5)
 
 
 @kernel
 def sawtooth(spec: Array, t: int, arm: int) -> float:
+    """The arm's ramp at step t: it rises to the arm's peak over a period, which it enters with a lead of its own."""
     period = int(spec[PERIOD])
     x = t - quotient(t, period, spec[INVERSE]) * period
     x += int(unit(fork(bits(spec, LEAD), arm)) * period)

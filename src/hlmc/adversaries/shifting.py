@@ -11,9 +11,10 @@ import numpy as np
 
 from hlmc.adversaries.arithmetic import divides, divisor, quotient
 from hlmc.adversaries.base import STEPS, Adversary, Array, packed
-from hlmc.errors import BadArgument, whole
-from hlmc.kernels.build import kernel
-from hlmc.kernels.native import bits
+from hlmc.checks import whole
+from hlmc.engine.kernel import kernel
+from hlmc.engine.primitives import bits
+from hlmc.errors import BadArgument
 
 LONG_STEPS, LONG, LONG_INVERSE, LONGS, SHORT, SHORT_INVERSE, GROUP, ARMS, INVERSE, TWOS, MOST = range(11)
 
@@ -45,6 +46,7 @@ def _paying(spec: Array, t: int) -> tuple[int, int]:
 
 @kernel
 def _pays(spec: Array, paying: int, arm: int) -> float:
+    """1 for the paying arm, 0 for all others."""
     return 1.0 if arm == paying else 0.0
 
 
@@ -90,8 +92,8 @@ class Shifting(Adversary):
     groupsize: int | None = None
 
     rule = staticmethod(shifting)
-    phased = (_paying, _pays)
-    coins = True
+    piecewise = (_paying, _pays)
+    binary = True
 
     def __post_init__(self) -> None:
         self._keep(arms=whole("arms", self.arms, 1), horizon=whole("horizon", self.horizon, 1))

@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
+import mmap
 import os
+import stat
 import tempfile
 from collections.abc import Iterator
 from functools import cache
@@ -14,8 +16,9 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from hlmc.errors import BadArgument, BadFile, BadReward
-from hlmc.kernels.cache import user_cache
+from hlmc.errors import BadArgument, BadFile, BadReward, shown
+from hlmc.files.writing import replacing
+from hlmc.targets.native.cache import user_cache
 
 Array = np.ndarray
 
@@ -29,6 +32,8 @@ def stamp(path: Path) -> tuple[int, int]:
         found = path.stat()
     except OSError as error:
         raise BadFile(f"{path}: {error.strerror}") from None
+    if not stat.S_ISREG(found.st_mode):
+        raise BadFile(f"{path} is not an ordinary file")
     return found.st_mtime_ns, found.st_size
 
 
@@ -50,13 +55,27 @@ def prepared(path: Path, name: str) -> Path:
         return _converted(kept.with_suffix(".npy"), _csv_pieces(path, name), np.dtype(np.float64), name)
     if kind.endswith(".parquet"):
         return _converted(kept.with_suffix(".npy"), _parquet_pieces(path, name), _parquet_type(path, name), name)
-    raise BadArgument(f"table must be a file of the kind .npy, .csv, .csv.gz or .parquet, not {name!r}")
+    raise BadArgument(f"table must be a file of the kind .npy, .csv, .csv.gz or .parquet, not {shown(name)}")
 
 
 def mapped(path: Path, name: str) -> Array:
     """The rows of an ``.npy`` file, mapped; bools as the bytes they are."""
     rows = _opened(path, name)
     return rows.view(np.uint8) if rows.dtype == np.bool_ else rows
+
+
+def check_length(rows: Array, name: str) -> None:
+    """Refuse a mapped table whose file has been cut short: to read what is missing would end the process."""
+    start = 0
+    base: Any = rows
+    while base is not None:
+        if isinstance(base, np.memmap):
+            start = base.offset // mmap.ALLOCATIONGRANULARITY * mmap.ALLOCATIONGRANULARITY
+        elif isinstance(base, mmap.mmap):
+            if base.size() < start + len(base):
+                raise BadFile(f"{name} was cut short: {base.size()} bytes of {start + len(base)}")
+            return
+        base = getattr(base, "base", None)
 
 
 def checked(rows: Array, name: str) -> None:
@@ -90,7 +109,7 @@ def _steps(rows: Array) -> Iterator[tuple[int, int]]:
 def _opened(path: Path, name: str) -> Array:
     try:
         rows = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, OSError, EOFError) as error:
+    except Exception as error:  # whatever NumPy makes of nonsense
         raise BadFile(f"{name} is not a sound .npy file: {_line(error)}") from None
     if not isinstance(rows, np.ndarray) or rows.ndim != 2 or 0 in rows.shape or rows.dtype.kind not in "fiub":
         found = f"{rows.dtype} {list(rows.shape)}" if isinstance(rows, np.ndarray) else "an archive"
@@ -102,28 +121,22 @@ def _converted(target: Path, pieces: Iterator[Array], kind: np.dtype[Any], name:
     """Write pieces of rows into an ``.npy`` file, which appears whole or not at all."""
     if target.exists():
         return target
-    with tempfile.NamedTemporaryFile(dir=target.parent, suffix=".part", delete=False) as out:
-        try:
-            steps = 0
-            arms = 0
-            for piece in pieces:
-                if steps == 0:
-                    arms = piece.shape[1]
-                    header = _header(out, kind, 0, arms)
-                _check_piece(piece, steps, name)
-                out.write(np.ascontiguousarray(piece, dtype=kind).data)
-                steps += piece.shape[0]
+    with replacing(target) as out:
+        steps = 0
+        arms = 0
+        for piece in pieces:
             if steps == 0:
-                raise BadFile(f"{name} holds no rewards")
-            out.seek(0)
-            # The format leaves room in the header for the number of rows to grow.
-            if _header(out, kind, steps, arms) != header:
-                raise BadFile(f"{name} could not be written as .npy: its header has outgrown its place")
-        except BaseException:
-            out.close()
-            os.unlink(out.name)  # noqa: PTH108
-            raise
-    os.replace(out.name, target)  # noqa: PTH105
+                arms = piece.shape[1]
+                header = _header(out, kind, 0, arms)
+            _check_piece(piece, steps, name)
+            out.write(np.ascontiguousarray(piece, dtype=kind).data)
+            steps += piece.shape[0]
+        if steps == 0:
+            raise BadFile(f"{name} holds no rewards")
+        out.seek(0)
+        # The format leaves room in the header for the number of rows to grow.
+        if _header(out, kind, steps, arms) != header:
+            raise BadFile(f"{name} could not be written as .npy: its header has outgrown its place")
     return target
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from hlmc.adversaries.base import Adversary, Array, packed
-from hlmc.adversaries.tables import checked, digest, mapped, prepared, stamp
+from hlmc.adversaries.tables import check_length, checked, digest, mapped, prepared, stamp
+from hlmc.checks import unmasked
+from hlmc.engine.kernel import kernel
+from hlmc.engine.primitives import load_float32, load_float64, load_uint8
 from hlmc.errors import BadArgument, BadFile, BadType
-from hlmc.kernels.build import kernel
-from hlmc.kernels.native import load_float32, load_float64, load_uint8
 
 ADDRESS, KIND, ROW, COLUMN = range(4)
 FLOAT64, FLOAT32, UINT8 = range(3)
@@ -25,6 +26,7 @@ _SPELLED_OUT = 64
 
 @kernel
 def trace(spec: Array, t: int, arm: int) -> float:
+    """Entry (t, arm) of the table at ADDRESS, which holds numbers of one of three types."""
     at = int(spec[ADDRESS]) + t * int(spec[ROW]) + arm * int(spec[COLUMN])
     kind = int(spec[KIND])
     if kind == FLOAT64:
@@ -93,12 +95,21 @@ class Trace(Adversary):
     def length(self) -> int:
         return self._rows.shape[0]  # type: ignore[no-any-return]
 
-    @cached_property
+    @property
     def spec(self) -> Array:
+        # Asked for before every batch of runs. A file that is cut short while runs are being played is another matter.
+        check_length(self._rows, "table" if self._path is None else self.table)
+        return self._spec
+
+    @cached_property
+    def _spec(self) -> Array:
         rows = self._rows
+        if rows.shape[1] != self.arms:
+            raise BadArgument(f"table must have {self.arms} arms, not {rows.shape[1]}")
         return packed(rows.ctypes.data, _KINDS[rows.dtype], *rows.strides)
 
     def spec_in(self, put: Callable[[Array], int]) -> Array:
+        check_length(self._rows, "table" if self._path is None else self.table)
         rows = np.ascontiguousarray(self._rows)
         return packed(put(rows), _KINDS[rows.dtype], *rows.strides)
 
@@ -108,6 +119,13 @@ class Trace(Adversary):
         if self._path is not None:
             return (self._path, self._stamp)
         return (self.table.dtype.name, self.table.shape, digest(self.table))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # The file as it was when this adversary was made, wherever it is read again.
+        self._keep(**state)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Trace):
@@ -128,6 +146,7 @@ class Trace(Adversary):
 
 def _owned(table: Any) -> Array:
     """The table as an array that nobody writes to, in one of the kinds that the rule reads."""
+    unmasked("table", table)
     try:
         array = np.asarray(table)
     except ValueError as error:

@@ -7,18 +7,20 @@ from functools import cached_property
 
 import numpy as np
 
-from hlmc.adversaries.base import Adversary, Array, packed, share
+from hlmc.adversaries.base import Adversary, Array, packed
 from hlmc.adversaries.chance import coin, fork, key, seed_of
-from hlmc.errors import BadArgument, whole
-from hlmc.kernels.build import kernel
-from hlmc.kernels.native import bits
-from hlmc.kernels.stream import unit
+from hlmc.checks import share, whole
+from hlmc.engine.kernel import kernel
+from hlmc.engine.primitives import bits
+from hlmc.engine.stream import unit
+from hlmc.errors import BadArgument, shown
 
 COIN, MEAN, LOW, SPAN = range(4)
 
 
 @kernel
 def uniform_means(spec: Array, t: int, arm: int) -> float:
+    """1 with the arm's mean, else 0."""
     mean = spec[LOW] + spec[SPAN] * unit(fork(bits(spec, MEAN), arm))
     return coin(bits(spec, COIN), t, arm, mean)
 
@@ -58,13 +60,13 @@ class UniformMeans(Adversary):
     seed: int = 0
 
     rule = staticmethod(uniform_means)
-    coins = True
+    binary = True
 
     def __post_init__(self) -> None:
         self._keep(arms=whole("arms", self.arms, 1), seed=seed_of(self.seed))
         self._keep(low=share("low", self.low), high=share("high", self.high))
         if self.low > self.high:
-            raise BadArgument(f"low must be at most high, not {self.low!r} with high {self.high!r}")
+            raise BadArgument(f"low must be at most high, not {shown(self.low)} with high {self.high!r}")
 
     def mean(self, arm: int) -> float:
         """The probability with which an arm pays."""

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from hlmc.games.board import OBSERVE, PAY, Code, code
-from hlmc.kernels.build import kernel
+from hlmc.engine.kernel import kernel
+from hlmc.games.board import OBSERVE, PAY
+from hlmc.targets import callback
+from hlmc.values import Value
 
 if TYPE_CHECKING:
     from hlmc.games.match import Match
@@ -23,7 +24,7 @@ def looks_away(spec: Array, state: Array, t: int, counts: Array, payoffs: Array)
     """What a game without a mind of its own does between rounds."""
 
 
-class Game:
+class Game(Value):
     """Many agents, the same arms for all, and a payoff for each that depends on how many went where.
 
     A subclass is a dataclass (``frozen=True, repr=False``) with fields or attributes ``agents`` and
@@ -50,7 +51,7 @@ class Game:
     >>> from functools import cached_property
     >>> import hlmc
     >>> from hlmc.adversaries import packed
-    >>> from hlmc.kernels.build import kernel
+    >>> from hlmc.engine.kernel import kernel
     >>> @kernel
     ... def alone(spec, state, t, counts, arm):
     ...     return spec[0] if counts[arm] == 1.0 else 0.0
@@ -108,28 +109,10 @@ class Game:
         return Match(self, seed)
 
     @cached_property
-    def codes(self) -> dict[str, Code]:
+    def codes(self) -> dict[str, Any]:
         """The kernels as C functions: "pay", "observe", and the facts by their names."""
         return {
-            "pay": code(self.pay, PAY),
-            "observe": code(self.observe, OBSERVE),
-            **{name: code(fact, PAY) for name, fact in self.facts.items()},
+            "pay": callback(self.pay, PAY),
+            "observe": callback(self.observe, OBSERVE),
+            **{name: callback(fact, PAY) for name, fact in self.facts.items()},
         }
-
-    def __reduce__(self) -> Any:
-        arguments = {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
-        return _made, (type(self), arguments)
-
-    def __repr__(self) -> str:
-        given = [(f.name, getattr(self, f.name)) for f in fields(self) if f.init]  # type: ignore[arg-type]
-        inside = ", ".join(f"{name}={value!r}" for name, value in given if value is not None)
-        return f"{type(self).__name__}({inside})"
-
-    def _keep(self, **checked: Any) -> None:
-        """Store what an argument's check made of it."""
-        for name, value in checked.items():
-            object.__setattr__(self, name, value)
-
-
-def _made(kind: type[Game], arguments: dict[str, Any]) -> Game:
-    return kind(**arguments)

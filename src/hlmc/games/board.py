@@ -13,24 +13,24 @@ can be seen in a result.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from hlmc.kernels.batch import row_of
-from hlmc.kernels.build import JIT, kernel, native, specialised
-from hlmc.kernels.layout import (
+from hlmc.engine import arithmetic, step, stream
+from hlmc.engine.arithmetic import working
+from hlmc.engine.hooks import Hook, Hooks
+from hlmc.engine.kernel import Address, indirect, kernel
+from hlmc.engine.layout import (
     ARM,
     AT,
     BEGAN,
-    BEGIN_AT,
     CHANCE,
     CHILD,
     CONTROL,
     COUNT,
-    END_AT,
     KEY,
     LEVELS,
     RECORD,
@@ -38,10 +38,12 @@ from hlmc.kernels.layout import (
     SUM,
     UNTIL,
 )
-from hlmc.kernels.native import address_of, bits, call_begin, call_end, callback, offset, words
-from hlmc.kernels.step import addressed_select, addressed_update, arm_of, overdue
-from hlmc.kernels.stream import increment, number, unit
-from hlmc.routines import CATALOGUE, Custom
+from hlmc.engine.linker import Kernel, substitute
+from hlmc.engine.primitives import bits, call_begin, call_end, function_at, int_at, offset, row_of, words
+from hlmc.engine.routines import RoutineKernels
+from hlmc.engine.step import arm_of, leaf_select, leaf_update, needs_rescale
+from hlmc.engine.stream import increment, number, unit
+from hlmc.targets import JIT, address_of
 
 Array = np.ndarray
 
@@ -73,126 +75,36 @@ TRUE_NOW = 18  # [fact, arm] whether it was in the last round
 HEADER = 19
 
 
-def _native_address_at() -> Any:
-    from llvmlite import ir
-    from numba import types
-    from numba.extending import intrinsic
-
-    @intrinsic
-    def address_at(typingctx: Any, run: Any, k: Any) -> Any:
-        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            return builder.load(builder.gep(builder.inttoptr(args[0], ir.IntType(64).as_pointer()), [args[1]]))
-
-        return types.int64(types.int64, types.int64), generate
-
-    return address_at
-
-
-@native(_native_address_at)
-def address_at(run: Any, k: int) -> Any:
-    """Entry k of a table of addresses and whole numbers."""
-    return run[k]
-
-
-def addresses(entries: list[Any]) -> tuple[Any, Any]:
-    """A table for :func:`address_at`: what must be kept alive, and what a kernel takes."""
+def table_of(entries: list[Any]) -> tuple[Any, Any]:
+    """A table of addresses and whole numbers for kernels: what must be kept alive, and what a kernel takes."""
     if not JIT:
         return entries, entries
     table = np.array(entries, dtype=np.int64)
     return table, address_of(table)
 
 
-class Code(NamedTuple):
-    """A kernel of a game as a C function: its address, and what must be kept alive while it is used."""
-
-    address: int
-    kept: Any
-
-
-def code(function: Callable[..., Any], signature: tuple[str, ...]) -> Code:
-    """A kernel of a game, to be called through its address; under the interpreter, its place in a list."""
-    if not JIT:
-        if function not in _interpreted:
-            _interpreted.append(function)
-        return Code(_interpreted.index(function), function)
-    try:
-        found = callback(function, signature)
-    except RuntimeError:  # a kernel typed in at a prompt has no file beside which machine code could be kept
-        found = callback(function, signature, False)
-    return Code(int(found.address), found)
-
-
-_interpreted: list[Callable[..., Any]] = []
-
-
-def _native_call_pay() -> Any:
-    from numba.extending import intrinsic
-
-    @intrinsic
-    def call_pay(typingctx: Any, address: Any, spec: Any, state: Any, t: Any, counts: Any, arm: Any) -> Any:
-        return _called(PAY)
-
-    return call_pay
-
-
-def _native_call_observe() -> Any:
-    from numba.extending import intrinsic
-
-    @intrinsic
-    def call_observe(typingctx: Any, address: Any, spec: Any, state: Any, t: Any, counts: Any, payoffs: Any) -> Any:
-        return _called(OBSERVE)
-
-    return call_observe
-
-
-def _called(names: tuple[str, ...]) -> Any:
-    """Numba's signature of a call through an address, and the function that writes the call."""
-    from llvmlite import ir
-    from numba import types
-
-    numba_types = {
-        "words": types.CPointer(types.float64),
-        "float64": types.float64,
-        "int64": types.int64,
-        "void": types.void,
-    }
-    llvm_types = {
-        "words": ir.DoubleType().as_pointer(),
-        "float64": ir.DoubleType(),
-        "int64": ir.IntType(64),
-        "void": ir.VoidType(),
-    }
-    function_type = ir.FunctionType(llvm_types[names[0]], [llvm_types[name] for name in names[1:]])
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        function = builder.inttoptr(args[0], function_type.as_pointer())
-        result = builder.call(function, args[1:])
-        return context.get_dummy_value() if names[0] == "void" else result
-
-    return numba_types[names[0]](types.int64, *(numba_types[name] for name in names[1:])), generate
-
-
-@native(_native_call_pay)
+@indirect(*PAY)
 def call_pay(address: int, spec: Array, state: Array, t: int, counts: Array, arm: int) -> float:
     """Ask a game's ``pay``, or a fact."""
-    return float(_interpreted[int(address)](spec, state, t, counts, arm))
+    return float(function_at(address)(spec, state, t, counts, arm))
 
 
-@native(_native_call_observe)
+@indirect(*OBSERVE)
 def call_observe(address: int, spec: Array, state: Array, t: int, counts: Array, payoffs: Array) -> None:
     """Let a game make its move."""
-    _interpreted[int(address)](spec, state, t, counts, payoffs)
+    function_at(address)(spec, state, t, counts, payoffs)
 
 
-# --- one agent's turn
+# --- One agent's turn
 #
-# These names say where an agent keeps what it holds from one pass to the next. On the processor all of it lies in the
-# agent's row; a device keeps it together, in the precision asked for, and touches the row when an epoch begins or ends.
+# Hooks: where an agent keeps what it holds from one pass to the next. On the processor all of it lies in the agent's
+# row. A GPU keeps it together, in the precision asked for, and touches the row only when an epoch begins or ends:
+# the *registers* (the control words of the last level), the *workspace* (its statistics) and the *epoch reward*.
 
 
 @kernel
 def record_of(program: Array, row: Array) -> int:
-    """Where the record of the routine over the arms lies."""
+    """Where the record of the routine over the arms lies in the program."""
     return int(row[RECORD])
 
 
@@ -203,7 +115,7 @@ def count_of(row: Array) -> int:
 
 
 @kernel
-def starts_afresh(row: Array, t: int) -> bool:
+def epoch_begins(row: Array, t: int) -> bool:
     """Whether an epoch ends before round t, and another begins with it."""
     return t == int(row[UNTIL])
 
@@ -215,31 +127,31 @@ def levels_of(program: Array) -> int:
 
 
 @kernel
-def hand_of(program: Array, level: int) -> int:
-    """Where in the hand the control words of the last level begin."""
+def registers_at(program: Array, level: int) -> int:
+    """Where in the registers the control words of the last level begin."""
     return int(program[level + CONTROL])
 
 
 @kernel
-def place_of(program: Array, level: int) -> int:
-    """Where on the desk the statistics of the last level begin."""
+def reward_at(program: Array, level: int) -> int:
+    """Where in the words of the epoch reward it lies."""
+    return int(program[level + CONTROL]) + SUM
+
+
+@kernel
+def stats_at(program: Array, level: int) -> int:
+    """Where in the workspace the statistics of the last level begin."""
     return int(program[level + AT])
 
 
 @kernel
-def working(x: float) -> float:
-    """A number as the routine takes it."""
-    return x
-
-
-@kernel
-def arm_held(row: Array, hand: Array, slot: int) -> int:
+def held_arm(row: Array, registers: Array, slot: int) -> int:
     """The arm chosen in the last pass."""
     return int(row[ARM])
 
 
 @kernel
-def arm_taken(program: Array, row: Array, hand: Array, slot: int) -> int:
+def take_arm(program: Array, row: Array, registers: Array, slot: int) -> int:
     """The arm that a slot stands for, from now on the arm chosen."""
     arm = arm_of(program, row, slot)
     row[ARM] = arm
@@ -253,23 +165,27 @@ def credit(totals: Array, i: int, payoffs: Array, arm: int) -> None:
 
 
 @kernel
-def take_up(program: Array, row: Array, desk: Array, hand: Array, purse: Array) -> None:
-    """An epoch has begun: take up what the row says of the last level."""
+def load_agent(program: Array, row: Array, workspace: Array, registers: Array, epoch_reward: Array) -> None:
+    """An epoch has begun: load what the row says of the last level."""
 
 
 @kernel
-def lay_down(
-    program: Array, row: Array, level: int, desk: Array, hand: Array, purse: Array, totals: Array, i: int
+def store_agent(
+    program: Array,
+    row: Array,
+    level: int,
+    workspace: Array,
+    registers: Array,
+    epoch_reward: Array,
+    totals: Array,
+    i: int,
 ) -> None:
     """An epoch ends: bring the row up to date."""
 
 
 @kernel
-def tidy(program: Array, row: Array, level: int, desk: Array, hand: Array) -> None:
-    """Put a desk in order on which the routine's numbers have grown or shrunk too far."""
-
-
-leaf_select, leaf_update = addressed_select, addressed_update
+def rescale(program: Array, row: Array, level: int, workspace: Array, registers: Array) -> None:
+    """Rescale a workspace whose statistics have grown or shrunk too far."""
 
 
 @kernel
@@ -277,9 +193,9 @@ def take_turn(
     program: Array,
     own: Array,
     row: Array,
-    desk: Array,
-    hand: Array,
-    purse: Array,
+    workspace: Array,
+    registers: Array,
+    epoch_reward: Array,
     totals: Array,
     i: int,
     payoffs: Array,
@@ -290,72 +206,128 @@ def take_turn(
 ) -> int:
     """Learn from round t - 1, choose for round t: the arm, or -1 where nothing is chosen.
 
-    The same as :func:`hlmc.kernels.step.update`, then :func:`hlmc.kernels.step.select`. The clock is the table's: no
-    agent of a game has another time than the others.
+    The same as :func:`hlmc.engine.step.update`, then :func:`hlmc.engine.step.select`. The clock is the game's: all
+    agents of a run are at the same time.
+
+    Parameters
+    ----------
+    program, own
+        The policy's program, and the same numbers in the precision of the workspace.
+    row, workspace, registers, epoch_reward
+        The agent's words; on the processor all four are its row.
+    totals, i
+        [agent] what every agent has earned, and this agent's place there.
+    payoffs, seen
+        [arm] what each arm paid in the last round, in the game's units and as a reward in [0, 1].
+    t, learn, choose
+        The round to choose for; whether there is a round to learn from, and one to choose for.
     """
-    fresh = starts_afresh(row, t)
+    fresh = epoch_begins(row, t)
     key = bits(row, KEY)
     if learn:
         # Everything that is needed is asked for before anything is written: memory answers all of it at once.
         level = record_of(program, row)
         n = count_of(row)
-        control = hand_of(program, level)
-        earned = purse[control + SUM]
-        slot = int(hand[control + CHILD])
-        chance = hand[control + CHANCE]
-        a = hand[control + SCALARS]
-        b = hand[control + SCALARS + 1]
+        control = registers_at(program, level)
+        earned_at = reward_at(program, level)
+        earned = epoch_reward[earned_at]
+        slot = int(registers[control + CHILD])
+        chance = registers[control + CHANCE]
+        a = registers[control + SCALARS]
+        b = registers[control + SCALARS + 1]
         tau = t - 1 - int(row[BEGAN])
-        arm = arm_held(row, hand, slot)
+        arm = held_arm(row, registers, slot)
         gain = seen[arm]
         credit(totals, i, payoffs, arm)
-        purse[control + SUM] = earned + gain
+        epoch_reward[earned_at] = earned + gain
         if n > 1:
-            place = place_of(program, level)
-            a, b = leaf_update(own, level, desk, place, n, a, b, tau, slot, chance, working(gain))
-            hand[control + SCALARS] = a
-            hand[control + SCALARS + 1] = b
+            place = stats_at(program, level)
+            a, b = leaf_update(own, level, workspace, place, n, a, b, tau, slot, chance, working(gain))
+            registers[control + SCALARS] = a
+            registers[control + SCALARS + 1] = b
         if fresh:
-            lay_down(program, row, level, desk, hand, purse, totals, i)
-            call_end(int(program[END_AT]), program, row, t)
-        elif overdue(a):
-            tidy(program, row, level, desk, hand)
+            store_agent(program, row, level, workspace, registers, epoch_reward, totals, i)
+            call_end(program, row, t)
+        elif needs_rescale(a):
+            rescale(program, row, level, workspace, registers)
     if not choose:
         return -1
     if fresh:
-        call_begin(int(program[BEGIN_AT]), program, row, t)
-        take_up(program, row, desk, hand, purse)
+        call_begin(program, row, t)
+        load_agent(program, row, workspace, registers, epoch_reward)
     slot = 0
     n = count_of(row)
     if n > 1:
         level = record_of(program, row)
-        control = hand_of(program, level)
-        a = hand[control + SCALARS]
-        b = hand[control + SCALARS + 1]
-        place = place_of(program, level)
+        control = registers_at(program, level)
+        a = registers[control + SCALARS]
+        b = registers[control + SCALARS + 1]
+        place = stats_at(program, level)
         tau = t - int(row[BEGAN])
         u = unit(number(key, increment(key), t, levels_of(program) - 1))
-        slot, chance = leaf_select(own, level, desk, place, n, a, b, tau, u)
-        hand[control + CHILD] = slot
-        hand[control + CHANCE] = chance
-    return arm_taken(program, row, hand, slot)
+        slot, chance = leaf_select(own, level, workspace, place, n, a, b, tau, u)
+        registers[control + CHILD] = slot
+        registers[control + CHANCE] = chance
+    return take_arm(program, row, registers, slot)
+
+
+@dataclass(frozen=True)
+class TurnHooks(Hooks):
+    """What a target may replace in an agent's turn (:func:`take_turn`)."""
+
+    leaf_select: Hook = step.leaf_select
+    """The last level's choice."""
+    leaf_update: Hook = step.leaf_update
+    """What the last level learns."""
+    record_of: Hook = record_of
+    """Where the record of the last level lies."""
+    count_of: Hook = count_of
+    """How many arms are in play."""
+    epoch_begins: Hook = epoch_begins
+    """Whether an epoch ends before this round."""
+    levels_of: Hook = levels_of
+    """How many levels a policy has."""
+    registers_at: Hook = registers_at
+    """Where the control words lie in the registers."""
+    reward_at: Hook = reward_at
+    """Where the epoch reward lies."""
+    stats_at: Hook = stats_at
+    """Where the statistics lie in the workspace."""
+    held_arm: Hook = held_arm
+    """The arm chosen in the last pass."""
+    take_arm: Hook = take_arm
+    """The arm of a slot."""
+    credit: Hook = credit
+    """Add to what an agent has earned."""
+    load_agent: Hook = load_agent
+    """Load what the row says when an epoch begins."""
+    store_agent: Hook = store_agent
+    """Bring the row up to date when an epoch ends."""
+    needs_rescale: Hook = step.needs_rescale
+    """Whether the workspace must be rescaled."""
+    rescale: Hook = rescale
+    """Rescale the workspace."""
+    working: Hook = arithmetic.working
+    """A float in the precision of the workspace."""
+    unit: Hook = stream.unit
+    """A number in [0, 1) from 64 random bits."""
 
 
 @kernel
-def turn(parts_at: Any, part: int, board: Array, t: int, learn: int, choose: int) -> None:
+def turn(parts_at: Address, part: int, board: Array, t: int, learn: int, choose: int) -> None:
     """One pass over the rows of a part: learn from the last round, choose for the next."""
     at = PART * part
-    program = words(address_at(parts_at, at + PROGRAM))
-    rows_at = address_at(parts_at, at + ROWS)
-    width = address_at(parts_at, at + WIDTH)
-    totals = words(address_at(parts_at, at + TOTALS))
-    chosen = words(address_at(parts_at, at + CHOSEN))
+    program = words(int_at(parts_at, at + PROGRAM))
+    rows_at = int_at(parts_at, at + ROWS)
+    width = int_at(parts_at, at + WIDTH)
+    totals = words(int_at(parts_at, at + TOTALS))
+    chosen = words(int_at(parts_at, at + CHOSEN))
     payoffs = offset(board, int(board[PAYOFFS]))
     seen = offset(board, int(board[SEEN]))
     if choose:
         for arm in range(int(board[ARMS])):
             chosen[arm] = 0.0
-    for i in range(address_at(parts_at, at + FIRST), address_at(parts_at, at + STOP)):
+    for i in range(int_at(parts_at, at + FIRST), int_at(parts_at, at + STOP)):
         row = words(row_of(rows_at, i, width))
         arm = take_turn(program, program, row, row, row, row, totals, i, payoffs, seen, t, learn, choose)
         if choose:
@@ -374,6 +346,7 @@ def instead(run: Array, at: int, x: float) -> Array:
 
 @kernel
 def put_back(run: Array, at: int, x: float) -> None:
+    """Restore the number that ``instead`` has replaced."""
     run[at] = x
 
 
@@ -454,7 +427,7 @@ def add_up(board: Array, item: int) -> None:
 
 
 @kernel
-def settle(parts_at: Any, parts: int, board: Array, spec: Array, state: Array, pay_at: int, t: int) -> int:
+def settle(parts_at: Address, parts: int, board: Array, spec: Array, state: Array, pay_at: int, t: int) -> int:
     """Count who is where, pay, and keep the books. 0, or -(t + 1) when a payoff is outside [0, scale]."""
     arms = int(board[ARMS])
     groups = int(board[GROUPS])
@@ -462,8 +435,8 @@ def settle(parts_at: Any, parts: int, board: Array, spec: Array, state: Array, p
     for k in range(groups * arms):
         members[k] = 0.0
     for part in range(parts):
-        chosen = words(address_at(parts_at, PART * part + CHOSEN))
-        group = address_at(parts_at, PART * part + GROUP)
+        chosen = words(int_at(parts_at, PART * part + CHOSEN))
+        group = int_at(parts_at, PART * part + GROUP)
         for arm in range(arms):
             members[group * arms + arm] += chosen[arm]
     for arm in range(arms):
@@ -480,11 +453,11 @@ def settle(parts_at: Any, parts: int, board: Array, spec: Array, state: Array, p
 
 @kernel
 def rounds(
-    parts_at: Any,
+    parts_at: Address,
     parts: int,
-    board_at: Any,
-    spec_at: Any,
-    state_at: Any,
+    board_at: Address,
+    spec_at: Address,
+    state_at: Address,
     pay_at: int,
     observe_at: int,
     begin: int,
@@ -519,26 +492,20 @@ def rounds(
 
 
 @cache
-def rounds_of(kind: int | None) -> Callable[..., int]:
-    """:func:`rounds` for agents whose last level runs this routine, compiled in; None, or a user's own: called."""
-    if kind is None or CATALOGUE[kind] is Custom:
+def rounds_of(routine: RoutineKernels | None) -> Kernel:
+    """:func:`rounds` with the routine of the agents' last level compiled in; None: called through the program."""
+    if routine is None:
         return rounds
-    cls = CATALOGUE[kind]
-
-    def own(template: Callable[..., Any], role: str, **meanings: Any) -> Callable[..., Any]:
-        return specialised(template, f"{role}_of_{cls.name}", **meanings)
-
-    one = own(take_turn, "take_turn", leaf_select=cls.kernels.select, leaf_update=cls.kernels.update)
-    return own(rounds, "rounds", turn=own(turn, "turn", take_turn=one))
+    return substitute(rounds, {leaf_select: routine.select, leaf_update: routine.update})
 
 
 @kernel
 def between(
-    parts_at: Any,
+    parts_at: Address,
     parts: int,
-    board_at: Any,
-    spec_at: Any,
-    state_at: Any,
+    board_at: Address,
+    spec_at: Address,
+    state_at: Address,
     pay_at: int,
     observe_at: int,
     t: int,
@@ -556,7 +523,7 @@ def between(
 
 
 @kernel
-def squares(totals_at: Any, agents: int) -> float:
+def squares(totals_at: Address, agents: int) -> float:
     """The mean square of the agents' totals."""
     totals = words(totals_at)
     total = 0.0

@@ -8,17 +8,18 @@ having seen the last round.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from hlmc.adversaries.base import between
-from hlmc.errors import BadArgument, BadType, whole
-from hlmc.kernels.build import kernel
-from hlmc.kernels.native import bits, floor_log2
-from hlmc.kernels.permutation import permuted
-from hlmc.kernels.stream import increment, number
+from hlmc.checks import between, whole
+from hlmc.engine.kernel import kernel
+from hlmc.engine.permutation import permuted
+from hlmc.engine.primitives import bits, floor_log2
+from hlmc.engine.stream import increment, number
+from hlmc.errors import BadArgument, BadType, shown
+from hlmc.values import Value
 
 Array = np.ndarray
 
@@ -43,6 +44,7 @@ def clear_from(state: Array, channels: int, first: int, count: int) -> None:
 
 @kernel
 def circulating(spec: Array, state: Array, t: int, counts: Array, payoffs: Array) -> None:
+    """Keep a window of channels clear that moves on by one channel with each phase."""
     channels = int(spec[CHANNELS])
     length = int(spec[JAMMER])
     phase = t // length
@@ -55,6 +57,7 @@ def circulating(spec: Array, state: Array, t: int, counts: Array, payoffs: Array
 
 @kernel
 def at_random(spec: Array, state: Array, t: int, counts: Array, payoffs: Array) -> None:
+    """Every few rounds, clear channels drawn at random and jam the others."""
     channels = int(spec[CHANNELS])
     if t % int(spec[JAMMER]) == 0:
         key = bits(state, channels + KEY)
@@ -66,6 +69,7 @@ def at_random(spec: Array, state: Array, t: int, counts: Array, payoffs: Array) 
 
 @kernel
 def sweeping(spec: Array, state: Array, t: int, counts: Array, payoffs: Array) -> None:
+    """Jam a window of channels that moves on by its own width after every dwell."""
     channels = int(spec[CHANNELS])
     dwell = int(spec[JAMMER])
     if t % dwell == 0:
@@ -76,6 +80,7 @@ def sweeping(spec: Array, state: Array, t: int, counts: Array, payoffs: Array) -
 
 @kernel
 def reactive(spec: Array, state: Array, t: int, counts: Array, payoffs: Array) -> None:
+    """Move the clear channels on when too many agents were heard on them for several rounds in a row."""
     channels = int(spec[CHANNELS])
     clear = int(spec[JAMMER + 2])
     first = int(state[channels + AT])
@@ -97,6 +102,7 @@ def reactive(spec: Array, state: Array, t: int, counts: Array, payoffs: Array) -
 
 @kernel
 def crowd(spec: Array, state: Array, t: int, counts: Array, payoffs: Array) -> None:
+    """Every few rounds, clear the channels that had the fewest agents."""
     channels = int(spec[CHANNELS])
     if t % int(spec[JAMMER]) == 0:
         clear_from(state, channels, 0, 0)
@@ -109,7 +115,7 @@ def crowd(spec: Array, state: Array, t: int, counts: Array, payoffs: Array) -> N
 
 
 @dataclass(frozen=True, repr=False)
-class Jammer:
+class Jammer(Value):
     """A way to jam.
 
     Subclasses are dataclasses with a kernel ``rule``, called as a game's ``observe``, that reads its numbers
@@ -118,6 +124,7 @@ class Jammer:
 
     name: ClassVar[str]
     rule: ClassVar[Callable[..., None]]
+    _shows_defaults: ClassVar[bool] = False
 
     def words(self, channels: int) -> tuple[float, ...]:
         """The jammer's numbers in the game's spec."""
@@ -127,15 +134,6 @@ class Jammer:
         if channels is not None and count > channels:
             raise BadArgument(f"clear must be at most the number of channels, {channels}, not {count}")
         return whole("clear", count, 1)
-
-    def _keep(self, **checked: Any) -> None:
-        for name, value in checked.items():
-            object.__setattr__(self, name, value)
-
-    def __repr__(self) -> str:
-        given = [(f.name, getattr(self, f.name), f.default) for f in fields(self)]
-        inside = ", ".join(f"{name}={value!r}" for name, value, default in given if value != default)
-        return f"{type(self).__name__}({inside})"
 
 
 @dataclass(frozen=True, repr=False)
@@ -325,7 +323,7 @@ def jammer(given: str | Jammer) -> Jammer:
     if isinstance(given, Jammer):
         return given
     if not isinstance(given, str):
-        raise BadType(f"a jammer is given by its name or as one of hlmc.games.jammers, not as {given!r}")
+        raise BadType(f"a jammer is given by its name or as one of hlmc.games.jammers, not as {shown(given)}")
     if given not in JAMMERS:
-        raise BadArgument(f"there is no jammer {given!r}; there are {', '.join(JAMMERS)}")
+        raise BadArgument(f"there is no jammer {shown(given)}; there are {', '.join(JAMMERS)}")
     return JAMMERS[given]()

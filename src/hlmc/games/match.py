@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from hlmc.errors import BadArgument, BadReward, OutOfTurn
+from hlmc.errors import BadArgument, BadReward, OutOfTurn, shown
 from hlmc.games import board as layout
 from hlmc.games.base import Game
-from hlmc.games.board import addresses, between
-from hlmc.kernels.build import entry
-from hlmc.kernels.native import address_of
+from hlmc.games.board import between, table_of
 from hlmc.streams import derive_seed
+from hlmc.targets import address_of, entry
 
 Array = np.ndarray
 
@@ -79,7 +78,7 @@ class Match:
         self._chosen = np.zeros(game.arms)
         parts = [0] * layout.PART
         parts[layout.CHOSEN] = address_of(self._chosen)
-        self._table, table_at = addresses(parts)
+        self._table, table_at = table_of(parts)
         arrays = (self.board.words, game.spec, self.state)
         codes = (game.codes["pay"].address, game.codes["observe"].address)
         self._arguments = (table_at, 1, *map(address_of, arrays), *codes)
@@ -97,9 +96,9 @@ class Match:
         chosen = np.asarray(choices)
         game = self.game
         if chosen.shape != (game.agents,) or chosen.dtype.kind not in "iu":
-            raise BadArgument(f"choices must be {game.agents} whole numbers, one an agent, not {choices!r}")
+            raise BadArgument(f"choices must be {game.agents} whole numbers, one an agent, not {shown(choices)}")
         if chosen.min() < 0 or chosen.max() >= game.arms:
-            raise BadArgument(f"choices must be arms from 0 to {game.arms - 1}, not {choices!r}")
+            raise BadArgument(f"choices must be arms from 0 to {game.arms - 1}, not {shown(choices)}")
         self.open()
         self.board[layout.TRUE_OF][:] = 0.0
         self._chosen[:] = np.bincount(chosen, minlength=game.arms)

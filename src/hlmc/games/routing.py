@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,10 +10,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hlmc.adversaries.base import between, packed
-from hlmc.errors import BadArgument, whole
+from hlmc.adversaries.base import packed
+from hlmc.checks import between, whole
+from hlmc.engine.kernel import kernel
+from hlmc.errors import BadArgument, shown
 from hlmc.games.base import Array, Game
-from hlmc.kernels.build import kernel
 
 LINKS, SLOWDOWN, POWER, WORST = range(4)
 OWN = 4  # latency when empty, then capacity, one a link
@@ -22,17 +24,19 @@ OWN = 4  # latency when empty, then capacity, one a link
 def latency(spec: Array, link: int, load: float) -> float:
     """How long a link takes under a load."""
     links = int(spec[LINKS])
-    crowding = (load / spec[OWN + links + link]) ** spec[POWER]
+    crowding = math.pow(load / spec[OWN + links + link], spec[POWER])
     return float(spec[OWN + link] * (1.0 + spec[SLOWDOWN] * crowding))
 
 
 @kernel
 def routing_pay(spec: Array, state: Array, t: int, counts: Array, arm: int) -> float:
+    """1 less the link's latency as a share of the worst latency."""
     return float(max(0.0, 1.0 - latency(spec, arm, counts[arm]) / spec[WORST]))
 
 
 @kernel
 def is_overloaded(spec: Array, state: Array, t: int, counts: Array, arm: int) -> float:
+    """1 if the link's load exceeds its capacity."""
     return 1.0 if counts[arm] > spec[OWN + int(spec[LINKS]) + arm] else 0.0
 
 
@@ -142,6 +146,6 @@ def _listed(name: str, value: Any, links: int) -> float | tuple[float, ...]:
     """One number for all, or a tuple of one a link, all of them positive."""
     if isinstance(value, (Sequence, np.ndarray)) and not isinstance(value, str):
         if len(value) != links:
-            raise BadArgument(f"{name} must be one number or {links}, one a link, not {value!r}")
+            raise BadArgument(f"{name} must be one number or {links}, one a link, not {shown(value)}")
         return tuple(between(f"{name}[{link}]", v, 0.0, float("inf"), "(0, inf)") for link, v in enumerate(value))
     return between(name, value, 0.0, float("inf"), "(0, inf)")

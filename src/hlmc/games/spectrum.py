@@ -8,15 +8,16 @@ from typing import ClassVar
 
 import numpy as np
 
-from hlmc.adversaries.base import between, packed
-from hlmc.errors import whole
+from hlmc.adversaries.base import packed
+from hlmc.checks import between, whole
+from hlmc.engine.kernel import kernel
 from hlmc.games.base import Array, Game
 from hlmc.games.jammers import CLEAR_REWARD, COLLISION, JAMMED_REWARD, KEY, OWN_WORDS, Jammer, jammer
-from hlmc.kernels.build import kernel
 
 
 @kernel
 def spectrum_pay(spec: Array, state: Array, t: int, counts: Array, arm: int) -> float:
+    """What a channel pays each agent on it: clear, a share of its reward; jammed, less, and nothing in a collision."""
     if state[arm] > 0.0:
         return float(spec[CLEAR_REWARD] / counts[arm])
     return float(spec[JAMMED_REWARD]) if counts[arm] < spec[COLLISION] else 0.0
@@ -24,11 +25,13 @@ def spectrum_pay(spec: Array, state: Array, t: int, counts: Array, arm: int) -> 
 
 @kernel
 def is_clear(spec: Array, state: Array, t: int, counts: Array, arm: int) -> float:
+    """1 if the channel was clear, not jammed."""
     return float(state[arm])
 
 
 @kernel
 def is_collision(spec: Array, state: Array, t: int, counts: Array, arm: int) -> float:
+    """1 if so many agents were on a jammed channel that they collided."""
     return 1.0 if state[arm] == 0.0 and counts[arm] >= spec[COLLISION] else 0.0
 
 

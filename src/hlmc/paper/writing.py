@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from hlmc import plotting
+from hlmc.files.writing import write_whole
 from hlmc.paper.claims import Verdict
 from hlmc.paper.page import page
 from hlmc.paper.reproduction import Report
@@ -24,10 +25,10 @@ def write(report: Report, out: Path) -> Path:
             plotting.save(figure, folder / f"{picture.name}.png")
             figure.set_layout_engine("none")  # everything has its place now; finding it again takes as long
             drawn[picture.name] = plotting.save(figure, folder / f"{picture.name}.svg").read_bytes()
-    (out / "report.md").write_text(markdown(report), encoding="utf-8")
+    write_whole(out / "report.md", markdown(report).encode())
     claims = [{"figure": section.name, **claim.as_dict()} for section, claim in report.claims]
-    (out / "claims.json").write_text(json.dumps(claims, indent=1, ensure_ascii=False), encoding="utf-8")
-    (out / "index.html").write_text(page(report, drawn), encoding="utf-8")
+    write_whole(out / "claims.json", json.dumps(claims, indent=1, ensure_ascii=False).encode())
+    write_whole(out / "index.html", page(report, drawn).encode())
     return out / "index.html"
 
 

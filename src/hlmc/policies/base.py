@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from hlmc.engine.layout import (
+    AT,
+    CONTIGUOUS,
+    FOREVER,
+    KIND,
+    LEVELS,
+    OPAQUE,
+    PARAMETERS,
+    ROUTINE,
+    STRUCTURE,
+    SUBLENGTH,
+    SUBPHASES,
+    WORDS,
+)
+from hlmc.engine.structures import CATALOGUE as STRUCTURES
+from hlmc.engine.structures import Structure
+from hlmc.errors import BadArgument
 from hlmc.guarantee import Guarantee
-from hlmc.kernels.layout import BEGIN_AT, END_AT, SELECT_AT, START_AT, STRUCTURE, UPDATE_AT
 from hlmc.plan import Plan
+from hlmc.routines import kind
+from hlmc.values import Value
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
     from hlmc.fleet import Fleet
@@ -43,15 +60,36 @@ class Words:
         return self.statistics + self.control
 
 
-class Policy:
+def check_exact(table: Array) -> None:
+    """Refuse a program in which a number of arms, steps or children is not a whole number from -1 to 2^53.
+
+    Kernels read these numbers as integers and multiply them: SUBPHASES by SUBLENGTH, whose product they need below
+    2^62, and every other one only by what keeps it below the arms or the steps. Whoever writes a program cuts what is
+    longer than its time (a LENGTH, a SUBLENGTH), so this is the last gate and not the first. Places in a row (WORDS,
+    AT) need no check: a row with a place beyond 2^53 cannot be allocated.
+
+    table
+        The program, shape (1 + records, FIELDS).
+    """
+    for numbers in (np.delete(table[0], WORDS), np.delete(table[1:, :PARAMETERS], AT, axis=1)):
+        if not (np.all(numbers == np.floor(numbers)) and np.all(numbers >= -1) and np.all(numbers <= FOREVER)):
+            raise BadArgument("the arms, steps and children of a program must be whole numbers from -1 to 2^53")
+    if table[0, SUBPHASES] * table[0, SUBLENGTH] >= 2.0**62:
+        raise BadArgument("subphases times sublength must be below 2^62 in a program")
+
+
+class Policy(Value):
     """A way to learn: frozen, hashable, comparable, picklable; prints as the call that makes it.
 
     Subclasses are frozen dataclasses that check their arguments when they are made and compile to a *program*, the
-    small table that the step functions read (:mod:`hlmc.kernels.layout`).
+    small table that the step functions read (:mod:`hlmc.engine.layout`).
     """
 
     arms: int
     horizon: int | None
+    structure: ClassVar[Structure]
+    """How the arms are grouped, and when the routine over them starts afresh."""
+    _shows_defaults: ClassVar[bool] = False
 
     @property
     def words(self) -> Words:
@@ -68,20 +106,17 @@ class Policy:
         """The routine of each level, top first."""
         raise NotImplementedError
 
-    @property
-    def last_kind(self) -> int:
-        """The number of the routine that chooses among the arms, which decides which compiled loop runs it."""
-        raise NotImplementedError
-
-    def _wired(self, table: Array, structure: int, routines: Sequence[Routine]) -> Array:
-        """Put addresses of compiled functions into a program, those of ``routines[i % len]`` into row 1 + i."""
-        from hlmc.kernels.step import structure_callbacks
-
-        table[0, [BEGIN_AT, END_AT]] = [c.address for c in structure_callbacks(structure)]
-        table[0, STRUCTURE] = structure
-        addresses = [[c.address for c in routine.callbacks()] for routine in routines]
-        for i in range(1, len(table)):
-            table[i, [START_AT, SELECT_AT, UPDATE_AT]] = addresses[(i - 1) % len(routines)]
+    def _finished(self, table: Array) -> Array:
+        """A program from its rows: what structure and routines say of themselves is filled in."""
+        check_exact(table)
+        table[0, STRUCTURE] = STRUCTURES.index(self.structure) if self.structure in STRUCTURES else -1
+        table[0, CONTIGUOUS] = self.structure.contiguous
+        for i, record in enumerate(table[1:]):
+            d = i % int(table[0, LEVELS])
+            routine = self.routines_used[d]
+            record[KIND] = kind(routine)
+            record[ROUTINE] = d
+            record[OPAQUE] = routine.opaque
         table.flags.writeable = False
         return table.reshape(-1)
 
@@ -128,25 +163,6 @@ class Policy:
 
         return Fleet.fresh(self, size, seed, file)
 
-    def arguments(self) -> dict[str, Any]:
-        """The arguments that differ from their defaults, as they were given."""
-        return {
-            f.name: getattr(self, f.name)
-            for f in fields(self)  # type: ignore[arg-type]
-            if f.default is MISSING or getattr(self, f.name) != f.default
-        }
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in self.arguments().items())})"
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
-
     def _adopt(self, routine: Routine) -> None:
         """Keep a routine's parameters, which are fields of the same names here, as the routine has checked them."""
-        self._set(**{f.name: getattr(routine, f.name) for f in fields(routine)})
-
-    def _set(self, **values: Any) -> None:
-        """Normalise fields of a frozen dataclass while it is being made."""
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
+        self._keep(**{f.name: getattr(routine, f.name) for f in fields(routine)})

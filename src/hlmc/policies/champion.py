@@ -8,10 +8,11 @@ from functools import cached_property
 from typing import ClassVar
 
 from hlmc import planning
-from hlmc.errors import whole
+from hlmc.checks import whole
+from hlmc.engine.layout import LEVEL_CONTROL
+from hlmc.engine.structures import CHAMPION, Structure
+from hlmc.engine.structures.champion import CHOICES, LEAST_DOUBT
 from hlmc.guarantee import Guarantee
-from hlmc.kernels.champion import CHOICES, LEAST_DOUBT
-from hlmc.kernels.layout import CHAMPION, CHAMPION_HEADER, LEVEL_CONTROL
 from hlmc.policies.base import Array, Words
 from hlmc.policies.tree import TreePolicy
 from hlmc.routines import Contest, TsallisINF
@@ -67,14 +68,13 @@ class Champion(TreePolicy):
     horizon: int | None = None
     switches: int | None = None
 
-    structure: ClassVar[int] = CHAMPION
-    header: ClassVar[int] = CHAMPION_HEADER
+    structure: ClassVar[Structure] = CHAMPION
 
     def __post_init__(self) -> None:
-        self._set(arms=whole("arms", self.arms, 1))
+        self._keep(arms=whole("arms", self.arms, 1))
         for name, least in (("memory", 1), ("horizon", 1), ("switches", 1)):
             if getattr(self, name) is not None:
-                self._set(**{name: whole(name, getattr(self, name), least)})
+                self._keep(**{name: whole(name, getattr(self, name), least)})
         _ = self.groups_used
 
     @cached_property
@@ -107,7 +107,7 @@ class Champion(TreePolicy):
     def words(self) -> Words:
         # The champion's name lies among the words of the header.
         statistics = sum(self.level_words)
-        return Words(statistics, self.header - 1 + LEVEL_CONTROL * len(self.groups_used))
+        return Words(statistics, self.structure.header_words - 1 + LEVEL_CONTROL * len(self.groups_used))
 
     @property
     def guarantee(self) -> Guarantee:

@@ -7,8 +7,9 @@ from functools import cached_property
 from typing import ClassVar
 
 from hlmc import planning
-from hlmc.errors import whole
-from hlmc.kernels.layout import CROWNED, CROWNED_HEADER, LEVEL_CONTROL
+from hlmc.checks import whole
+from hlmc.engine.layout import LEVEL_CONTROL
+from hlmc.engine.structures import CROWN_TREE, Structure
 from hlmc.policies.base import Words
 from hlmc.policies.tree import TreePolicy
 from hlmc.routines import TsallisINF
@@ -60,14 +61,13 @@ class CrownedHLMC(TreePolicy):
     horizon: int | None = None
     estimator: str = "importance-weighted"
 
-    structure: ClassVar[int] = CROWNED
-    header: ClassVar[int] = CROWNED_HEADER
+    structure: ClassVar[Structure] = CROWN_TREE
 
     def __post_init__(self) -> None:
-        self._set(arms=whole("arms", self.arms, 1))
+        self._keep(arms=whole("arms", self.arms, 1))
         for name in ("memory", "horizon"):
             if getattr(self, name) is not None:
-                self._set(**{name: whole(name, getattr(self, name), 1)})
+                self._keep(**{name: whole(name, getattr(self, name), 1)})
         _ = self.groups_used, self.routines_used
 
     @cached_property
@@ -93,7 +93,7 @@ class CrownedHLMC(TreePolicy):
     @property
     def words(self) -> Words:
         # The crowned arm's name lies among the words of the header.
-        return Words(sum(self.level_words), self.header - 1 + LEVEL_CONTROL * len(self.groups_used))
+        return Words(sum(self.level_words), self.structure.header_words - 1 + LEVEL_CONTROL * len(self.groups_used))
 
     def _stage_bound(self, horizon: int, switches: int | None) -> float | None:
         total, runs = 0.0, 1

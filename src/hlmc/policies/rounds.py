@@ -8,9 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from hlmc.errors import BadArgument, BadType, whole
-from hlmc.guarantee import Guarantee
-from hlmc.kernels.layout import (
+from hlmc.checks import choice, flag, whole
+from hlmc.engine.layout import (
     ARMS,
     AT,
     CHILDREN,
@@ -19,14 +18,11 @@ from hlmc.kernels.layout import (
     FIELDS,
     FOREVER,
     HORIZON,
-    KIND,
     LENGTH,
     LEVEL_CONTROL,
     LEVELS,
     MEMORY,
     PARAMETERS,
-    ROUNDS,
-    ROUNDS_HEADER,
     SHUFFLE,
     SIZE,
     SPAN,
@@ -36,9 +32,11 @@ from hlmc.kernels.layout import (
     WORDS,
     WRAP,
 )
+from hlmc.engine.structures import BLOCK_ROTATION, Structure
+from hlmc.guarantee import Guarantee
 from hlmc.plan import Plan, PlanLevel
 from hlmc.policies.base import Array, Policy, Words
-from hlmc.routines import UCB1, CountedEXP3, kind
+from hlmc.routines import UCB1, CountedEXP3
 from hlmc.routines.base import Place, Routine
 from hlmc.routines.ucb1 import TIES as TIE_RULES
 
@@ -47,6 +45,8 @@ FILLS = ("left", "wrap")
 
 class RoundsPolicy(Policy):
     """A policy that plays M arms at a time, block after block."""
+
+    structure: ClassVar[Structure] = BLOCK_ROTATION
 
     memory: int
     shuffle: bool
@@ -57,17 +57,14 @@ class RoundsPolicy(Policy):
     horizon: ClassVar[None] = None  # type: ignore[misc]  # it has none, and no argument for one
 
     def __post_init__(self) -> None:
-        self._set(arms=whole("arms", self.arms, 1))
-        self._set(memory=whole("memory", self.memory, 2))
+        self._keep(arms=whole("arms", self.arms, 1))
+        self._keep(memory=whole("memory", self.memory, 2))
         for name in ("subphases", "sublength"):
             if getattr(self, name) is not None:
-                self._set(**{name: whole(name, getattr(self, name), 1)})
-        if not isinstance(self.shuffle, bool):
-            raise BadType(f"shuffle must be True or False, not {self.shuffle!r}")
-        if self.ties not in TIE_RULES:
-            raise BadArgument(f"ties must be one of {', '.join(TIE_RULES)}, not {self.ties!r}")
-        if self.fill not in FILLS:
-            raise BadArgument(f"fill must be one of {', '.join(FILLS)}, not {self.fill!r}")
+                self._keep(**{name: whole(name, getattr(self, name), 1)})
+        flag("shuffle", self.shuffle)
+        choice("ties", self.ties, *TIE_RULES)
+        choice("fill", self.fill, *FILLS)
         self._adopt(self.routine)
 
     @property
@@ -87,20 +84,27 @@ class RoundsPolicy(Policy):
         return self.subphases or max(1, -(-(K - 1) // (M - 1))), self.sublength or M * (M + 2)
 
     @property
+    def _clock(self) -> tuple[int, int]:
+        """h0 and b0 as the program holds them: exact, and so cut that their product is below 2^54.
+
+        No step past 2^53 is taken, so a phase that reaches so far may end anywhere behind it: every step falls in the
+        same sub-phase as with :attr:`phases`.
+        """
+        h0, b0 = self.phases
+        sublength = min(b0, FOREVER)
+        return min(h0, -(-FOREVER // sublength)), sublength
+
+    @property
     def words(self) -> Words:
-        return Words(self.routine.words(self.held), ROUNDS_HEADER + LEVEL_CONTROL)
+        return Words(self.routine.words(self.held), self.structure.header_words + LEVEL_CONTROL)
 
     @property
     def routines_used(self) -> tuple[Routine, ...]:
         return (self.routine,)
 
-    @property
-    def last_kind(self) -> int:
-        return kind(self.routine)
-
     @cached_property
     def program(self) -> Array:
-        h0, b0 = self.phases
+        h0, b0 = self._clock
         count = next(i for i in range(64) if h0 * b0 * (2 ** (i + 1) - 1) >= FOREVER) + 1
         table = np.zeros((1 + count, FIELDS))
         header = table[0]
@@ -118,15 +122,14 @@ class RoundsPolicy(Policy):
         for phase in range(count):
             record = table[1 + phase]
             place = self._place(phase)
-            record[KIND] = self.last_kind
             record[CHILDREN] = self.held
             record[SIZE] = record[LENGTH] = 1
-            record[SPAN] = place.choices
-            record[CONTROL] = ROUNDS_HEADER
-            record[AT] = ROUNDS_HEADER + LEVEL_CONTROL
+            record[SPAN] = min(place.choices, FOREVER)
+            record[CONTROL] = self.structure.header_words
+            record[AT] = self.structure.header_words + LEVEL_CONTROL
             values = self.routine.packed(place)
             record[PARAMETERS : PARAMETERS + len(values)] = values
-        return self._wired(table, ROUNDS, [self.routine])
+        return self._finished(table)
 
     def _place(self, phase: int) -> Place:
         h0, b0 = self.phases
@@ -215,7 +218,7 @@ class EXP3M(RoundsPolicy):
     arms, memory, shuffle, ties, fill, subphases, sublength
         As for :class:`UCBM`; ties are those for the most played arm.
     gamma
-        Share of uniform play, in (0, 1]. Default: sqrt(n ln n / (2 b)) with n arms held for b steps.
+        Share of uniform play, in [1e-300, 1]. Default: sqrt(n ln n / (2 b)) with n arms held for b steps.
 
     Guarantee
     ---------

@@ -10,9 +10,8 @@ from typing import ClassVar
 import numpy as np
 
 from hlmc import planning
-from hlmc.errors import whole
-from hlmc.guarantee import Guarantee, at_most
-from hlmc.kernels.layout import (
+from hlmc.checks import whole
+from hlmc.engine.layout import (
     ARMS,
     AT,
     CHILDREN,
@@ -21,20 +20,18 @@ from hlmc.kernels.layout import (
     FIELDS,
     FOREVER,
     HORIZON,
-    KIND,
     LENGTH,
     LEVEL_CONTROL,
     LEVELS,
     PARAMETERS,
     SIZE,
     SPAN,
-    TREE,
-    TREE_HEADER,
     WORDS,
 )
+from hlmc.engine.structures import TREE, Structure
+from hlmc.guarantee import Guarantee, at_most
 from hlmc.plan import Plan, PlanLevel
 from hlmc.policies.base import Array, Policy, Words
-from hlmc.routines import kind
 from hlmc.routines.base import Place, Routine
 
 SHOWN_STAGE = 20
@@ -54,9 +51,7 @@ class Level:
 class TreePolicy(Policy):
     """A policy with one routine a level over a tree of groups."""
 
-    structure: ClassVar[int] = TREE
-    header: ClassVar[int] = TREE_HEADER
-    """Words of a row before the control words of the levels."""
+    structure: ClassVar[Structure] = TREE
 
     @property
     def groups_used(self) -> tuple[int, ...]:
@@ -133,11 +128,7 @@ class TreePolicy(Policy):
 
     @property
     def words(self) -> Words:
-        return Words(sum(self.level_words), self.header + LEVEL_CONTROL * len(self.groups_used))
-
-    @property
-    def last_kind(self) -> int:
-        return kind(self.routines_used[-1])
+        return Words(sum(self.level_words), self.structure.header_words + LEVEL_CONTROL * len(self.groups_used))
 
     @cached_property
     def program(self) -> Array:
@@ -153,25 +144,26 @@ class TreePolicy(Policy):
         header[WORDS] = self.words.total
         for stage, length in enumerate(stages):
             self._write(table[1 + stage * depth :], length)
-        return self._wired(table, self.structure, self.routines_used)
+        return self._finished(table)
 
     def _write(self, records: Array, horizon: int) -> None:
-        at = self.header + LEVEL_CONTROL * len(self.groups_used)
+        at = self.structure.header_words + LEVEL_CONTROL * len(self.groups_used)
         span = horizon
         for d, level in enumerate(self.levels_at(horizon)):
             record = records[d]
-            record[KIND] = kind(level.routine)
             record[CHILDREN] = level.place.children
             record[SIZE] = level.size
-            record[LENGTH] = level.length
+            # A choice that would stand for longer than the stage stands until the stage ends. Cut to that, the product
+            # of any epochs is a number that a word holds exactly.
+            record[LENGTH] = min(level.length, horizon)
             record[SPAN] = span
-            record[CONTROL] = self.header + LEVEL_CONTROL * d
+            record[CONTROL] = self.structure.header_words + LEVEL_CONTROL * d
             record[AT] = at
             if level.place.children > 1:
                 values = level.routine.packed(level.place)
                 record[PARAMETERS : PARAMETERS + len(values)] = values
             at += self.level_words[d]
-            span = level.length
+            span = min(level.length, horizon)
 
     @property
     def plan(self) -> Plan:

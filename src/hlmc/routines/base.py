@@ -3,32 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, fields
-from numbers import Real
-from typing import Any, ClassVar, NamedTuple
+from dataclasses import dataclass
+from typing import ClassVar, Literal
 
 import numpy as np
 
-from hlmc.errors import BadArgument, BadType
+from hlmc.checks import between
+from hlmc.engine.routines import RoutineKernels as Kernels
+from hlmc.values import Value
+
+__all__ = ["RATE_RANGE", "SHARE_RANGE", "Array", "Kernels", "Place", "Routine"]
+
+SHARE_RANGE = (1e-300, 1.0, "[1e-300, 1]")
+"""A share of uniform play gamma: gamma / n is a positive float64 for every n up to 2^53."""
+RATE_RANGE = (0.0, 1e10, "(0, 1e10]")
+"""A learning rate: over the least chance that a draw states, it is finite in either precision."""
 
 Array = np.ndarray
 """A run of words: an array of float64, or its address once compiled."""
-
-
-class Kernels(NamedTuple):
-    """The three compiled functions of a routine.
-
-    ``start(program, level, row, at, n)`` lays out fresh statistics for n children in the words from ``at`` on;
-    ``select(program, level, row, at, n, a, b, tau, u)`` gives (slot, probability of the slot);
-    ``update(program, level, row, at, n, a, b, tau, slot, chance, reward)`` learns.
-    ``a`` and ``b`` are two scalars that the routine keeps (start and update return them), ``tau`` the choices made
-    since the start, ``u`` one uniform number, ``program[level + PARAMETERS]`` and on what :meth:`Routine.packed` gave.
-    """
-
-    start: Callable[..., tuple[float, float]]
-    select: Callable[..., tuple[int, float]]
-    update: Callable[..., tuple[float, float]]
 
 
 @dataclass(frozen=True)
@@ -48,17 +40,21 @@ class Place:
 
 
 @dataclass(frozen=True, repr=False)
-class Routine:
+class Routine(Value):
     """A bandit algorithm over n children that chooses S times before it is forgotten.
 
     Subclasses are dataclasses (``frozen=True, repr=False``) whose fields are the algorithm's parameters; ``None`` means
     what the theorem chooses for the place.
     """
 
+    _module: ClassVar[str] = "routines."
     name: ClassVar[str]
     kernels: ClassVar[Kernels]
-    stored: ClassVar[bool] = True
-    """Whether its machine code is kept on disk: not that of functions that may change from one process to the next."""
+    weights: ClassVar[Literal["none", "growing", "any"]] = "none"
+    """Whether its statistics begin with exponential weights, one per child, and if so, whether they only grow. A GPU
+    keeps sums of such weights beside them."""
+    opaque: ClassVar[bool] = False
+    """Whether its statistics are a user's own, of which nothing is known, not even that they are finite."""
     source: ClassVar[str] = ""
     """Where what :meth:`regret` gives is proved."""
     anytime: ClassVar[bool] = False
@@ -85,12 +81,6 @@ class Routine:
         """What the kernels read, in the order in which they read it."""
         return tuple(self.parameters(place).values())
 
-    def callbacks(self) -> tuple[Any, Any, Any]:
-        """The kernels as C functions, whose addresses a program holds."""
-        from hlmc.kernels.calls import routine_callbacks
-
-        return routine_callbacks(self.name, self.kernels, self.stored)
-
     def chosen(self, **defaults: float) -> dict[str, float]:
         """The defaults, with this routine's own fields in place of those that were given."""
         return {
@@ -102,18 +92,5 @@ class Routine:
         """Refuse a field outside its range, an end of which is open when the text says so; keep it as a float."""
         for name, (low, high, text) in ranges.items():
             value = getattr(self, name)
-            if value is None:
-                continue
-            is_number = isinstance(value, Real) and not isinstance(value, bool)
-            if not is_number:
-                raise BadType(f"{name} must be a number in {text}, not {value!r}")
-            above = value > low if text[0] == "(" else value >= low
-            below = value < high if text[-1] == ")" else value <= high
-            if not (above and below):
-                raise BadArgument(f"{name} must be a number in {text}, not {value!r}")
-            object.__setattr__(self, name, float(value))
-
-    def __repr__(self) -> str:
-        given = [(f.name, getattr(self, f.name)) for f in fields(self)]
-        inside = ", ".join(f"{name}={value!r}" for name, value in given if value is not None)
-        return f"routines.{type(self).__name__}({inside})"
+            if value is not None:
+                self._keep(**{name: between(name, value, low, high, text)})

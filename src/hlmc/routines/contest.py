@@ -1,6 +1,6 @@
 """The contest that a champion holds within an epoch: Tsallis-INF from a prior, with a baseline that follows the losses.
 
-Used by :class:`hlmc.Champion` at the arms; see :mod:`hlmc.kernels.champion` for how the prior is laid.
+Used by :class:`hlmc.Champion` at the arms; see :mod:`hlmc.engine.structures.champion` for how the prior is laid.
 """
 
 from __future__ import annotations
@@ -9,23 +9,15 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from hlmc.kernels.build import kernel
-from hlmc.kernels.ftrl import ftrl_draw, ftrl_learn, normaliser
-from hlmc.kernels.layout import PARAMETERS
+from hlmc.engine.ftrl import ftrl_draw, ftrl_learn, normaliser
+from hlmc.engine.kernel import kernel
+from hlmc.engine.structures.champion import FADING, contest_rate
 from hlmc.routines.base import Array, Kernels, Place, Routine
-
-SPAN_STEPS = PARAMETERS  # Delta: the learning rate is 4 / sqrt(Delta + tau)
-FADING = 0.02  # the baseline is a mean over about the last 50 losses
-
-
-@kernel
-def contest_rate(program: Array, level: int, tau: int) -> float:
-    """The learning rate before choice ``tau`` (from 0)."""
-    return 4.0 / math.sqrt(program[level + SPAN_STEPS] + float(tau) + 1.0)
 
 
 @kernel
 def contest_start(program: Array, level: int, row: Array, at: int, n: int) -> tuple[float, float]:
+    """No losses yet; the scalars are the normaliser and the baseline."""
     for j in range(at, at + n - 1):
         row[j] = 0.0
     return -2.0 * math.sqrt(float(n)) / contest_rate(program, level, 0), 0.5
@@ -35,6 +27,7 @@ def contest_start(program: Array, level: int, row: Array, at: int, n: int) -> tu
 def contest_select(
     program: Array, level: int, row: Array, at: int, n: int, x: float, baseline: float, tau: int, u: float
 ) -> tuple[int, float]:
+    """A slot by Tsallis-INF with the rate of this choice."""
     return ftrl_draw(row, at, n, contest_rate(program, level, tau), x, u)
 
 
@@ -52,6 +45,7 @@ def contest_update(
     chance: float,
     reward: float,
 ) -> tuple[float, float]:
+    """Add the estimated losses, move the baseline, and find the next normaliser."""
     loss = 1.0 - reward
     ftrl_learn(row, at, n, contest_rate(program, level, tau), x, slot, chance, loss, baseline)
     baseline += max(1.0 / (float(tau) + 2.0), FADING) * (loss - baseline)

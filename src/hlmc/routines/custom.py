@@ -8,19 +8,44 @@ from functools import cached_property
 from types import FunctionType
 from typing import Any, ClassVar
 
-from hlmc.errors import BadArgument, BadType, whole
-from hlmc.kernels.build import kernel, specialised, unbound
-from hlmc.kernels.layout import FIELDS, PARAMETERS
-from hlmc.kernels.native import offset
+from hlmc.checks import whole
+from hlmc.engine.kernel import is_kernel, kernel
+from hlmc.engine.layout import FIELDS, PARAMETERS
+from hlmc.engine.linker import names_of, substitute
+from hlmc.engine.primitives import offset
+from hlmc.errors import BadArgument, BadType, shown
 from hlmc.routines.base import Array, Kernels, Place, Routine
 
 MOST = FIELDS - PARAMETERS
 
-user_start = user_select = user_chance = user_update = unbound
+# The user's functions stand in for these four.
+
+
+@kernel
+def user_start(words: Array, n: int, parameters: Array) -> None:
+    """Lay out fresh words."""
+
+
+@kernel
+def user_select(words: Array, n: int, parameters: Array, tau: int, u: float) -> int:
+    """The child to play."""
+    return 0
+
+
+@kernel
+def user_chance(words: Array, n: int, parameters: Array, tau: int, slot: int) -> float:
+    """The probability with which ``select`` gives this child."""
+    return 1.0
+
+
+@kernel
+def user_update(words: Array, n: int, parameters: Array, tau: int, slot: int, chance: float, reward: float) -> None:
+    """Learn."""
 
 
 @kernel
 def _start(program: Array, level: int, row: Array, at: int, n: int) -> tuple[float, float]:
+    """Call the user's ``start``; the two scalars are not used."""
     user_start(offset(row, at), n, offset(program, level + PARAMETERS))
     return 0.0, 0.0
 
@@ -29,6 +54,7 @@ def _start(program: Array, level: int, row: Array, at: int, n: int) -> tuple[flo
 def _select(
     program: Array, level: int, row: Array, at: int, n: int, a: float, b: float, tau: int, u: float
 ) -> tuple[int, float]:
+    """Call the user's ``select`` and ``chance``."""
     run = offset(row, at)
     own = offset(program, level + PARAMETERS)
     slot = user_select(run, n, own, tau, u)
@@ -49,6 +75,7 @@ def _update(
     chance: float,
     reward: float,
 ) -> tuple[float, float]:
+    """Call the user's ``update``."""
     user_update(offset(row, at), n, offset(program, level + PARAMETERS), tau, slot, chance, reward)
     return a, b
 
@@ -113,18 +140,18 @@ class Custom(Routine):
     values: Mapping[str, float] | Callable[[Place], Mapping[str, float]] = field(default_factory=dict, hash=False)
 
     name: ClassVar[str] = "custom"
-    stored: ClassVar[bool] = False
+    opaque: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not str(self.label).isidentifier():
-            raise BadArgument(f"label must be a name such as 'leader', not {self.label!r}")
+            raise BadArgument(f"label must be a name such as 'leader', not {shown(self.label)}")
         for role in ("start", "select", "chance", "update"):
             if not isinstance(plain(getattr(self, role)), FunctionType):
-                raise BadType(f"{role} must be a function written in Python, not {getattr(self, role)!r}")
+                raise BadType(f"{role} must be a function written in Python, not {shown(getattr(self, role))}")
         for count in ("words_per_child", "words_extra"):
             object.__setattr__(self, count, whole(count, getattr(self, count), 0))
         if not callable(self.values) and not isinstance(self.values, Mapping):
-            raise BadType(f"values must be numbers by name or a function of a Place, not {self.values!r}")
+            raise BadType(f"values must be numbers by name or a function of a Place, not {shown(self.values)}")
 
     def __repr__(self) -> str:
         return f"<routine {self.label}>"
@@ -143,13 +170,10 @@ class Custom(Routine):
         """The user's functions, as every other routine's are called."""
         users = {role: _kernel(getattr(self, role)) for role in ("start", "select", "chance", "update")}
         return Kernels(
-            specialised(_start, "custom_start", user_start=users["start"]),
-            specialised(_select, "custom_select", user_select=users["select"], user_chance=users["chance"]),
-            specialised(_update, "custom_update", user_update=users["update"]),
+            substitute(_start, {user_start: users["start"]}),
+            substitute(_select, {user_select: users["select"], user_chance: users["chance"]}),
+            substitute(_update, {user_update: users["update"]}),
         )
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "kernels"}
 
 
 def plain(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -158,11 +182,11 @@ def plain(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _kernel(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A user's function as a kernel, and with it the plain functions that it calls by name."""
+    """A user's function as a kernel, and with it the plain functions that it calls."""
     own = plain(function)
-    if not hasattr(own, "__hlmc_kernel__"):
+    if not is_kernel(own):
         kernel(own)
-        for name in own.__code__.co_names:
-            if isinstance(own.__globals__.get(name), FunctionType):
-                _kernel(own.__globals__[name])
+        for called in names_of(own).values():
+            if isinstance(called, FunctionType):
+                _kernel(called)
     return own

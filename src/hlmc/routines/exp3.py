@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from hlmc import bounds
-from hlmc.kernels.build import kernel
-from hlmc.kernels.layout import PARAMETERS
-from hlmc.kernels.weights import mixed_draw, weights_grow, weights_start, worth_learning
-from hlmc.routines.base import Array, Kernels, Place, Routine
+from hlmc.engine.kernel import kernel
+from hlmc.engine.layout import PARAMETERS
+from hlmc.engine.weights import mixed_draw, weights_grow, weights_start, worth_learning
+from hlmc.routines.base import SHARE_RANGE, Array, Kernels, Place, Routine
 
 GAMMA = PARAMETERS
 RATE = PARAMETERS + 1  # gamma / N
@@ -22,6 +22,7 @@ RATE = PARAMETERS + 1  # gamma / N
 
 @kernel
 def exp3_start(program: Array, level: int, row: Array, at: int, n: int) -> tuple[float, float]:
+    """All weights 1; the first scalar is their sum."""
     return weights_start(row, at, n), 0.0
 
 
@@ -29,6 +30,7 @@ def exp3_start(program: Array, level: int, row: Array, at: int, n: int) -> tuple
 def exp3_select(
     program: Array, level: int, row: Array, at: int, n: int, total: float, _: float, tau: int, u: float
 ) -> tuple[int, float]:
+    """A slot by its weight, mixed with uniform play."""
     return mixed_draw(row, at, n, total, program[level + GAMMA], u)
 
 
@@ -46,6 +48,7 @@ def exp3_update(
     chance: float,
     reward: float,
 ) -> tuple[float, float]:
+    """w_i <- w_i exp(gamma r / (N p_i)) for the slot played."""
     if worth_learning(reward):
         total = weights_grow(row, at, n, total, slot, program[level + RATE], reward, chance)
     return total, 0.0
@@ -63,7 +66,7 @@ class EXP3(Routine):
     Parameters
     ----------
     gamma
-        Share of uniform play, in (0, 1]. Default: sqrt(N ln N / (2 S)), cut off at 1 (Theorems 1 and 5).
+        Share of uniform play, in [1e-300, 1]. Default: sqrt(N ln N / (2 S)), cut off at 1 (Theorems 1 and 5).
 
     Examples
     --------
@@ -76,11 +79,12 @@ class EXP3(Routine):
     gamma: float | None = None
 
     name: ClassVar[str] = "exp3"
+    weights: ClassVar[Literal["none", "growing", "any"]] = "growing"
     source: ClassVar[str] = "Auer et al. (2002), Theorem 3.1 (with the default gamma: Lemma 3)"
     kernels: ClassVar[Kernels] = Kernels(exp3_start, exp3_select, exp3_update)
 
     def __post_init__(self) -> None:
-        self.check(gamma=(0.0, 1.0, "(0, 1]"))
+        self.check(gamma=SHARE_RANGE)
 
     def regret(self, place: Place) -> float | None:
         if self.gamma is None:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from hlmc import bounds
-from hlmc.kernels.build import kernel
-from hlmc.kernels.layout import PARAMETERS
-from hlmc.kernels.weights import pure_draw, weights_multiply, weights_start
-from hlmc.routines.base import Array, Kernels, Place, Routine
+from hlmc.engine.kernel import kernel
+from hlmc.engine.layout import PARAMETERS
+from hlmc.engine.weights import pure_draw, weights_multiply, weights_start
+from hlmc.routines.base import RATE_RANGE, Array, Kernels, Place, Routine
 
 ETA = PARAMETERS
 IMPLICIT = PARAMETERS + 1  # what is added to the probability when a loss is divided by it
@@ -22,6 +22,7 @@ IMPLICIT = PARAMETERS + 1  # what is added to the probability when a loss is div
 
 @kernel
 def exp3_loss_start(program: Array, level: int, row: Array, at: int, n: int) -> tuple[float, float]:
+    """All weights 1; the first scalar is their sum."""
     return weights_start(row, at, n), 0.0
 
 
@@ -29,6 +30,7 @@ def exp3_loss_start(program: Array, level: int, row: Array, at: int, n: int) -> 
 def exp3_loss_select(
     program: Array, level: int, row: Array, at: int, n: int, total: float, _: float, tau: int, u: float
 ) -> tuple[int, float]:
+    """A slot by its weight."""
     return pure_draw(row, at, n, total, u)
 
 
@@ -46,6 +48,7 @@ def exp3_loss_update(
     chance: float,
     reward: float,
 ) -> tuple[float, float]:
+    """w_i <- w_i exp(-eta loss / (p_i + implicit)) for the slot played."""
     if reward < 1.0:
         x = -program[level + ETA] * (1.0 - reward) / (chance + program[level + IMPLICIT])
         total = weights_multiply(row, at, n, total, slot, x)
@@ -59,7 +62,7 @@ class EXP3Loss(Routine):
     Parameters
     ----------
     eta
-        Learning rate, positive. Default: sqrt(2 ln N / (N S)).
+        Learning rate, in (0, 1e10]. Default: sqrt(2 ln N / (N S)).
 
     Examples
     --------
@@ -74,11 +77,12 @@ class EXP3Loss(Routine):
     eta: float | None = None
 
     name: ClassVar[str] = "exp3-loss"
+    weights: ClassVar[Literal["none", "growing", "any"]] = "any"
     source: ClassVar[str] = "Bubeck and Cesa-Bianchi (2012), Theorem 3.1"
     kernels: ClassVar[Kernels] = Kernels(exp3_loss_start, exp3_loss_select, exp3_loss_update)
 
     def __post_init__(self) -> None:
-        self.check(eta=(0.0, math.inf, "(0, inf)"))
+        self.check(eta=RATE_RANGE)
 
     def regret(self, place: Place) -> float | None:
         return bounds.exp3_loss(place.choices, place.children, self.eta)
@@ -98,7 +102,7 @@ class EXP3IX(EXP3Loss):
     Parameters
     ----------
     eta
-        Learning rate, positive. Default: sqrt(2 ln(N + 1) / (N S)).
+        Learning rate, in (0, 1e10]. Default: sqrt(2 ln(N + 1) / (N S)).
 
     Examples
     --------

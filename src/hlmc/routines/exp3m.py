@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
-from hlmc.kernels.build import kernel
-from hlmc.kernels.layout import PARAMETERS
-from hlmc.kernels.weights import mixed_draw, weights_grow, weights_start
-from hlmc.routines.base import Array, Kernels, Place, Routine
+from hlmc.engine.arithmetic import logarithm
+from hlmc.engine.kernel import kernel
+from hlmc.engine.layout import PARAMETERS
+from hlmc.engine.weights import mixed_draw, weights_grow, weights_start
+from hlmc.routines.base import SHARE_RANGE, Array, Kernels, Place, Routine
 
 STEPS = PARAMETERS  # b
 GIVEN = PARAMETERS + 1  # gamma, or 0
@@ -20,11 +21,12 @@ GIVEN = PARAMETERS + 1  # gamma, or 0
 
 @kernel
 def exp3m_start(program: Array, level: int, row: Array, at: int, n: int) -> tuple[float, float]:
+    """All weights 1, no plays; the scalars are the sum of the weights and gamma."""
     for j in range(at + n, at + 2 * n):
         row[j] = 0.0
     gamma = program[level + GIVEN]
     if gamma == 0.0:
-        gamma = min(1.0, math.sqrt(n * math.log(n) / (2.0 * program[level + STEPS])))
+        gamma = min(1.0, math.sqrt(n * logarithm(n) / (2.0 * program[level + STEPS])))
     return weights_start(row, at, n), gamma
 
 
@@ -32,6 +34,7 @@ def exp3m_start(program: Array, level: int, row: Array, at: int, n: int) -> tupl
 def exp3m_select(
     program: Array, level: int, row: Array, at: int, n: int, total: float, gamma: float, tau: int, u: float
 ) -> tuple[int, float]:
+    """A slot by its weight, mixed with uniform play."""
     return mixed_draw(row, at, n, total, gamma, u)
 
 
@@ -49,6 +52,7 @@ def exp3m_update(
     chance: float,
     reward: float,
 ) -> tuple[float, float]:
+    """Count the play; w_i <- w_i exp(gamma r / (n p_i))."""
     row[at + n + slot] += 1.0
     if reward > 0.0:
         total = weights_grow(row, at, n, total, slot, gamma / float(n), reward, chance)
@@ -62,7 +66,7 @@ class CountedEXP3(Routine):
     Parameters
     ----------
     gamma
-        Share of uniform play, in (0, 1]. Default: sqrt(n ln n / (2 S)) for the n children really there.
+        Share of uniform play, in [1e-300, 1]. Default: sqrt(n ln n / (2 S)) for the n children really there.
 
     Examples
     --------
@@ -73,10 +77,11 @@ class CountedEXP3(Routine):
     gamma: float | None = None
 
     name: ClassVar[str] = "exp3-counted"
+    weights: ClassVar[Literal["none", "growing", "any"]] = "growing"
     kernels: ClassVar[Kernels] = Kernels(exp3m_start, exp3m_select, exp3m_update)
 
     def __post_init__(self) -> None:
-        self.check(gamma=(0.0, 1.0, "(0, 1]"))
+        self.check(gamma=SHARE_RANGE)
 
     def words(self, n: int) -> int:
         return 2 * n if n > 1 else 0

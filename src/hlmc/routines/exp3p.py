@@ -11,17 +11,21 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from hlmc.kernels.build import kernel
-from hlmc.kernels.layout import PARAMETERS
-from hlmc.routines.base import Array, Kernels, Place, Routine
+from hlmc.engine.arithmetic import exponential
+from hlmc.engine.kernel import kernel
+from hlmc.engine.layout import PARAMETERS
+from hlmc.routines.base import RATE_RANGE, SHARE_RANGE, Array, Kernels, Place, Routine
 
 ETA = PARAMETERS
 GAMMA = PARAMETERS + 1
 BETA = PARAMETERS + 2
+_LEAST = 2.0**-950  # an estimate is divided by no less than this, so that 2^53 of them have a finite sum
+SINGLE = {"_LEAST": 2.0**-70}
 
 
 @kernel
 def exp3p_start(program: Array, level: int, row: Array, at: int, n: int) -> tuple[float, float]:
+    """No estimates yet; the scalars are the highest estimate and the sum of the exponentials."""
     for j in range(at, at + n):
         row[j] = 0.0
     return 0.0, float(n)
@@ -40,13 +44,13 @@ def exp3p_select(
         x = (u - gamma) / (1.0 - gamma) * total
         slot = 0
         for j in range(n):
-            weight = math.exp(eta * (row[at + j] - top))
+            weight = exponential(eta * (row[at + j] - top))
             if weight > 0.0:
                 slot = j
             if x < weight:
                 break
             x -= weight
-    return slot, (1.0 - gamma) * math.exp(eta * (row[at + slot] - top)) / total + gamma / float(n)
+    return slot, (1.0 - gamma) * exponential(eta * (row[at + slot] - top)) / total + gamma / float(n)
 
 
 @kernel
@@ -63,18 +67,32 @@ def exp3p_update(
     chance: float,
     reward: float,
 ) -> tuple[float, float]:
+    """Add (r 1[j = i] + beta) / p_j to every estimate j."""
     eta = program[level + ETA]
     gamma = program[level + GAMMA]
     beta = program[level + BETA]
     highest = top
     for j in range(n):
-        p = (1.0 - gamma) * math.exp(eta * (row[at + j] - top)) / total + gamma / float(n)
-        row[at + j] += ((reward if j == slot else 0.0) + beta) / p
+        p = (1.0 - gamma) * exponential(eta * (row[at + j] - top)) / total + gamma / float(n)
+        row[at + j] += ((reward if j == slot else 0.0) + beta) / max(p, _LEAST)
         highest = max(highest, row[at + j])
     total = 0.0
     for j in range(n):
-        total += math.exp(eta * (row[at + j] - highest))
+        total += exponential(eta * (row[at + j] - highest))
     return highest, total
+
+
+def log_quotient(count: int, delta: float) -> float:
+    """ln(count / delta), also where the quotient is beyond a float64.
+
+    >>> log_quotient(10, 0.05), log_quotient(10**400, 5e-324)
+    (5.298..., 1665.47...)
+    """
+    try:
+        quotient = count / delta
+    except OverflowError:
+        quotient = math.inf
+    return math.log(quotient) if quotient < math.inf else math.log(count) - math.log(delta)
 
 
 @dataclass(frozen=True, repr=False)
@@ -87,9 +105,9 @@ class EXP3P(Routine):
     Parameters
     ----------
     eta
-        Learning rate, positive. Default: 0.95 sqrt(ln N / (N S)).
+        Learning rate, in (0, 1e10]. Default: 0.95 sqrt(ln N / (N S)).
     gamma
-        Share of uniform play, in (0, 1]. Default: 1.05 sqrt(N ln N / S), cut off at 1.
+        Share of uniform play, in [1e-300, 1]. Default: 1.05 sqrt(N ln N / S), cut off at 1.
     beta
         Confidence term, in (0, 1). Default: sqrt(ln(N / delta_d) / (N S)), where delta_d is the share of delta left
         to one of the level's runs: with D = 2 this gives ln(2L/delta) above and ln(2KS/delta) at the arms, as in
@@ -109,18 +127,18 @@ class EXP3P(Routine):
     kernels: ClassVar[Kernels] = Kernels(exp3p_start, exp3p_select, exp3p_update)
 
     def __post_init__(self) -> None:
-        self.check(eta=(0.0, math.inf, "(0, inf)"), gamma=(0.0, 1.0, "(0, 1]"), beta=(0.0, 1.0, "(0, 1)"))
+        self.check(eta=RATE_RANGE, gamma=SHARE_RANGE, beta=(0.0, 1.0, "(0, 1)"))
 
     def cost(self, place: Place) -> float:
         n = place.children
         runs = place.horizon if place.level > 1 else 1
-        return n * math.log(place.levels * (place.groups or n) * runs / place.delta) if n > 1 else 0.0
+        return n * log_quotient(place.levels * (place.groups or n) * runs, place.delta) if n > 1 else 0.0
 
     def parameters(self, place: Place) -> dict[str, float]:
         n, s = place.children, place.choices
-        union = place.levels * (place.groups or n) * place.restarts / place.delta
+        union = log_quotient(place.levels * (place.groups or n) * place.restarts, place.delta)
         return self.chosen(
             eta=0.95 * math.sqrt(math.log(n) / (n * s)),
             gamma=min(1.0, 1.05 * math.sqrt(n * math.log(n) / s)),
-            beta=math.sqrt(math.log(union) / (n * s)),
+            beta=math.sqrt(union / (n * s)),
         )

@@ -5,6 +5,9 @@ for every child, as in the algorithm; the paper's prose writes alpha W.
 
 Adding to every weight would cost n operations a step. Weights are held as ``v_i + B`` instead: the share is one
 addition to B, and playing in proportion to ``v_i + B`` is playing by v, or uniformly with probability n B / W.
+
+Without rewards B grows and the v_i do not, so that scaling all of them down drives the v_i towards 0. They stop at
+2^-1000, where they no longer count beside B.
 """
 
 from __future__ import annotations
@@ -13,21 +16,24 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from hlmc.kernels.build import kernel
-from hlmc.kernels.layout import PARAMETERS
-from hlmc.kernels.weights import SCAN, mixed_draw, softplus, tree_log_share, tree_multiply, weights_start
-from hlmc.routines.base import Array, Kernels, Place, Routine
+from hlmc.engine.arithmetic import exponential, logarithm
+from hlmc.engine.kernel import kernel
+from hlmc.engine.layout import PARAMETERS
+from hlmc.engine.weights import mixed_draw, scan_limit, softplus, tree_log_share, tree_multiply, weights_start
+from hlmc.routines.base import SHARE_RANGE, Array, Kernels, Place, Routine
 
 GAMMA = PARAMETERS
 RATE = PARAMETERS + 1  # gamma / N
 SHARE = PARAMETERS + 2  # e alpha
 _HIGH = 2.0**500
 _SCALE = 2.0**-500
-SINGLE = {"_HIGH": 2.0**60, "_SCALE": 2.0**-60}
+_FLOOR = 2.0**-1000  # below this, scaling down stops: a v_i of 0 could never grow again, and their sum is divided by
+SINGLE = {"_HIGH": 2.0**60, "_SCALE": 2.0**-60, "_FLOOR": 2.0**-120}
 
 
 @kernel
 def exp3s_start(program: Array, level: int, row: Array, at: int, n: int) -> tuple[float, float]:
+    """All v 1; the scalars are their sum and B."""
     return weights_start(row, at, n), 0.0
 
 
@@ -35,6 +41,7 @@ def exp3s_start(program: Array, level: int, row: Array, at: int, n: int) -> tupl
 def exp3s_select(
     program: Array, level: int, row: Array, at: int, n: int, total: float, added: float, tau: int, u: float
 ) -> tuple[int, float]:
+    """A slot by v, or any slot with the probability that gamma and B add up to."""
     gamma = program[level + GAMMA]
     mixed = gamma + (1.0 - gamma) * (float(n) * added / (total + float(n) * added))
     return mixed_draw(row, at, n, total, mixed, u)
@@ -54,26 +61,27 @@ def exp3s_update(
     chance: float,
     reward: float,
 ) -> tuple[float, float]:
+    """Grow the weight played and share: one addition to B. Rescale where the sum has grown far."""
     everything = total + float(n) * added
     x = program[level + RATE] * reward / chance
     if x > 0.0:
         growth = math.expm1(x)
-        if n <= SCAN:
+        if n <= scan_limit():
             gain = (row[at + slot] + added) * growth
             row[at + slot] += gain
         else:
-            log_v = tree_log_share(row, at, n, slot) + math.log(total)
-            log_w = log_v + softplus(math.log(added) - log_v) if added > 0.0 else log_v
-            log_gain = log_w + math.log(growth)
-            gain = math.exp(log_gain)
+            log_v = tree_log_share(row, at, n, slot) + logarithm(total)
+            log_w = log_v + softplus(logarithm(added) - log_v) if added > 0.0 else log_v
+            log_gain = log_w + logarithm(growth)
+            gain = exponential(log_gain)
             tree_multiply(row, at, n, slot, softplus(log_gain - log_v))
         total += gain
     added += program[level + SHARE] / float(n) * everything
     if everything > _HIGH:
-        if n <= SCAN:
+        if n <= scan_limit():
             for j in range(at, at + n):
-                row[j] *= _SCALE
-        total *= _SCALE
+                row[j] = max(row[j] * _SCALE, _FLOOR)
+        total = max(total * _SCALE, float(n) * _FLOOR)
         added *= _SCALE
     return total, added
 
@@ -87,7 +95,7 @@ class EXP3S(Routine):
     Parameters
     ----------
     gamma
-        Share of uniform play, in (0, 1]. Default: sqrt(V N ln(N S) / S), cut off at 1 (Theorem 3; V = 1 when the
+        Share of uniform play, in [1e-300, 1]. Default: sqrt(V N ln(N S) / S), cut off at 1 (Theorem 3; V = 1 when the
         number of switches is unknown, Theorem 4).
     alpha
         The share, in (0, 1). Default: 1 / S.
@@ -106,7 +114,7 @@ class EXP3S(Routine):
     kernels: ClassVar[Kernels] = Kernels(exp3s_start, exp3s_select, exp3s_update)
 
     def __post_init__(self) -> None:
-        self.check(gamma=(0.0, 1.0, "(0, 1]"), alpha=(0.0, 1.0, "(0, 1)"))
+        self.check(gamma=SHARE_RANGE, alpha=(0.0, 1.0, "(0, 1)"))
 
     def cost(self, place: Place) -> float:
         n = place.children

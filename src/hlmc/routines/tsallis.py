@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from hlmc import bounds
-from hlmc.errors import BadArgument
-from hlmc.kernels.build import kernel
-from hlmc.kernels.ftrl import ftrl_draw, ftrl_learn, normaliser
-from hlmc.kernels.layout import PARAMETERS
+from hlmc.checks import choice
+from hlmc.engine.ftrl import ftrl_draw, ftrl_learn, normaliser
+from hlmc.engine.kernel import kernel
+from hlmc.engine.layout import PARAMETERS
 from hlmc.routines.base import Array, Kernels, Place, Routine
 
 RATE = PARAMETERS  # eta_t = RATE / sqrt(t)
@@ -24,6 +24,7 @@ ESTIMATORS = ("reduced-variance", "importance-weighted")
 
 @kernel
 def tsallis_start(program: Array, level: int, row: Array, at: int, n: int) -> tuple[float, float]:
+    """No losses yet; the scalars are the normaliser and the learning rate."""
     for j in range(at, at + n - 1):
         row[j] = 0.0
     eta = program[level + RATE]
@@ -52,6 +53,7 @@ def tsallis_update(
     chance: float,
     reward: float,
 ) -> tuple[float, float]:
+    """Add the estimated losses and find the normaliser for the next learning rate."""
     ftrl_learn(row, at, n, eta, x, slot, chance, 1.0 - reward, program[level + BASELINE])
     eta = program[level + RATE] / math.sqrt(float(tau) + 2.0)
     return normaliser(row, at, n, eta, x), eta
@@ -82,8 +84,8 @@ class TsallisINF(Routine):
     kernels: ClassVar[Kernels] = Kernels(tsallis_start, tsallis_select, tsallis_update)
 
     def __post_init__(self) -> None:
-        if self.estimator is not None and self.estimator not in ESTIMATORS:
-            raise BadArgument(f"estimator must be one of {', '.join(ESTIMATORS)}, not {self.estimator!r}")
+        if self.estimator is not None:
+            choice("estimator", self.estimator, *ESTIMATORS)
 
     @property
     def reduced(self) -> bool:

@@ -9,18 +9,19 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from hlmc.errors import BadArgument
-from hlmc.kernels.build import kernel
-from hlmc.kernels.layout import PARAMETERS
+from hlmc.checks import choice
+from hlmc.engine.arithmetic import logarithm
+from hlmc.engine.kernel import kernel
+from hlmc.engine.layout import LAST, PARAMETERS, RANDOM
 from hlmc.routines.base import Array, Kernels, Place, Routine
 
 TIE = PARAMETERS
 TIES = ("random", "first", "last")
-RANDOM, FIRST, LAST = 0.0, 1.0, 2.0
 
 
 @kernel
 def ucb1_start(program: Array, level: int, row: Array, at: int, n: int) -> tuple[float, float]:
+    """No rewards and no plays."""
     for j in range(at, at + 2 * n):
         row[j] = 0.0
     return 0.0, 0.0
@@ -28,6 +29,7 @@ def ucb1_start(program: Array, level: int, row: Array, at: int, n: int) -> tuple
 
 @kernel
 def ucb1_index(row: Array, at: int, n: int, j: int, twice_log: float) -> float:
+    """Mean reward of slot j plus its confidence radius, sqrt(2 ln t / n_j)."""
     earned: float = row[at + j]
     played: float = row[at + n + j]
     return earned / played + math.sqrt(twice_log / played)
@@ -37,10 +39,11 @@ def ucb1_index(row: Array, at: int, n: int, j: int, twice_log: float) -> float:
 def ucb1_select(
     program: Array, level: int, row: Array, at: int, n: int, a: float, b: float, tau: int, u: float
 ) -> tuple[int, float]:
+    """Every slot once, then the highest index; ties as the rule says."""
     if tau < n:
         return tau, 1.0
     rule = program[level + TIE]
-    twice_log = 2.0 * math.log(float(tau) + 1.0)
+    twice_log = 2.0 * logarithm(float(tau) + 1.0)
     best = 0
     highest = -1.0
     ties = 0
@@ -79,6 +82,7 @@ def ucb1_update(
     chance: float,
     reward: float,
 ) -> tuple[float, float]:
+    """Count the play and its reward."""
     row[at + slot] += reward
     row[at + n + slot] += 1.0
     return a, b
@@ -106,8 +110,8 @@ class UCB1(Routine):
     kernels: ClassVar[Kernels] = Kernels(ucb1_start, ucb1_select, ucb1_update)
 
     def __post_init__(self) -> None:
-        if self.ties is not None and self.ties not in TIES:
-            raise BadArgument(f"ties must be one of {', '.join(TIES)}, not {self.ties!r}")
+        if self.ties is not None:
+            choice("ties", self.ties, *TIES)
 
     def words(self, n: int) -> int:
         return 2 * n if n > 1 else 0

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from hlmc.kernels.build import kernel
+from hlmc.engine.kernel import kernel
 from hlmc.routines.base import Array, Kernels, Routine
 
 
 @kernel
 def uniform_start(program: Array, level: int, row: Array, at: int, n: int) -> tuple[float, float]:
+    """Nothing to keep."""
     return 0.0, 0.0
 
 
@@ -18,6 +19,7 @@ def uniform_start(program: Array, level: int, row: Array, at: int, n: int) -> tu
 def uniform_select(
     program: Array, level: int, row: Array, at: int, n: int, a: float, b: float, tau: int, u: float
 ) -> tuple[int, float]:
+    """Any slot."""
     return min(int(u * float(n)), n - 1), 1.0 / float(n)
 
 
@@ -35,6 +37,7 @@ def uniform_update(
     chance: float,
     reward: float,
 ) -> tuple[float, float]:
+    """Nothing to learn."""
     return a, b
 
 

@@ -1,7 +1,7 @@
 """Rewards of runs as a Parquet file: policy, run, time, reward; everything else as JSON in the file's metadata.
 
 Any reader of Parquet shows the table. A digest of the table and of the JSON stands beside them, so that a file that was
-damaged is noticed and never half believed. Files appear by renaming: after a crash there is the old one or the new one.
+damaged is noticed and never half believed.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import errno
 import hashlib
 import json
 import os
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,11 +17,9 @@ from typing import Any
 import numpy as np
 
 from hlmc.errors import BadFile
+from hlmc.files.writing import write_whole
 
 Array = np.ndarray
-
-WRITING = "_writing-"
-"""How the names of unfinished files begin; readers of Parquet folders pass over names with an underscore."""
 
 _NOTES = b"hlmc"
 _DIGEST = b"hlmc-digest"
@@ -100,20 +97,3 @@ def _digest(table: Runs, notes: bytes) -> str:
     for array, kind in ((table.runs, np.int64), (table.times, np.int64), (table.rewards, np.float64)):
         digest.update(np.ascontiguousarray(array, dtype=kind).tobytes())
     return digest.hexdigest()
-
-
-def write_whole(path: Path, data: Any) -> None:
-    """Write bytes so that a crash leaves the old file or the new one."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=WRITING)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        mask = os.umask(0)
-        os.umask(mask)
-        Path(temporary).chmod(0o666 & ~mask)  # mkstemp keeps a file from everybody else
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise

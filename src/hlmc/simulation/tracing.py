@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from hlmc.adversaries.base import Adversary
-from hlmc.kernels.build import kernel
-from hlmc.kernels.native import call_reward, offset
+from hlmc.engine.kernel import kernel
+from hlmc.engine.primitives import call_reward, offset
 from hlmc.learner import fresh_rows
 from hlmc.policies.base import Policy
 from hlmc.simulation.experiment import Experiment

@@ -1,0 +1,147 @@
+"""Who plays: every policy in as many words as the paper's HLMC, and beside them those with memory for all arms."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from hlmc.checks import whole
+from hlmc.errors import BadArgument, BadType, shown
+from hlmc.planning import deepest, even_groups
+from hlmc.policies import (
+    CATALOGUE,
+    EXP3,
+    EXP3IX,
+    EXP3M,
+    EXP3P,
+    EXP3S,
+    HLMC,
+    UCB1,
+    UCBM,
+    Champion,
+    EXP3Loss,
+    TsallisINF,
+    Uniform,
+)
+from hlmc.policies.base import Policy
+from hlmc.routines import TsallisINF as Tsallis
+
+Factory = Callable[[int, int, int], Policy | None]
+"""``factory(arms, memory, horizon)`` gives a policy, or None where it has no part in that size."""
+
+SWITCHES = 10
+"""V: shifting regret is against the best sequence of this many pieces, and policies that ask for V are told it."""
+
+BASELINE = "HLMC"
+"""Ratios are to this policy's regret."""
+
+HEAVY = 10**9
+"""Policies whose every step looks at all K arms play where K T is at most this: beyond, one run takes minutes."""
+
+
+def budget(arms: int) -> int:
+    """The words of statistics that everybody has: those of the paper's two even levels, about 2 sqrt(K).
+
+    >>> [budget(arms) for arms in (16, 100, 1000, 10_000)]
+    [8, 20, 64, 200]
+    """
+    return sum(even_groups(whole("arms", arms, 2), 2))
+
+
+def _inside(routine: Any) -> Factory:
+    return lambda arms, memory, horizon: HLMC(arms, memory=memory, horizon=horizon, routines=routine)
+
+
+def _as_it_comes(cls: Any) -> Factory:
+    return lambda arms, memory, horizon: cls(arms, memory=memory, horizon=horizon)
+
+
+def _three_levels(arms: int, memory: int, horizon: int) -> Policy | None:
+    """Where there are arms for three levels, and the words for them."""
+    if deepest(arms) < 3 or sum(even_groups(arms, 3)) > memory:
+        return None
+    return HLMC(arms, levels=3, horizon=horizon)
+
+
+def _where_light(make: Callable[[int, int], Policy]) -> Factory:
+    return lambda arms, memory, horizon: make(arms, horizon) if arms * horizon <= HEAVY else None
+
+
+_ASKED = {"arms", "memory", "horizon"}
+
+
+def _asks(cls: type[Policy]) -> set[str]:
+    return set(inspect.signature(cls).parameters)
+
+
+POLICIES: dict[str, Factory] = {
+    BASELINE: lambda arms, memory, horizon: HLMC(arms, memory=memory, horizon=horizon),
+    "HLMC.S": lambda arms, memory, horizon: HLMC(arms, memory=memory, horizon=horizon, switches=SWITCHES),
+    "HLMC unknown T": lambda arms, memory, horizon: HLMC(arms, memory=memory),
+    "HLMC 3 levels": _three_levels,
+    "HLMC exp3-loss": _inside("exp3-loss"),
+    "HLMC exp3-ix": _inside("exp3-ix"),
+    "HLMC tsallis-iw": _inside(Tsallis(estimator="importance-weighted")),
+    "HLMC tsallis-rv": _inside(Tsallis()),
+    # The champion and whatever else the catalogue has that is made from a size alone.
+    **{name: _as_it_comes(cls) for name, cls in CATALOGUE.items() if cls is not HLMC and _asks(cls) >= _ASKED},
+    "Champion unknown T": lambda arms, memory, horizon: Champion(arms, memory=memory),
+    "Champion known V": lambda arms, memory, horizon: Champion(arms, memory=memory, horizon=horizon, switches=SWITCHES),
+    # Two words an arm: half as many arms as words.
+    "UCB-M": lambda arms, memory, horizon: UCBM(arms, memory=max(2, memory // 2)),
+    "EXP3-M": lambda arms, memory, horizon: EXP3M(arms, memory=max(2, memory // 2)),
+    "Uniform": lambda arms, memory, horizon: Uniform(arms),
+    "EXP3": lambda arms, memory, horizon: EXP3(arms, horizon),
+    "EXP3.P": _where_light(EXP3P),
+    "EXP3.S": lambda arms, memory, horizon: EXP3S(arms, horizon, SWITCHES),
+    "EXP3 loss": lambda arms, memory, horizon: EXP3Loss(arms, horizon),
+    "EXP3-IX": lambda arms, memory, horizon: EXP3IX(arms, horizon),
+    "Tsallis-INF": _where_light(lambda arms, horizon: TsallisINF(arms)),
+    "UCB1": _where_light(lambda arms, horizon: UCB1(arms)),
+}
+"""The arena's own policies, by name: bounded memory first, then those that keep a word or two for every arm."""
+
+FULL = ("EXP3", "EXP3.P", "EXP3.S", "EXP3 loss", "EXP3-IX", "Tsallis-INF", "UCB1")
+"""Those with memory for all arms: they are no competitors but the measure of what memory would buy."""
+
+
+def chosen(theirs: Any, against: Any) -> dict[str, Factory]:
+    """The arena's policies, or those named, the baseline always, and the user's own."""
+    names = [against] if isinstance(against, str) else POLICIES if against is None else against
+    if not isinstance(names, Iterable):
+        raise BadType(f"against must be names of the arena's policies, not {shown(names)}")
+    names = list(names)
+    for name in names:
+        if not isinstance(name, str) or name not in POLICIES:
+            raise BadArgument(
+                f"against: there is no policy {shown(name)} in the arena; there are {', '.join(POLICIES)}"
+            )
+    field = {name: POLICIES[name] for name in POLICIES if name in names or name == BASELINE}
+    if theirs is None:
+        return field
+    if not isinstance(theirs, Mapping):
+        raise BadType(
+            "policies must be a dictionary of functions (arms, memory, horizon) -> policy by name, such as "
+            f"{{'mine': lambda arms, memory, horizon: ...}}, not {shown(theirs)}"
+        )
+    for name, factory in theirs.items():
+        if not isinstance(name, str) or not callable(factory):
+            raise BadType(
+                f"policies must map names to functions (arms, memory, horizon), not {shown(name)} to {factory!r}"
+            )
+        if name in POLICIES:
+            raise BadArgument(f"policies: {name!r} is one of the arena's own; give yours another name")
+    return field | dict(theirs)
+
+
+def made(field: Mapping[str, Factory], arms: int, memory: int, horizon: int) -> dict[str, Policy]:
+    """The policies of a size; those whose function gives None are left out."""
+    found: dict[str, Policy] = {}
+    for name, factory in field.items():
+        policy = factory(arms, memory, horizon)
+        if policy is not None and not isinstance(policy, Policy):
+            raise BadType(f"policies: {name!r} must give a policy of hlmc or None, not {shown(policy)}")
+        if policy is not None:
+            found[name] = policy
+    return found

@@ -1,0 +1,250 @@
+"""Adversaries that no policy here was tuned on.
+
+They were written down after the constants of every policy had been fixed, and nothing has been changed for them since:
+neither a policy nor, after a first look at the results, one of these. All of them scale with the horizon.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from hlmc.adversaries.base import Adversary, Array, packed
+from hlmc.adversaries.chance import coin, fork, key, seed_of
+from hlmc.arenas.cases import Case
+from hlmc.checks import whole
+from hlmc.engine.arithmetic import exponential
+from hlmc.engine.kernel import kernel
+from hlmc.engine.primitives import bits
+from hlmc.engine.stream import unit
+from hlmc.errors import BadArgument
+
+COIN, DRAWN, ARMS, HORIZON, FIRST, SECOND, THIRD = range(7)
+
+
+@kernel
+def twins(spec: Array, t: int, arm: int) -> float:
+    """Two arms of nearly equal mean, 0.70 and 0.69, among 0.5."""
+    mean = 0.5
+    if arm == int(spec[FIRST]):
+        mean = 0.7
+    elif arm == int(spec[SECOND]):
+        mean = 0.69
+    return coin(bits(spec, COIN), t, arm, mean)
+
+
+@kernel
+def swap(spec: Array, t: int, arm: int) -> float:
+    """Two arms change places between 0.9 and 0.3 once in each eighth of the horizon, at a drawn moment; else 0.4."""
+    length = max(1, int(spec[HORIZON]) // 8)
+    stretch = t // length
+    change = int(unit(fork(bits(spec, DRAWN), stretch)) * length)
+    turned = (stretch + (1 if t - stretch * length >= change else 0)) % 2
+    mean = 0.4
+    if arm == int(spec[FIRST]):
+        mean = 0.9 if turned == 0 else 0.3
+    elif arm == int(spec[SECOND]):
+        mean = 0.3 if turned == 0 else 0.9
+    return coin(bits(spec, COIN), t, arm, mean)
+
+
+@kernel
+def correlated(spec: Array, t: int, arm: int) -> float:
+    """Arms come in tens that toss one coin together, means 0.3 to 0.6; one arm tosses its own, of mean 0.7."""
+    if arm == int(spec[FIRST]):
+        return coin(bits(spec, COIN), t, arm, 0.7)
+    group = arm // 10
+    mean = 0.3 + 0.3 * unit(fork(bits(spec, DRAWN), group))
+    return coin(bits(spec, COIN), t, int(spec[ARMS]) + group, mean)
+
+
+@kernel
+def bursts(spec: Array, t: int, arm: int) -> float:
+    """Somebody, drawn anew every two thousandth of the horizon, always pays; one arm pays 0.3, the others nothing."""
+    burst = t // max(1, int(spec[HORIZON]) // 2000)
+    lucky = int(unit(fork(bits(spec, DRAWN), burst)) * spec[ARMS])
+    if arm == lucky:
+        return 1.0
+    return 0.3 if arm == int(spec[FIRST]) else 0.0
+
+
+@kernel
+def sevenths(spec: Array, t: int, arm: int) -> float:
+    """Nobody pays but at every seventh step; then means drawn in [0, 1]."""
+    if t % 7 != 0:
+        return 0.0
+    return coin(bits(spec, COIN), t, arm, unit(fork(bits(spec, DRAWN), arm)))
+
+
+@kernel
+def rotating(spec: Array, t: int, arm: int) -> float:
+    """The best arm moves on slowly, three times around in a horizon: means 0.5 + 0.4 cos of the distance to it."""
+    angle = 2.0 * math.pi * (arm / spec[ARMS] - 3.0 * t / spec[HORIZON])
+    return coin(bits(spec, COIN), t, arm, 0.5 + 0.4 * math.cos(angle))
+
+
+@kernel
+def near_zero(spec: Array, t: int, arm: int) -> float:
+    """Rewards are rare: means up to 0.01, one arm 0.02."""
+    mean = 0.02 if arm == int(spec[FIRST]) else 0.01 * unit(fork(bits(spec, DRAWN), arm))
+    return coin(bits(spec, COIN), t, arm, mean)
+
+
+@kernel
+def near_one(spec: Array, t: int, arm: int) -> float:
+    """Losses are rare: means from 0.98 to 0.99, one arm 0.999."""
+    mean = 0.999 if arm == int(spec[FIRST]) else 0.98 + 0.01 * unit(fork(bits(spec, DRAWN), arm))
+    return coin(bits(spec, COIN), t, arm, mean)
+
+
+@kernel
+def ramp(spec: Array, t: int, arm: int) -> float:
+    """Means climb evenly from 0 to 1 along the arms: many that are nearly best."""
+    return coin(bits(spec, COIN), t, arm, arm / max(1.0, spec[ARMS] - 1.0))
+
+
+@kernel
+def antiphase(spec: Array, t: int, arm: int) -> float:
+    """Even arms swing up while odd arms swing down, fifty times a horizon, without noise; one arm stays at 0.6."""
+    if arm == int(spec[FIRST]):
+        return 0.6
+    swing = 0.5 * math.sin(2.0 * math.pi * 50.0 * t / spec[HORIZON])
+    return 0.5 + swing if arm % 2 == 0 else 0.5 - swing
+
+
+@kernel
+def sleeper(spec: Array, t: int, arm: int) -> float:
+    """The best arm, 0.9, sleeps at 0.1 through the middle third; another pays 0.55 throughout, the rest 0.4."""
+    mean = 0.4
+    if arm == int(spec[FIRST]):
+        third = int(3.0 * t / spec[HORIZON])
+        mean = 0.1 if third == 1 else 0.9
+    elif arm == int(spec[SECOND]):
+        mean = 0.55
+    return coin(bits(spec, COIN), t, arm, mean)
+
+
+@kernel
+def wearing_out(spec: Array, t: int, arm: int) -> float:
+    """All arms begin at 0.9 and wear out at rates of their own; the one that lasts is known only later."""
+    rate = 20.0 * unit(fork(bits(spec, DRAWN), arm))
+    return coin(bits(spec, COIN), t, arm, 0.9 * exponential(-rate * t / spec[HORIZON]))
+
+
+@kernel
+def learning_arms(spec: Array, t: int, arm: int) -> float:
+    """Arms improve from 0.3 towards levels of their own, the slow ones to the higher levels."""
+    talent = unit(fork(bits(spec, DRAWN), arm))
+    pace = 2.0 + 30.0 * (1.0 - talent)
+    grown = 1.0 - exponential(-pace * t / spec[HORIZON])
+    return coin(bits(spec, COIN), t, arm, 0.3 + 0.6 * talent * grown)
+
+
+@kernel
+def mirage(spec: Array, t: int, arm: int) -> float:
+    """One arm always pays in the first twentieth and never again; another pays 0.6 throughout, the rest 0.5."""
+    if arm == int(spec[FIRST]):
+        return 1.0 if 20 * t < int(spec[HORIZON]) else 0.0
+    return coin(bits(spec, COIN), t, arm, 0.6 if arm == int(spec[SECOND]) else 0.5)
+
+
+@kernel
+def hairline(spec: Array, t: int, arm: int) -> float:
+    """No noise at all: one arm pays 0.52, all others 0.5."""
+    return 0.52 if arm == int(spec[FIRST]) else 0.5
+
+
+@kernel
+def clumps(spec: Array, t: int, arm: int) -> float:
+    """Each arm pays all or nothing for 500 steps at a time, means 0.4 to 0.6, one 0.7: noise that averages out late."""
+    mean = 0.7 if arm == int(spec[FIRST]) else 0.4 + 0.2 * unit(fork(bits(spec, DRAWN), arm))
+    return coin(bits(spec, COIN), t // 500, arm, mean)
+
+
+_RULES: dict[str, Callable[[Array, int, int], float]] = {
+    rule.__name__: rule
+    for rule in (
+        twins,
+        swap,
+        correlated,
+        bursts,
+        sevenths,
+        rotating,
+        near_zero,
+        near_one,
+        ramp,
+        antiphase,
+        sleeper,
+        wearing_out,
+        learning_arms,
+        mirage,
+        hairline,
+        clumps,
+    )
+}
+
+
+@dataclass(frozen=True, repr=False)
+class HeldOut(Adversary):
+    """One of the adversaries that were kept apart, by name; :data:`HELD_OUT` lists them.
+
+    Parameters
+    ----------
+    name
+        Which one.
+    arms, horizon
+        K, at least 3, and T, to which its changes are scaled.
+    seed
+        Which of all such sequences it is, and which arms are the special ones.
+
+    Examples
+    --------
+    >>> adversary = HeldOut("hairline", arms=100, horizon=10**6, seed=3)
+    >>> sorted(set(adversary.rewards(0, 1)[0].tolist()))
+    [0.5, 0.52]
+    >>> HeldOut("hairlin", arms=100, horizon=10**6)
+    Traceback (most recent call last):
+    hlmc.errors.BadArgument: there is no held-out adversary 'hairlin'; there are twins, swap, ...
+
+    References
+    ----------
+    Made for this library.
+    """
+
+    name: str
+    arms: int
+    horizon: int
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.name not in _RULES:
+            raise BadArgument(f"there is no held-out adversary {self.name!r}; there are {', '.join(_RULES)}")
+        self._keep(arms=whole("arms", self.arms, 3), horizon=whole("horizon", self.horizon, 1))
+        self._keep(seed=seed_of(self.seed))
+
+    @property
+    def rule(self) -> Callable[..., float]:  # type: ignore[override]
+        """The kernel of its name."""
+        return _RULES[self.name]
+
+    @property
+    def length(self) -> int:
+        return self.horizon
+
+    @cached_property
+    def spec(self) -> Array:
+        keys = (key(self.seed, "HeldOut", self.name, purpose) for purpose in ("coin", "drawn"))
+        drawn = np.random.default_rng(self.seed).permutation(self.arms)[:3]
+        return packed(*keys, self.arms, self.horizon, *map(int, drawn))
+
+
+def _case(name: str) -> Case:
+    return Case(name, lambda K, M, T, seed: HeldOut(name, K, T, seed))
+
+
+HELD_OUT: dict[str, Case] = {name: _case(name) for name in _RULES}
+"""The held-out adversaries as cases of the arena."""

@@ -1,0 +1,184 @@
+"""Play one case at one size: rewards and benchmarks of every run, kept as soon as they are there."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hlmc.adversaries.base import Adversary
+from hlmc.arenas.cases import Case
+from hlmc.arenas.contenders import SWITCHES
+from hlmc.errors import BadFile
+from hlmc.evaluation import best_fixed, best_switching, dynamic
+from hlmc.files.writing import write_whole
+from hlmc.policies.base import Policy
+from hlmc.simulation.experiment import Experiment
+from hlmc.simulation.progress import Silent
+from hlmc.simulation.runner import gathered_runs
+from hlmc.simulation.runs import Task
+from hlmc.simulation.runs import play as play_task
+from hlmc.streams import derive_seed
+
+Array = np.ndarray
+
+BENCHMARKS = "_benchmarks.json"
+SAMPLE = 2000
+"""Steps that are timed for an estimate."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One case at one size, with everybody who plays it.
+
+    A case that draws rewards gives each run a sequence of its own, so that runs differ in everything that is random; of
+    a case that does not there is one, which all runs face.
+    """
+
+    case: Case
+    arms: int
+    memory: int
+    horizon: int
+    runs: int
+    seed: int
+    kinds: tuple[str, ...]
+    policies: Mapping[str, Policy]
+    arithmetic: tuple[str, str] = ("cpu", "float64")
+
+    @property
+    def name(self) -> str:
+        """How progress is reported."""
+        return f"{self.case.name}, K = {self.arms:,}, T = {self.horizon:,}"
+
+    def adversary(self, run: int) -> Adversary:
+        """What a run faces."""
+        seed = derive_seed(self.seed, "arena", self.case.name, run) % 10**9
+        adversary = self.case.make(self.arms, self.memory, self.horizon, seed)
+        assert adversary is not None
+        return adversary
+
+    def meetings(self) -> Iterator[tuple[str, Experiment]]:
+        """The experiments that make it up, each with a folder's name: one for each sequence of rewards."""
+        folder = f"{self.case.name}-K{self.arms}-T{self.horizon}"
+        each = [(0, self.runs)] if not self.case.random else [(run, 1) for run in range(self.runs)]
+        for run, runs in each:
+            seed = derive_seed(self.seed, "arena", run)
+            name = f"{folder}-{run:03d}" if self.case.random else folder
+            yield (
+                name,
+                Experiment.of(
+                    self.policies, self.adversary(run), self.horizon, runs, seed, [self.horizon], self.arithmetic
+                ),
+            )
+
+
+@dataclass(frozen=True)
+class Scores:
+    """What everybody earned, [run] by policy, and what could have been earned, [run] by kind of regret."""
+
+    rewards: dict[str, Array]
+    benchmarks: dict[str, Array]
+
+
+def play(
+    cell: Cell,
+    store: Path | None,
+    executor: Any,
+    threads: int,
+    slow: Mapping[str, float],
+    report: Silent,
+    cost: float,
+) -> Scores:
+    """Play what is missing of a cell and judge it.
+
+    Policies are handed out from the slowest to the fastest, by ``slow``. ``cost`` is what the cell counts for in the
+    report.
+    """
+    rewards: dict[str, list[Array]] = {name: [] for name in cell.policies}
+    benchmarks: dict[str, list[Array]] = {kind: [] for kind in cell.kinds}
+    meetings = list(cell.meetings())
+    for i, (name, experiment) in enumerate(meetings):
+        folder = None if store is None else store / name
+        which = f", sequence {i + 1} of {len(meetings)}" if cell.case.random else ""
+        steps = experiment.horizon * experiment.runs * len(experiment.policies)
+        opened = report.part(f"{cell.name}{which}", cost / len(meetings), steps)
+        gathered = gathered_runs(experiment, opened, folder, executor, threads, slow)
+        for policy, values in gathered.rewards.items():
+            rewards[policy].append(values[:, -1])
+        path = None if folder is None else folder / BENCHMARKS
+        for kind, value in _benchmarks(experiment, cell.kinds, path, threads).items():
+            benchmarks[kind].append(np.full(experiment.runs, value))
+    return Scores(
+        {name: np.concatenate(parts) for name, parts in rewards.items()},
+        {kind: np.concatenate(parts) for kind, parts in benchmarks.items()},
+    )
+
+
+def _benchmarks(experiment: Experiment, kinds: tuple[str, ...], path: Path | None, threads: int) -> dict[str, float]:
+    """What could have been earned until the horizon, by kind; from the folder, where it is known there."""
+    adversary, T = experiment.adversary, experiment.horizon
+    known = _known(path)
+    names = {kind: f"{kind}-{SWITCHES}" if kind == "shifting" else kind for kind in kinds}
+    missing = [kind for kind in kinds if names[kind] not in known]
+    if "shifting" in missing:  # the best fixed arm is the best sequence of one piece
+        levels = best_switching(adversary, T, SWITCHES, threads=threads, force=True).levels[:, -1]
+        known |= {names["shifting"]: float(levels[-1]), "weak": float(levels[0])}
+    elif "weak" in missing:
+        known["weak"] = float(best_fixed(adversary, [T], threads=threads, force=True)[0][-1])
+    if "dynamic" in missing:
+        known["dynamic"] = float(dynamic(adversary, [T], threads=threads, force=True)[-1])
+    if path is not None and missing:
+        write_whole(path, json.dumps(known).encode())
+    return {kind: known[names[kind]] for kind in kinds}
+
+
+def _known(path: Path | None) -> dict[str, float]:
+    """The benchmarks that a folder holds; a damaged file is refused."""
+    if path is None or not path.exists():
+        return {}
+    try:
+        return {str(name): float(value) for name, value in json.loads(path.read_bytes()).items()}
+    except (AttributeError, TypeError, ValueError) as error:
+        raise BadFile(f"{path} does not hold benchmarks: {error}; delete it and they are computed again") from error
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What was guessed by a short trial: processor seconds of each cell, and nanoseconds a step by (policy, arms)."""
+
+    cells: tuple[float, ...]
+    steps: dict[tuple[str, int], float]
+
+    @classmethod
+    def of(cls, cells: Sequence[Cell]) -> Costs:
+        """Time a few steps of every policy and a few rewards of every case."""
+        steps: dict[tuple[str, int], float] = {}
+        rewards: dict[str, float] = {}
+        costs = []
+        for cell in cells:
+            adversary = cell.adversary(0)
+            trial = np.array([min(SAMPLE, cell.horizon)])
+            for name, policy in cell.policies.items():
+                if (name, cell.arms) not in steps:
+                    played = play_task(Task(name, policy, adversary, 0, 0, 1), trial)
+                    steps[name, cell.arms] = 1e9 * played.seconds / int(trial[-1])
+            if cell.case.name not in rewards:
+                rewards[cell.case.name] = _reward_seconds(adversary, cell.horizon)
+            a_step = 1e-9 * sum(steps[name, cell.arms] for name in cell.policies)
+            if adversary.changes(cell.horizon) is None:  # one that knows its changes is judged at once
+                a_step += rewards[cell.case.name] * cell.arms * len(cell.kinds)
+            costs.append(a_step * cell.horizon * cell.runs)
+        return cls(tuple(costs), steps)
+
+
+def _reward_seconds(adversary: Adversary, horizon: int) -> float:
+    rows = max(1, min(horizon, 10 * SAMPLE // adversary.arms))
+    adversary.rewards(0, 1)  # whatever must be compiled is compiled now
+    began = time.thread_time()
+    adversary.rewards(0, rows)
+    return (time.thread_time() - began) / (rows * adversary.arms)

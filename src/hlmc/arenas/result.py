@@ -1,0 +1,273 @@
+"""What came out: regrets run by run, ratios to the baseline with intervals, tables, a picture and files of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from hlmc.arenas.contenders import BASELINE
+from hlmc.errors import BadArgument, BadFile, shown
+from hlmc.evaluation import paired_ratio_interval, t_interval
+from hlmc.evaluation.regret import KINDS
+from hlmc.files.writing import replacing
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from hlmc.arenas.playing import Cell, Scores
+
+SIZE = ["adversary", "arms", "horizon"]
+
+COLUMNS = [
+    "adversary",
+    "arms",
+    "horizon",
+    "kind",
+    "policy",
+    "words",
+    "full_memory",
+    "runs",
+    "regret",
+    "regret_low",
+    "regret_high",
+    "ratio",
+    "ratio_low",
+    "ratio_high",
+    "difference",
+    "difference_low",
+    "difference_high",
+]
+
+
+def runs_of(cell: Cell, scores: Scores) -> pd.DataFrame:
+    """One row for each policy and run: reward, and regret of each kind that was judged."""
+    parts = []
+    for name, policy in cell.policies.items():
+        columns: dict[str, Any] = {
+            "adversary": cell.case.name,
+            "arms": cell.arms,
+            "horizon": cell.horizon,
+            "memory": cell.memory,
+            "policy": name,
+            "words": policy.words.statistics,
+            "run": np.arange(cell.runs),
+            "reward": scores.rewards[name],
+        }
+        for kind in KINDS:
+            benchmark = scores.benchmarks.get(kind)
+            columns[kind] = np.nan if benchmark is None else benchmark - scores.rewards[name]
+        parts.append(pd.DataFrame(columns))
+    return pd.concat(parts, ignore_index=True)
+
+
+def compared(runs: pd.DataFrame, baseline: str = BASELINE, level: float = 0.95) -> pd.DataFrame:
+    """Every policy's regret against the baseline's in the same runs; see :attr:`ArenaResult.data` for the columns.
+
+    Where the baseline has not played there is nothing to compare, and no row.
+    """
+    rows: list[dict[str, Any]] = []
+    for (adversary, arms, horizon), cell in runs.groupby(SIZE, sort=False):
+        if baseline not in cell["policy"].values:
+            continue
+        for kind in KINDS:
+            if cell[kind].isna().all():
+                continue
+            base = cell.loc[cell["policy"] == baseline, kind].to_numpy()
+            for policy, own in cell.groupby("policy", sort=False):
+                regret = own[kind].to_numpy()
+                words = int(own["words"].iloc[0])
+                row: dict[str, Any] = {"adversary": adversary, "arms": arms, "horizon": horizon, "kind": kind}
+                row |= {"policy": policy, "words": words, "full_memory": words > int(own["memory"].iloc[0])}
+                row |= {"runs": len(regret)} | _named("regret", t_interval(regret, level))
+                row |= _named("ratio", _ratio(regret, base, level))
+                row |= _named("difference", t_interval((regret - base) / horizon, level))
+                rows.append(row)
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def _ratio(regret: Any, base: Any, level: float) -> tuple[float, float, float]:
+    """The ratio of means with its interval; nothing where the baseline's mean is not clearly above 0."""
+    if not t_interval(base, level).low > 0.0:
+        return np.nan, np.nan, np.nan
+    estimate, low, high = paired_ratio_interval(regret, base, level)
+    return estimate, low, high
+
+
+def _named(name: str, interval: Any) -> dict[str, float]:
+    estimate, low, high = interval
+    return {name: estimate, f"{name}_low": low, f"{name}_high": high}
+
+
+class ArenaResult:
+    """The outcome of :func:`hlmc.arena`.
+
+    Attributes
+    ----------
+    runs
+        A :class:`pandas.DataFrame`, one row for each policy and run: ``reward`` and the regret of each kind, ``weak``,
+        ``shifting`` and ``dynamic`` (not a number where it was not judged).
+    data
+        A :class:`pandas.DataFrame`, one row for each adversary, size, kind of regret and policy: the mean ``regret``,
+        its ``ratio`` to the baseline's, and the ``difference`` to it a step, each with the ends of its 95 % interval
+        (``ratio_low``, ``ratio_high``, ...). Where the baseline's regret is not clearly above 0 a ratio would mean
+        nothing and is not a number. ``full_memory`` marks policies with more words than the others.
+
+    Examples
+    --------
+    >>> import hlmc
+    >>> result = hlmc.arena(against=["Champion"], adversaries=["Alternating", "Needle"], arms=[16], horizons=[2000],
+    ...                     runs=4, progress=False)
+    >>> result.table("weak").columns.tolist()
+    ['words', 'Alternating', 'Needle']
+    >>> result.data.query("policy == 'HLMC' and kind == 'weak'")["ratio"].tolist()
+    [1.0, 1.0]
+    """
+
+    def __init__(self, runs: pd.DataFrame) -> None:
+        self.runs = runs
+        self.data = compared(runs)
+
+    @property
+    def sizes(self) -> list[tuple[int, int]]:
+        """The sizes (arms, horizon) that were played."""
+        return [(int(K), int(T)) for K, T in self.runs[["arms", "horizon"]].drop_duplicates().itertuples(index=False)]
+
+    @property
+    def kinds(self) -> list[str]:
+        """The kinds of regret that were judged somewhere."""
+        return [kind for kind in KINDS if (self.data["kind"] == kind).any()]
+
+    def kind(self, kind: str, arms: int | None = None, horizon: int | None = None) -> pd.DataFrame:
+        """The rows of one kind of regret, of one size or of all."""
+        if kind not in KINDS:
+            raise BadArgument(f"kind must be one of {', '.join(map(repr, KINDS))}, not {shown(kind)}")
+        rows = self.data[self.data["kind"] == kind]
+        for name, value in (("arms", arms), ("horizon", horizon)):
+            if value is not None:
+                rows = rows[rows[name] == value]
+                if rows.empty:
+                    there = sorted(self.data.loc[self.data["kind"] == kind, name].unique().tolist())
+                    raise BadArgument(f"{name} = {value} was not judged by {kind} regret; there are {there}")
+        return rows
+
+    def table(self, kind: str = "weak", arms: int | None = None, horizon: int | None = None) -> pd.DataFrame:
+        """Policies down, adversaries across, as text: ratios to the baseline with the half-width of their interval.
+
+        Over several sizes it is the median of the ratios and says nothing of intervals. Where a baseline's regret is
+        not clearly above 0 the difference to it is given, in parts of the horizon: ``-0.02 T``.
+        """
+        rows = self.kind(kind, arms, horizon)
+        policies = list(dict.fromkeys(rows["policy"]))
+        cells = {at: cell_text(cell) for at, cell in rows.groupby(["policy", "adversary"], sort=False)}
+        columns = {"words": [self._words(rows, name) for name in policies]}
+        for case in dict.fromkeys(rows["adversary"]):
+            columns[case] = [cells.get((name, case), "") for name in policies]
+        return pd.DataFrame(columns, index=policies)
+
+    def overview(self) -> pd.DataFrame:
+        """One row a policy over everything played: medians of its ratios, and how often it beat the baseline.
+
+        ``below 1`` counts the pairs of adversary and size at which the whole interval of the ratio is below 1,
+        ``above 1`` those at which it is above; where there is no ratio, the difference to the baseline decides in the
+        same way. This is the same for every kind of regret, as they differ by what could have been earned.
+        """
+        found = {}
+        for policy, rows in self.data[self.data["policy"] != BASELINE].groupby("policy", sort=False):
+            row: dict[str, Any] = {"words": self._words(rows, str(policy))}
+            for kind in self.kinds:
+                row[kind] = number(rows.loc[rows["kind"] == kind, "ratio"].median())
+            weak = rows[rows["kind"] == "weak"]
+            below, above = int(better(weak).sum()), int(worse(weak).sum())
+            row |= {"below 1": below, "about 1": len(weak) - below - above, "above 1": above}
+            found[str(policy)] = row
+        return pd.DataFrame.from_dict(found, orient="index")
+
+    def _words(self, rows: pd.DataFrame, policy: str) -> str:
+        own = rows[rows["policy"] == policy]
+        words = own["words"].unique().tolist()
+        text = str(words[0]) if len(words) == 1 else f"{min(words)}-{max(words)}"
+        return f"{text} *" if own["full_memory"].all() else text
+
+    def plot(self, kind: str = "weak", arms: int | None = None, horizon: int | None = None) -> Figure:
+        """A heat map of the ratios, policies down and adversaries across; over several sizes, of their medians."""
+        from hlmc.arenas.drawing import heat_map
+
+        return heat_map(self, kind, arms, horizon)
+
+    def save(self, path: str | Path) -> None:
+        """Write :attr:`data` as ``.csv``, or :attr:`runs` as ``.parquet``, from which :meth:`load` makes it all again.
+
+        >>> import hlmc, tempfile, os
+        >>> result = hlmc.arena(against=[], adversaries=["Needle"], arms=[16], horizons=[500], runs=2, progress=False)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     result.save(os.path.join(folder, "arena.parquet"))
+        ...     again = hlmc.arenas.ArenaResult.load(os.path.join(folder, "arena.parquet"))
+        >>> again.data.equals(result.data)
+        True
+        """
+        path = Path(path)
+        if path.suffix not in (".csv", ".parquet"):
+            raise BadArgument(f"the file must end in .csv or .parquet, not {shown(str(path))}")
+        with replacing(path) as file:
+            if path.suffix == ".csv":
+                self.data.to_csv(file, index=False, float_format="%.6g")
+            else:
+                self.runs.to_parquet(file, index=False)
+
+    @classmethod
+    def load(cls, path: str | Path) -> ArenaResult:
+        """Read what :meth:`save` wrote as ``.parquet``."""
+        runs = pd.read_parquet(path)
+        missing = {*SIZE, *KINDS, "memory", "policy", "words", "run", "reward"} - set(runs.columns)
+        if missing:
+            raise BadFile(f"{path} does not hold the runs of an arena: {', '.join(sorted(missing))} are missing")
+        return cls(runs)
+
+    def report(self, folder: str | Path) -> Path:
+        """Write everything into a folder: ``arena.md`` with the tables, ``arena.csv``, ``arena.parquet``, pictures."""
+        from hlmc.arenas.writing import write
+
+        return write(self, Path(folder))
+
+    def __repr__(self) -> str:
+        policies, cases = self.runs["policy"].nunique(), self.runs["adversary"].nunique()
+        return f"<arena of {policies} policies, {cases} adversaries and {len(self.sizes)} sizes>"
+
+
+def better(rows: pd.DataFrame) -> pd.Series:
+    """Whether each is clearly below the baseline."""
+    return (rows["ratio_high"] < 1.0) | (rows["ratio"].isna() & (rows["difference_high"] < 0.0))
+
+
+def worse(rows: pd.DataFrame) -> pd.Series:
+    """Whether each is clearly above the baseline."""
+    return (rows["ratio_low"] > 1.0) | (rows["ratio"].isna() & (rows["difference_low"] > 0.0))
+
+
+def cell_text(rows: pd.DataFrame) -> str:
+    """One cell of a table."""
+    if len(rows) > 1:
+        ratios = rows["ratio"].dropna()
+        return number(ratios.median()) if len(ratios) else "-"
+    (row,) = rows.to_dict("records")
+    if row["policy"] == BASELINE:
+        return "1"
+    if np.isnan(row["ratio"]):
+        return f"{number(row['difference'])} T"
+    return f"{number(row['ratio'])} ± {number((row['ratio_high'] - row['ratio_low']) / 2)}"
+
+
+def number(value: float) -> str:
+    """Two digits that matter, as a plain number.
+
+    >>> [number(value) for value in (0.0213, 1.234, 12.34, -3.21, 0.0, 123.4, float("nan"))]
+    ['0.021', '1.2', '12', '-3.2', '0', '123', '-']
+    """
+    if np.isnan(value):
+        return "-"
+    if value == 0.0 or abs(value) >= 100:
+        return f"{value:.0f}"
+    return np.format_float_positional(float(f"{value:.1e}"), trim="-")

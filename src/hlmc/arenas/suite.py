@@ -1,0 +1,205 @@
+"""The arena itself: from sizes, adversaries and policies to an :class:`~hlmc.arenas.result.ArenaResult`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from hlmc.arenas.cases import CASES, Case
+from hlmc.arenas.contenders import Factory, budget, chosen, made
+from hlmc.arenas.held_out import HELD_OUT
+from hlmc.arenas.playing import Cell, Costs, play
+from hlmc.arenas.result import ArenaResult, runs_of
+from hlmc.checks import choice, listed, whole
+from hlmc.checks import path as checked_path
+from hlmc.errors import BadArgument, shown
+from hlmc.evaluation.regret import KINDS
+from hlmc.evaluation.segments import checked_threads
+from hlmc.interrupts import Interrupted, kept_in
+from hlmc.simulation.experiment import checked_arithmetic
+from hlmc.simulation.progress import duration, reporter
+from hlmc.simulation.workers import checked_executor
+from hlmc.streams import derive_seed
+
+ARMS = (16, 100, 1000, 10_000)
+HORIZONS = (10**5, 10**6, 10**7)
+RUNS = 8
+
+SUITES: dict[str, dict[str, Case]] = {"catalogue": CASES, "held-out": HELD_OUT}
+
+DEFAULTS: dict[tuple[str, bool], tuple[tuple[int, ...], tuple[int, ...], int]] = {
+    ("catalogue", False): (ARMS, HORIZONS, RUNS),
+    ("catalogue", True): ((16, 100), (20_000,), 4),
+    ("held-out", False): ((100,), (10**5, 10**6), 24),
+    ("held-out", True): ((100,), (20_000,), 4),
+}
+"""Arms, horizons and runs by (suite, quick)."""
+
+
+def arena(
+    policies: Mapping[str, Factory] | None = None,
+    *,
+    against: Iterable[str] | str | None = None,
+    adversaries: Iterable[str] | str | None = None,
+    arms: Iterable[int] | int | None = None,
+    horizons: Iterable[int] | int | None = None,
+    memory: int | None = None,
+    kinds: Iterable[str] | str = KINDS,
+    runs: int | None = None,
+    seed: int = 0,
+    suite: str = "catalogue",
+    quick: bool = False,
+    store: str | Path | None = None,
+    jobs: int | None = None,
+    executor: Any = None,
+    progress: bool | None = None,
+    device: str = "cpu",
+    precision: str | None = None,
+) -> ArenaResult:
+    """Let policies of equal memory play every adversary at many sizes, and compare each with the paper's HLMC.
+
+    Everybody has as many words of statistics as HLMC with two even levels, about 2 sqrt(K); policies with memory for
+    all arms play along and are marked. Each run faces a sequence of rewards of its own where the adversary draws them.
+    Regret is weak, shifting (V = 10 pieces) and dynamic; see ``docs/arena.md`` for what is judged at which size.
+
+    Parameters
+    ----------
+    policies
+        Your own, which join the arena's: functions ``(arms, memory, horizon) -> policy`` by name. None in place of a
+        policy leaves a size out.
+    against
+        Which of the arena's policies play (:data:`hlmc.arenas.POLICIES`); the baseline always does. Default: all.
+    adversaries
+        Names from the suite. Default: all.
+    arms, horizons
+        Sizes. Default: K = 16, 100, 1000, 10^4 and T = 10^5, 10^6, 10^7.
+    memory
+        Words of statistics in place of about 2 sqrt(K), the same for every K.
+    kinds
+        The kinds of regret to judge: ``"weak"``, ``"shifting"``, ``"dynamic"``. Weak regret always is. Default: all.
+    runs
+        Runs of each policy, at least 2. Default: 8.
+    seed
+        Decides everything random, in policies and adversaries.
+    suite
+        ``"catalogue"``, or ``"held-out"``: adversaries that no policy was tuned on.
+    quick
+        Small sizes and few runs, a minute in all.
+    store
+        A folder that keeps finished runs and benchmarks; the same call again plays only what is missing.
+    jobs
+        Threads. Default: one a core.
+    executor
+        Who plays in place of threads: anything with the interface of :mod:`concurrent.futures`.
+    progress
+        None: an estimate first, then how far it is, on standard error. False: silence.
+    device, precision
+        As in :func:`hlmc.simulate`. A GPU plays the policies and runs that face one sequence of rewards side by side;
+        benchmarks are always computed on the processor.
+
+    Returns
+    -------
+    ArenaResult
+        Ctrl-C ends the work with a :class:`KeyboardInterrupt` whose ``partial`` is the result of the pairs of adversary
+        and size that were finished, or None.
+
+    Examples
+    --------
+    >>> import hlmc
+    >>> mine = lambda arms, memory, horizon: hlmc.HLMC(arms, memory=memory, horizon=horizon, routines="exp3p")
+    >>> result = hlmc.arena({"mine": mine}, against=["Champion", "EXP3"], adversaries=["Alternating"], arms=[16],
+    ...                     horizons=[2000], runs=4, progress=False)
+    >>> result.table().index.tolist()
+    ['HLMC', 'Champion', 'EXP3', 'mine']
+    """
+    choice("suite", suite, *SUITES)
+    usual_arms, usual_horizons, usual_runs = DEFAULTS[suite, bool(quick)]
+    derive_seed(seed)
+    cells = _cells(
+        chosen(policies, against),
+        _cases(SUITES[suite], adversaries),
+        [(K, T) for K in _sizes("arms", arms, usual_arms, 3) for T in _sizes("horizons", horizons, usual_horizons, 1)],
+        memory,
+        _kinds(kinds),
+        usual_runs if runs is None else whole("runs", runs, 2),
+        seed,
+        checked_arithmetic(device, precision),
+    )
+    if not cells:
+        raise BadArgument("no adversary has a part in these sizes: K times T must be at most 10^10 for most of them")
+    return ArenaResult(played(cells, store, jobs, executor, progress))
+
+
+def _cases(suite: Mapping[str, Case], names: Any) -> list[Case]:
+    if names is None:
+        return list(suite.values())
+    wanted = [names] if isinstance(names, str) else listed("adversaries", names, "names")
+    for name in wanted:
+        if not isinstance(name, str) or name not in suite:
+            raise BadArgument(f"adversaries: there is no {shown(name)} in this suite; there are {', '.join(suite)}")
+    return [suite[name] for name in suite if name in wanted]
+
+
+def _sizes(name: str, given: Any, usual: tuple[int, ...], least: int) -> tuple[int, ...]:
+    if given is None:
+        return usual
+    sizes = listed(name, given) if isinstance(given, Iterable) else [given]
+    return tuple(dict.fromkeys(whole(name, value, least) for value in sizes))
+
+
+def _kinds(given: Any) -> list[str]:
+    wanted = [given] if isinstance(given, str) else listed("kinds", given, "names")
+    return ["weak", *(choice("kinds", kind, *KINDS) for kind in wanted)]
+
+
+def _cells(
+    field: Mapping[str, Factory],
+    cases: Sequence[Case],
+    sizes: Sequence[tuple[int, int]],
+    memory: int | None,
+    wanted: Sequence[str],
+    runs: int,
+    seed: int,
+    arithmetic: tuple[str, str],
+) -> list[Cell]:
+    """Small sizes first: what is soon known comes soon."""
+    cells = []
+    for arms, horizon in sorted(sizes, key=lambda size: size[0] * size[1]):
+        words = budget(arms) if memory is None else whole("memory", memory, 2)
+        policies = made(field, arms, words, horizon)
+        for case in cases:
+            kinds = tuple(kind for kind in case.kinds(arms, words, horizon) if kind in wanted)
+            if kinds:
+                cells.append(Cell(case, arms, words, horizon, runs, seed, kinds, policies, arithmetic))
+    return cells
+
+
+def played(
+    cells: Sequence[Cell], store: str | Path | None, jobs: int | None, executor: Any, progress: bool | None
+) -> pd.DataFrame:
+    """The runs of all cells, one below the other."""
+    device = cells[0].arithmetic[0]
+    checked_executor(executor, device)
+    folder = None if store is None else checked_path("store", store)
+    threads = checked_threads(jobs, "jobs")
+    costs = Costs.of(cells)
+    parts: list[pd.DataFrame] = []
+    try:
+        with reporter(progress, {"": sum(costs.cells)}) as report:
+            if progress is not False and device == "cpu":
+                time = duration(sum(costs.cells) / threads)
+                again = " at most; what the store holds is not played again" if folder is not None else ""
+                cores = f"{threads} core{'s' * (threads > 1)}"
+                sys.stderr.write(f"{len(cells)} pairs of adversary and size, about {time} on {cores}{again}\n")
+            for cell, cost in zip(cells, costs.cells, strict=True):
+                slow = {name: costs.steps[name, cell.arms] for name in cell.policies}
+                parts.append(runs_of(cell, play(cell, folder, executor, threads, slow, report, cost)))
+    except KeyboardInterrupt:
+        message = f"interrupted after {len(parts)} of {len(cells)} pairs of adversary and size{kept_in(folder)}"
+        partial = ArenaResult(pd.concat(parts, ignore_index=True)) if parts else None
+        raise Interrupted(message, len(parts), lambda: partial) from None
+    return pd.concat(parts, ignore_index=True)

@@ -1,0 +1,139 @@
+"""Many learners at a time: loops over the rows of a fleet.
+
+The loops call the very step functions that a single learner calls. A batch is first looked through and then played,
+so that one that must be refused has changed nothing. Rows lie far apart in memory: the next ones are fetched while one
+is played.
+
+In all kernels here ``rows_at`` is the address of a matrix of rows of ``width`` words, ``ids_at`` that of the listed
+learners' numbers, and ``listed`` is 0 when everyone is asked and there is no list. Places first .. stop - 1 of the
+batch are worked on.
+"""
+
+from __future__ import annotations
+
+from hlmc.engine.kernel import Address, kernel
+from hlmc.engine.layout import ARM, HORIZON, TIME
+from hlmc.engine.primitives import int_at, prefetch, put_int, row_of, words
+from hlmc.engine.step import select, update
+
+AHEAD = 16
+"""How many learners ahead rows are fetched."""
+FETCHED = 8
+"""The most cache lines of a row that are fetched ahead."""
+LINE = 64
+"""Bytes of a cache line."""
+
+
+@kernel
+def _learner(ids_at: Address, listed: int, k: int) -> int:
+    """The learner in place k of a batch: as listed, or, when everyone is asked, k itself."""
+    return int_at(ids_at, k) if listed else k
+
+
+@kernel
+def _fetch_row(rows_at: Address, width: int, i: int, lines: int) -> None:
+    """Ask for the first cache lines of row i."""
+    at = row_of(rows_at, i, width)
+    for line in range(lines):
+        prefetch(at, line)
+
+
+@kernel
+def _lines(width: int) -> int:
+    """How many cache lines of a row of so many words are asked for."""
+    return min((8 * width + LINE - 1) // LINE + 1, FETCHED)
+
+
+@kernel
+def first_refused(ids_at: Address, count: int, size: int, marks_at: Address) -> int:
+    """The first place in the list with a learner that is not there or comes a second time; ``count`` if there is none.
+
+    ``marks`` is all zeros and stays so: 32 learners a word.
+    """
+    k = 0
+    while k < count:
+        i = int_at(ids_at, k)
+        if i < 0 or i >= size:
+            break
+        mark = int_at(marks_at, i >> 5)
+        bit = 1 << (i & 31)
+        if mark & bit:
+            break
+        put_int(marks_at, i >> 5, mark | bit)
+        k += 1
+    for j in range(k):
+        put_int(marks_at, int_at(ids_at, j) >> 5, 0)
+    return k
+
+
+@kernel
+def first_unselectable(
+    program_at: Address, rows_at: Address, width: int, ids_at: Address, listed: int, first: int, stop: int
+) -> int:
+    """The first place at which a learner has reached the horizon; ``stop`` when there is none."""
+    horizon = words(program_at)[HORIZON]
+    for k in range(first, stop):
+        if k + AHEAD < stop:
+            _fetch_row(rows_at, width, _learner(ids_at, listed, k + AHEAD), 1)
+        row = words(row_of(rows_at, _learner(ids_at, listed, k), width))
+        if row[ARM] < 0.0 and row[TIME] >= horizon:
+            return k
+    return stop
+
+
+@kernel
+def first_unteachable(
+    rows_at: Address, width: int, ids_at: Address, listed: int, first: int, stop: int, rewards_at: Address
+) -> int:
+    """The first place at which nothing was selected or the reward is not in [0, 1]; ``stop`` when there is none."""
+    rewards = words(rewards_at)
+    for k in range(first, stop):
+        if k + AHEAD < stop:
+            _fetch_row(rows_at, width, _learner(ids_at, listed, k + AHEAD), 1)
+        row = words(row_of(rows_at, _learner(ids_at, listed, k), width))
+        if row[ARM] < 0.0 or not (0.0 <= rewards[k] <= 1.0):
+            return k
+    return stop
+
+
+@kernel
+def select_many(
+    program_at: Address,
+    rows_at: Address,
+    width: int,
+    ids_at: Address,
+    listed: int,
+    first: int,
+    stop: int,
+    arms_at: Address,
+) -> int:
+    """Select for the learners in places first .. stop - 1 of a batch."""
+    lines = _lines(width)
+    for k in range(first, stop):
+        if k + AHEAD < stop:
+            _fetch_row(rows_at, width, _learner(ids_at, listed, k + AHEAD), lines)
+        i = _learner(ids_at, listed, k)
+        put_int(arms_at, k, select(program_at, row_of(rows_at, i, width)))
+    return stop
+
+
+@kernel
+def update_many(
+    program_at: Address,
+    rows_at: Address,
+    width: int,
+    ids_at: Address,
+    listed: int,
+    first: int,
+    stop: int,
+    rewards_at: Address,
+) -> int:
+    """Teach the learners in places first .. stop - 1 of a batch."""
+    rewards = words(rewards_at)
+    lines = _lines(width)
+    for k in range(first, stop):
+        if k + AHEAD < stop:
+            _fetch_row(rows_at, width, _learner(ids_at, listed, k + AHEAD), lines)
+        i = _learner(ids_at, listed, k)
+        update(program_at, row_of(rows_at, i, width), rewards[k])
+    return stop

@@ -1,0 +1,168 @@
+"""The words of a program and of a row: where each lies and what it means.
+
+A *program* is what a policy compiles to: a small read-only matrix of float64, the same for all of its learners, on
+every machine and target. Row 0 is the header. Row ``1 + stage * levels + d`` is the record of level d (from 0) in a
+stage of the doubling scheme (stage 0 alone when the horizon is known). Kernels see it flat: record i begins at word
+``FIELDS * i``.
+
+A *row* is everything that one learner knows: float64 words, of which one (the key) holds 64 raw bits. Its first words
+are common to all policies, then come those of the structure, the control words of each level, and the statistics of
+each level. Whole numbers up to 2^53 are exact in a float64.
+
+:func:`describe_program` and :func:`describe_row` print both as tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from hlmc.engine.structures.base import Structure
+
+Array = np.ndarray
+FOREVER = 2**53
+
+
+class Word(NamedTuple):
+    """A word's name and meaning."""
+
+    name: str
+    meaning: str
+
+
+# --- A program's header
+
+STRUCTURE, ARMS, HORIZON, LEVELS, DOUBLING, WORDS = range(6)
+SHUFFLE, MEMORY, SUBPHASES, SUBLENGTH, WRAP, TIES = range(6, 12)
+CONTIGUOUS = 12
+
+HEADER = (
+    Word("STRUCTURE", "the structure's number in hlmc.engine.structures.CATALOGUE"),
+    Word("ARMS", "K"),
+    Word("HORIZON", "T, or nearly 2^53 when it is not known"),
+    Word("LEVELS", "D"),
+    Word("DOUBLING", "the first stage takes 2^this steps; -1: one stage, the horizon"),
+    Word("WORDS", "words of a row"),
+    Word("SHUFFLE", "block rotation: 1 if the order of the arms is random"),
+    Word("MEMORY", "block rotation: arms held at a time"),
+    Word("SUBPHASES", "block rotation: h0, sub-phases of a phase"),
+    Word("SUBLENGTH", "block rotation: b0, steps of a sub-phase of phase 0"),
+    Word("WRAP", "block rotation: 1 if the last sub-phase of a phase is filled from the start of the order"),
+    Word("TIES", "block rotation: how ties for the most played arm are broken (RANDOM, FIRST, LAST)"),
+    Word("CONTIGUOUS", "1 if slot j of the last level is arm BASE + j"),
+)
+
+RANDOM, FIRST, LAST = range(3)  # what TIES may hold
+
+# --- A program's record of a level
+
+KIND, CHILDREN, SIZE, LENGTH, SPAN, CONTROL, AT, ROUTINE, OPAQUE = range(9)
+PARAMETERS = 10
+FIELDS = 20
+
+LEVEL = (
+    Word("KIND", "the routine's number in hlmc.routines.CATALOGUE"),
+    Word("CHILDREN", "N_d, the most children that a group has at this level"),
+    Word("SIZE", "arms in a child (the last child may have fewer)"),
+    Word("LENGTH", "steps for which one choice stands"),
+    Word("SPAN", "steps between two restarts: LENGTH of the level above, or the stage"),
+    Word("CONTROL", "where the level's control words begin in a row"),
+    Word("AT", "where its statistics begin in a row"),
+    Word("ROUTINE", "which of the policy's routines: its level, from 0"),
+    Word("OPAQUE", "1 if the statistics are a user's own, of which nothing is known"),
+    Word("", "unused"),
+    *(Word(f"PARAMETERS + {i}", "the routine's own number") for i in range(FIELDS - PARAMETERS)),
+)
+
+# --- A row's first words
+
+KEY, TIME, ARM, PROBABILITY, BEGAN, UNTIL, BASE, COUNT, RECORD = range(9)
+COMMON = 9  # words before those of the structure
+
+ROW = (
+    Word("KEY", "the random stream: 64 raw bits"),
+    Word("TIME", "completed steps"),
+    Word("ARM", "the arm selected and not yet updated, or -1"),
+    Word("PROBABILITY", "of the last selection, given everything before it"),
+    Word("BEGAN", "time at which the routine over the arms was last restarted"),
+    Word("UNTIL", "time at which it will be restarted; 0 before the first selection"),
+    Word("BASE", "first arm of the group played (block rotation: place in the order of the first arm held)"),
+    Word("COUNT", "arms in play: slots of the last level"),
+    Word("RECORD", "where the record of the last level lies in the program"),
+)
+
+# --- A level's control words, relative to its CONTROL
+
+CHILD, CHANCE, SUM, SCALARS = range(4)
+LEVEL_CONTROL = 5
+
+CONTROL_WORDS = (
+    Word("CHILD", "the child chosen"),
+    Word("CHANCE", "the probability with which it was"),
+    Word("SUM", "rewards since then; at the last level, since the restart"),
+    Word("SCALARS", "first number of the routine's own"),
+    Word("SCALARS + 1", "second number of the routine's own"),
+)
+
+
+def describe_program(program: Array, stages: int = 1) -> str:
+    """A program as a table: place, name, value and meaning of every word, of the first ``stages`` stages.
+
+    >>> import hlmc
+    >>> print(describe_program(hlmc.EXP3(arms=4, horizon=100).program))
+    header
+        0  STRUCTURE             0  the structure's number in hlmc.engine.structures.CATALOGUE
+        1  ARMS                  4  K
+        2  HORIZON             100  T, or nearly 2^53 when it is not known
+    ...
+    """
+    table = program.reshape(-1, FIELDS)
+    lines = ["header", *_lines(0, HEADER, table[0])]
+    levels = int(table[0, LEVELS])
+    for i, record in enumerate(table[1 : 1 + stages * levels], 1):
+        lines += [f"stage {(i - 1) // levels}, level {(i - 1) % levels}", *_lines(FIELDS * i, LEVEL, record)]
+    hidden = (len(table) - 1) // levels - stages
+    if hidden > 0:
+        lines.append(f"and {hidden} more stages")
+    return "\n".join(lines)
+
+
+def describe_row(row: Array, program: Array, structure: Structure) -> str:
+    """A learner's row as a table: place, name, value and meaning of every word.
+
+    >>> import hlmc
+    >>> learner = hlmc.EXP3(arms=4, horizon=100).start(seed=1)
+    >>> print(describe_row(learner.state, learner.policy.program, learner.policy.structure))
+    common
+        0  KEY           0x89e0...  the random stream: 64 raw bits
+        1  TIME                  0  completed steps
+    ...
+    """
+    lines = ["common", *_lines(0, ROW, row)]
+    lines[1] = _line(0, ROW[0], f"{int(row.view(np.uint64)[KEY]):#x}")
+    if structure.header:
+        lines += [structure.name, *_lines(COMMON, structure.header, row[COMMON:])]
+    table = program.reshape(-1, FIELDS)
+    levels = int(table[0, LEVELS])
+    for d in range(levels):
+        control = int(table[1 + d, CONTROL])
+        lines += [f"control of level {d}", *_lines(control, CONTROL_WORDS, row[control:])]
+    for d in range(levels):
+        at = int(table[1 + d, AT])
+        end = int(table[2 + d, AT]) if d + 1 < levels else int(table[0, WORDS])
+        lines.append(f"statistics of level {d}")
+        lines += [_line(j, Word(str(j - at), ""), f"{row[j]:.6g}") for j in range(at, end)]
+    return "\n".join(lines)
+
+
+def _lines(first: int, words: Sequence[Word], values: Array) -> list[str]:
+    """A line for each word, but not for unused ones and unset parameters."""
+    named = [(first + i, word, values[i]) for i, word in enumerate(words) if word.name]
+    return [_line(i, word, f"{x:.10g}") for i, word, x in named if x != 0 or not word.name.startswith("PARAMETERS")]
+
+
+def _line(place: int, word: Word, value: str) -> str:
+    return f"{place:5}  {word.name:12} {value:>10}  {word.meaning}".rstrip()

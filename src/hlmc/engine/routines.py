@@ -1,0 +1,121 @@
+"""A routine's functions as the levels of a program call them: on the words of a level.
+
+A routine is written as three kernels over a run of statistics and two scalars (:class:`RoutineKernels`). Here they are
+wrapped so that the scalars, the choice and its probability are read from and written to the level's control words.
+The loop over the steps has the last level's routine compiled into it; everywhere else, at the levels above and when
+one step is taken by hand, these wrapped functions are called through the program's table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+
+from hlmc.engine.kernel import kernel
+from hlmc.engine.layout import CHANCE, CHILD, SCALARS
+from hlmc.engine.linker import substitute
+
+Array = np.ndarray
+
+
+class RoutineKernels(NamedTuple):
+    """The three kernels of a routine.
+
+    ``start(program, level, row, at, n)`` writes fresh statistics for n children to the words from ``at`` on;
+    ``select(program, level, row, at, n, a, b, tau, u)`` gives (slot, probability of the slot);
+    ``update(program, level, row, at, n, a, b, tau, slot, chance, reward)`` learns.
+    ``a`` and ``b`` are two scalars that the routine keeps (start and update return them), ``tau`` the choices made
+    since the start, ``u`` one uniform number, ``program[level + PARAMETERS]`` and on the routine's own numbers.
+    """
+
+    start: Callable[..., tuple[float, float]]
+    select: Callable[..., tuple[int, float]]
+    update: Callable[..., tuple[float, float]]
+
+
+class LevelKernels(NamedTuple):
+    """The same routine on the words of a level; ``control`` is where the level's control words begin."""
+
+    start: Callable[..., None]
+    select: Callable[..., None]
+    update: Callable[..., None]
+
+
+# Hooks: the routine's kernels stand in for these.
+
+
+@kernel
+def routine_start(program: Array, level: int, row: Array, at: int, n: int) -> tuple[float, float]:
+    """Write fresh statistics for n children; the two scalars."""
+    return 0.0, 0.0
+
+
+@kernel
+def routine_select(
+    program: Array, level: int, row: Array, at: int, n: int, a: float, b: float, tau: int, u: float
+) -> tuple[int, float]:
+    """Choose a child from the uniform number u; its slot and probability."""
+    return 0, 1.0
+
+
+@kernel
+def routine_update(
+    program: Array,
+    level: int,
+    row: Array,
+    at: int,
+    n: int,
+    a: float,
+    b: float,
+    tau: int,
+    slot: int,
+    chance: float,
+    reward: float,
+) -> tuple[float, float]:
+    """Learn a reward; the two scalars."""
+    return a, b
+
+
+@kernel
+def level_start(program: Array, level: int, row: Array, at: int, n: int, control: int) -> None:
+    """Start the routine of a level."""
+    a, b = routine_start(program, level, row, at, n)
+    row[control + SCALARS] = a
+    row[control + SCALARS + 1] = b
+
+
+@kernel
+def level_select(program: Array, level: int, row: Array, at: int, n: int, control: int, tau: int, u: float) -> None:
+    """Make choice ``tau`` of a level; the choice and its probability go to the control words."""
+    a = row[control + SCALARS]
+    b = row[control + SCALARS + 1]
+    slot, chance = routine_select(program, level, row, at, n, a, b, tau, u)
+    row[control + CHILD] = slot
+    row[control + CHANCE] = chance
+
+
+@kernel
+def level_update(
+    program: Array, level: int, row: Array, at: int, n: int, control: int, tau: int, reward: float
+) -> None:
+    """Have a level learn the reward of its choice ``tau``."""
+    a = row[control + SCALARS]
+    b = row[control + SCALARS + 1]
+    slot = int(row[control + CHILD])
+    chance = row[control + CHANCE]
+    a, b = routine_update(program, level, row, at, n, a, b, tau, slot, chance, reward)
+    row[control + SCALARS] = a
+    row[control + SCALARS + 1] = b
+
+
+@cache
+def level_kernels(kernels: RoutineKernels) -> LevelKernels:
+    """A routine's kernels on the words of a level."""
+    return LevelKernels(
+        substitute(level_start, {routine_start: kernels.start}),
+        substitute(level_select, {routine_select: kernels.select}),
+        substitute(level_update, {routine_update: kernels.update}),
+    )

@@ -1,0 +1,393 @@
+"""One step of a learner, and many: the only place where a learner's row is read and written.
+
+:func:`select` and :func:`update` take one step by hand. :func:`run` takes many against an adversary, with the working
+values of the last level in registers, and leaves the very same row behind. What happens between two restarts of the
+last level's routine is the structure's affair (:mod:`hlmc.engine.structures`), called through the program's table.
+
+The kernels under "Hooks" have a default for processors. A target that keeps a level's statistics elsewhere, or counts
+in other types, substitutes its own: :class:`hlmc.engine.hooks.LoopHooks` lists them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hlmc.engine.arithmetic import arm_number, counter, working
+from hlmc.engine.kernel import Address, kernel
+from hlmc.engine.layout import (
+    ARM,
+    AT,
+    BASE,
+    BEGAN,
+    CHANCE,
+    CHILD,
+    CONTIGUOUS,
+    CONTROL,
+    COUNT,
+    FOREVER,
+    HORIZON,
+    KEY,
+    LEVELS,
+    PROBABILITY,
+    RECORD,
+    ROUTINE,
+    SCALARS,
+    SUM,
+    TIME,
+    UNTIL,
+)
+from hlmc.engine.linker import Kernel, substitute
+from hlmc.engine.primitives import (
+    bits,
+    call_arm_of,
+    call_begin,
+    call_end,
+    call_reward,
+    call_select,
+    call_update,
+    words,
+)
+from hlmc.engine.routines import RoutineKernels
+from hlmc.engine.stream import first_number, mix, uniform, unit
+
+Array = np.ndarray
+
+# What select and update answer instead of an arm or 0.
+PAST_HORIZON = -1
+NOT_SELECTED = -2
+BAD_REWARD = -3
+
+
+@kernel
+def arm_of(program: Array, row: Array, slot: int) -> int:
+    """The arm that a slot of the last level stands for."""
+    if program[CONTIGUOUS] == 1.0:
+        return int(row[BASE]) + slot
+    return call_arm_of(program, row, slot)
+
+
+@kernel
+def select(program_at: Address, row_at: Address) -> int:
+    """The arm to play next; asking again before the update gives the same arm."""
+    program = words(program_at)
+    row = words(row_at)
+    if row[ARM] >= 0.0:
+        return int(row[ARM])
+    t = int(row[TIME])
+    if t >= int(program[HORIZON]):
+        return PAST_HORIZON
+    above = call_begin(program, row, t) if t == int(row[UNTIL]) else 1.0
+    level = int(row[RECORD])
+    n = int(row[COUNT])
+    slot = 0
+    chance = 1.0
+    if n > 1:
+        control = int(program[level + CONTROL])
+        u = uniform(bits(row, KEY), t, int(program[LEVELS]) - 1)
+        at = int(program[level + AT])
+        tau = t - int(row[BEGAN])
+        call_select(int(program[level + ROUTINE]), program, level, row, at, n, control, tau, u)
+        slot = int(row[control + CHILD])
+        chance = row[control + CHANCE]
+    arm = arm_of(program, row, slot)
+    row[ARM] = arm
+    # Rounding can carry a share of everything past 1 by a last digit. What is learned by keeps it.
+    row[PROBABILITY] = min(above * chance, 1.0)
+    return arm
+
+
+@kernel
+def update(program_at: Address, row_at: Address, reward: float) -> int:
+    """Learn the reward of the arm selected."""
+    program = words(program_at)
+    row = words(row_at)
+    if row[ARM] < 0.0:
+        return NOT_SELECTED
+    if not (0.0 <= reward <= 1.0):
+        return BAD_REWARD
+    t = int(row[TIME])
+    level = int(row[RECORD])
+    n = int(row[COUNT])
+    control = int(program[level + CONTROL])
+    if n > 1:
+        at = int(program[level + AT])
+        tau = t - int(row[BEGAN])
+        call_update(int(program[level + ROUTINE]), program, level, row, at, n, control, tau, reward)
+    row[control + SUM] += reward
+    row[ARM] = -1.0
+    row[TIME] = t + 1
+    if t + 1 == int(row[UNTIL]):
+        call_end(program, row, t + 1)
+    return 0
+
+
+# --- Hooks of the loop
+
+
+@kernel
+def leaf_select(
+    program: Array, level: int, row: Array, at: int, n: int, a: float, b: float, tau: int, u: float
+) -> tuple[int, float]:
+    """Choose a slot of the last level; its probability. Default: through the program's table.
+
+    In the loop ``row`` and ``at`` are the workspace and the place of the statistics in it, and ``program`` the
+    numbers in the precision of the workspace. A routine that is compiled into the loop takes ``a`` and ``b``, its two
+    scalars; the default reads them from the control words, so it works only where the workspace is the row.
+    """
+    control = int(program[level + CONTROL])
+    call_select(int(program[level + ROUTINE]), program, level, row, at, n, control, tau, u)
+    return int(row[control + CHILD]), row[control + CHANCE]
+
+
+@kernel
+def leaf_update(
+    program: Array,
+    level: int,
+    row: Array,
+    at: int,
+    n: int,
+    a: float,
+    b: float,
+    tau: int,
+    slot: int,
+    chance: float,
+    reward: float,
+) -> tuple[float, float]:
+    """Learn the reward of a slot of the last level; the routine's two scalars. Default: through the program's table."""
+    control = int(program[level + CONTROL])
+    call_update(int(program[level + ROUTINE]), program, level, row, at, n, control, tau, reward)
+    return row[control + SCALARS], row[control + SCALARS + 1]
+
+
+@kernel
+def stride() -> int:
+    """Steps that are taken without asking how many are left."""
+    return 1
+
+
+@kernel
+def contiguous(program: Array) -> bool:
+    """Whether slot j of the last level is arm BASE + j, so that a slot's arm need not be looked up."""
+    return bool(program[CONTIGUOUS] == 1.0)
+
+
+@kernel
+def load_stats(program: Array, row: Array, at: int, workspace: Array, t: int) -> int:
+    """Bring the statistics of the last level into the workspace; where in it they begin. Default: it is the row."""
+    return at
+
+
+@kernel
+def store_stats(program: Array, row: Array, at: int, workspace: Array, t: int, a: float) -> float:
+    """Before step t, write to the row what is needed elsewhere; return the routine's first scalar as it is then."""
+    return a
+
+
+@kernel
+def needs_rescale(a: float) -> bool:
+    """Whether the statistics in the workspace must be rescaled, judged by the routine's first scalar."""
+    return False
+
+
+@kernel
+def phase_at(reward_at: Address, spec: Array, t: int) -> tuple[int, int]:
+    """The state of a piecewise constant adversary at step t, and the step until which it lasts. Default: no state."""
+    return 0, FOREVER
+
+
+@kernel
+def reward_of(reward_at: Address, spec: Array, state: int, t: int, arm: int) -> float:
+    """The reward of an arm at step t; ``state`` is what :func:`phase_at` gave."""
+    return call_reward(reward_at, spec, t, arm)
+
+
+@kernel
+def learned_reward(spec: Array, state: int, arm: int, reward: float) -> float:
+    """The reward in the precision in which the routine learns it."""
+    return working(reward)
+
+
+@kernel
+def acc_init(total: float) -> float:
+    """The accumulator of a stretch's rewards when ``total`` was earned before. Default: the total itself."""
+    return total
+
+
+@kernel
+def acc_add(earned: float, reward: float, gain: float) -> float:
+    """The accumulator after one more reward; ``gain`` is the same in working precision."""
+    return earned + reward
+
+
+@kernel
+def acc_result(total: float, earned: float) -> float:
+    """What has been earned in all."""
+    return earned
+
+
+# --- The loop
+
+
+@kernel
+def stretch(
+    program: Array,
+    own: Array,
+    row: Array,
+    workspace: Array,
+    reward_at: Address,
+    spec: Array,
+    key: np.uint64,
+    state: int,
+    level: int,
+    place: int,
+    n: int,
+    t: int,
+    pause: int,
+    a: float,
+    b: float,
+    total: float,
+) -> tuple[int, int, float, float, float, float]:
+    """Take steps between which nothing happens above the last level: until ``pause``, or until a rescale is needed.
+
+    Parameters
+    ----------
+    program, own
+        The program, and the same numbers in the precision of the workspace. On a processor they are one.
+    row, workspace
+        The learner's row and the statistics of its last level, which begin at ``place``. On a processor they are one.
+    reward_at, spec, state
+        The adversary: the address of its function, its numbers, and what ``phase_at`` said of step t.
+    key
+        The learner's random stream.
+    level, n
+        The record of the last level and the number of its slots.
+    t, pause
+        The first step, and the step before which to stop. May stop up to ``stride() - 1`` steps early.
+    a, b
+        The routine's two scalars.
+    total
+        What was earned since the routine was restarted.
+
+    Returns
+    -------
+    (t, slot, chance, a, b, total): the time then, or -(t + 1) if the adversary paid something outside [0, 1] at
+    time t; the last choice and its probability; the scalars; what was earned since the restart.
+    """
+    counter_bits, advance = first_number(key, t, int(program[LEVELS]) - 1)
+    neighbours = contiguous(program)
+    since = t - int(row[BEGAN])
+    base = arm_number(int(row[BASE]))
+    slot = 0
+    chance = working(1.0)
+    earned = acc_init(total)
+    span = counter(pause - t)
+    done = counter(0)
+    u = unit(mix(counter_bits))
+    while done <= counter(span - stride()):
+        for _ in range(stride()):
+            # The next number depends on nothing here: it is made while this step waits for its own.
+            counter_bits += advance
+            following = unit(mix(counter_bits))
+            if n > 1:
+                slot, chance = leaf_select(own, level, workspace, place, n, a, b, since + done, u)
+            arm = arm_number(base + slot if neighbours else call_arm_of(program, row, slot))
+            reward = reward_of(reward_at, spec, state, t + done, arm)
+            if not (0.0 <= reward <= 1.0):
+                return -(t + done + 1), slot, chance, a, b, total
+            gain = learned_reward(spec, state, arm, reward)
+            earned = acc_add(earned, reward, gain)
+            if n > 1:
+                a, b = leaf_update(own, level, workspace, place, n, a, b, since + done, slot, chance, gain)
+            u = following
+            done = counter(done + 1)
+        if needs_rescale(a):
+            break
+    return t + done, slot, chance, a, b, acc_result(total, earned)
+
+
+@kernel
+def run(
+    program_at: Address,
+    own_at: Address,
+    row_at: Address,
+    workspace_at: Address,
+    reward_at: Address,
+    spec_at: Address,
+    stops_at: Address,
+    sums_at: Address,
+    count: int,
+) -> int:
+    """Play until each of the times ``stops[:count]`` and note the rewards so far in ``sums[:count]``.
+
+    Parameters
+    ----------
+    program_at, own_at, row_at, workspace_at
+        Addresses of the program, of the same numbers in the precision of the workspace, of the learner's row, and of
+        the workspace. On a processor the second is the first and the fourth is the third.
+    reward_at, spec_at
+        Addresses of the adversary's function and of its numbers.
+    stops_at
+        ``count`` increasing times, none before the learner's time and none past the horizon.
+    sums_at
+        ``count + 1`` words. The last one holds, on entry and on return, what was earned before the routine over the
+        arms was last restarted: so sums do not depend on where a run is cut.
+
+    Returns
+    -------
+    0, or -(t + 1) if the adversary paid something outside [0, 1] at time t.
+    """
+    program = words(program_at)
+    own = words(own_at)
+    row = words(row_at)
+    workspace = words(workspace_at)
+    spec = words(spec_at)
+    stops = words(stops_at)
+    sums = words(sums_at)
+    key = bits(row, KEY)
+    t = int(row[TIME])
+    before = sums[count]
+    earned = before
+    for point in range(count):
+        stop = int(stops[point])
+        while t < stop:
+            above = call_begin(program, row, t) if t == int(row[UNTIL]) else 1.0
+            state, lasts = phase_at(reward_at, spec, t)
+            state = arm_number(state)
+            pause = min(stop, int(row[UNTIL]), lasts)
+            if pause - t > 1:
+                above = 1.0  # by the last of these steps, the choices above have stood
+            level = int(row[RECORD])
+            control = int(program[level + CONTROL])
+            n = int(row[COUNT])
+            a = working(row[control + SCALARS])
+            b = working(row[control + SCALARS + 1])
+            total = row[control + SUM]
+            at = int(program[level + AT])
+            place = load_stats(program, row, at, workspace, t)
+            t, slot, chance, a, b, total = stretch(
+                program, own, row, workspace, reward_at, spec, key, state, level, place, n, t, pause, a, b, total
+            )
+            if t < 0:
+                return t
+            row[control + SCALARS] = store_stats(program, row, at, workspace, t, a)
+            row[control + SCALARS + 1] = b
+            row[control + SUM] = total
+            if n > 1:
+                row[control + CHILD] = slot
+                row[control + CHANCE] = chance
+            row[PROBABILITY] = min(above * chance, 1.0)
+            row[TIME] = t
+            earned = before + total
+            if t == int(row[UNTIL]):
+                call_end(program, row, t)
+                before = earned
+        sums[point] = earned
+    sums[count] = before
+    return 0
+
+
+def loop_over(routine: RoutineKernels | None) -> Kernel:
+    """:func:`run` with the last level's routine compiled into it; None: called through the program's table."""
+    if routine is None:
+        return run
+    return substitute(run, {leaf_select: routine.select, leaf_update: routine.update})

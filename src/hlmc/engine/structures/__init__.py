@@ -1,0 +1,14 @@
+"""The structures: one file each. The number of a structure in a program is its place in :data:`CATALOGUE`."""
+
+from __future__ import annotations
+
+from hlmc.engine.structures.base import Structure
+from hlmc.engine.structures.block_rotation import BLOCK_ROTATION
+from hlmc.engine.structures.champion import CHAMPION
+from hlmc.engine.structures.crown import CROWN_TREE
+from hlmc.engine.structures.tree import TREE
+
+__all__ = ["BLOCK_ROTATION", "CATALOGUE", "CHAMPION", "CROWN_TREE", "TREE", "Structure"]
+
+CATALOGUE: tuple[Structure, ...] = (TREE, BLOCK_ROTATION, CHAMPION, CROWN_TREE)
+"""Every structure; new ones go to the end."""

@@ -1,0 +1,96 @@
+"""What a structure is: what happens between two restarts of the routine over the arms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from hlmc.engine.kernel import kernel
+from hlmc.engine.layout import AT, COMMON, CONTROL, LEVEL_CONTROL, OPAQUE, Word
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class Structure:
+    """How the arms are grouped and when the routine over them starts afresh, as a value.
+
+    A structure is one file in this folder and one class of policies. Nothing outside its file asks which structure
+    a program has: everything that others need to know is a field.
+
+    Parameters
+    ----------
+    name
+        Its name, as in ``hlmc.engine.structures.CATALOGUE``.
+    begin
+        Kernel ``begin(program, row, t) -> probability``. Called before step t (from 0) when ``t == row[UNTIL]``.
+        Makes the choices that fall due, starts the routine over the arms, and sets RECORD, BASE, COUNT, BEGAN, UNTIL.
+    end
+        Kernel ``end(program, row, t)``. Called after step t (from 1) when ``t == row[UNTIL]``: the levels above learn.
+    arm_of
+        Kernel ``arm_of(program, row, slot) -> arm``.
+    check_row
+        Kernel ``check_row(program, row, step, running) -> bool``: whether the words that lead somewhere are what they
+        can be during step ``step``. ``running``: the run of the last level that contains the step has not ended.
+        The kernels trust what it has accepted; what they assume is written beside it.
+    header
+        The structure's own words in a row; they follow the common ones.
+    contiguous
+        Whether slot j of the last level is arm BASE + j, so that nobody need call ``arm_of``.
+    extra_slots
+        Slots of the last level beyond the CHILDREN of its record.
+    keeps_statistics
+        Whether ``end`` reads the statistics of the last level. If not, a target that works on a copy of them
+        need not write them back.
+    random_order
+        Kernel-independent: whether a random order of the arms decides which of them are neighbours. ``None``: the
+        program's SHUFFLE word says so.
+    """
+
+    name: str
+    begin: Callable[[Array, Array, int], float]
+    end: Callable[[Array, Array, int], None]
+    arm_of: Callable[[Array, Array, int], int]
+    check_row: Callable[[Array, Array, int, bool], bool]
+    header: tuple[Word, ...] = ()
+    contiguous: bool = False
+    extra_slots: int = 0
+    keeps_statistics: bool = True
+    random_order: bool | None = None
+
+    @property
+    def header_words(self) -> int:
+        """Words of a row before the control words of the levels."""
+        return COMMON + len(self.header)
+
+
+# --- What the checks of all structures share
+
+
+@kernel
+def whole_within(x: float, least: int, most: int) -> bool:
+    """Whether a word holds a whole number from ``least`` to ``most``."""
+    return x >= least and x <= most and float(int(x)) == x
+
+
+@kernel
+def all_finite(row: Array, first: int, stop: int) -> bool:
+    """Whether the words first .. stop - 1 are finite numbers."""
+    # Of a number that is not finite, the difference with itself is not a number.
+    total = 0.0
+    for j in range(first, stop):
+        total += row[j] - row[j]
+    return total == 0.0
+
+
+@kernel
+def check_level(program: Array, row: Array, level: int, stop: int) -> bool:
+    """Whether a level's control words and, unless they are a user's own, its statistics before ``stop`` are finite."""
+    control = int(program[level + CONTROL])
+    if not all_finite(row, control, control + LEVEL_CONTROL):
+        return False
+    if program[level + OPAQUE] == 1.0:
+        return True
+    return all_finite(row, int(program[level + AT]), stop)

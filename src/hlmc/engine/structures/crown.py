@@ -1,0 +1,91 @@
+"""HLMC with a crown: one arm that outlives the epochs is one more group of the top level.
+
+The tree is HLMC's, but for one more child of its top level, the last one, in which a single arm is played for as long
+as the choice stands: the one that wears the crown. When an epoch of a group has paid more than the crowned arm's last
+one, by more than a standard deviation, the crown goes to the best arm of the group. What the groups themselves pay has
+nothing to do with who wears it; on this the theorem in docs/champion.md rests.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from hlmc.engine.ftrl import ftrl_leader
+from hlmc.engine.kernel import kernel
+from hlmc.engine.layout import ARMS, AT, BASE, COMMON, COUNT, Word
+from hlmc.engine.linker import Kernel, substitute
+from hlmc.engine.structures.base import Structure, all_finite, whole_within
+from hlmc.engine.structures.tree import (
+    after_learning,
+    arms_within,
+    children_of,
+    tree_arm_of,
+    tree_begin,
+    tree_check_row,
+    tree_end,
+)
+
+Array = np.ndarray
+
+CROWN, PAID = COMMON, COMMON + 1
+
+HEADER = (
+    Word("CROWN", "the crowned arm, which is one more group; a statistic"),
+    Word("PAID", "the mean reward of its last epoch, or of the epoch in which it won"),
+)
+
+DEVIATION = 0.5  # at most, of a reward in [0, 1]
+
+
+@kernel
+def _children_of(d: int, groups: int) -> int:
+    """The crowned arm is one more child of the top level."""
+    return groups + 1 if d == 0 else groups
+
+
+@kernel
+def _arms_within(row: Array, child: int, groups: int, base: int, count: int, size: int) -> tuple[int, int]:
+    """The last child of the top level is the crowned arm alone."""
+    if child == groups:
+        return int(row[CROWN]), 1
+    return base + child * size, min(size, count - child * size)
+
+
+@kernel
+def _pass_on(program: Array, row: Array, record: int, d: int, child: int, groups: int, mean: float, steps: int) -> None:
+    """What the crowned arm was paid is remembered; a group that was paid more passes the crown to its best arm."""
+    if d > 0:
+        return
+    succeeds = child < groups and mean > row[PAID] + DEVIATION / math.sqrt(float(steps))
+    if succeeds or child == groups:
+        row[PAID] = mean
+    if succeeds:
+        n = int(row[COUNT])
+        best = ftrl_leader(row, int(program[record + AT]), n) if n > 1 else 0
+        row[CROWN] = row[BASE] + best
+
+
+_WALK: dict[Kernel, Kernel] = {children_of: _children_of, arms_within: _arms_within}
+_tree_check_row = substitute(tree_check_row, _WALK)
+
+
+@kernel
+def crown_check_row(program: Array, row: Array, step: int, running: bool) -> bool:
+    """As in a tree; and CROWN is an arm."""
+    arms = int(program[ARMS])
+    sound = whole_within(row[CROWN], 0, arms - 1) and all_finite(row, PAID, PAID + 1)
+    return sound and _tree_check_row(program, row, step, running)
+
+
+CROWN_TREE = Structure(
+    name="crown",
+    begin=substitute(tree_begin, _WALK),
+    end=substitute(tree_end, {**_WALK, after_learning: _pass_on}),
+    arm_of=tree_arm_of,
+    check_row=crown_check_row,
+    header=HEADER,
+    contiguous=True,
+    random_order=False,
+)

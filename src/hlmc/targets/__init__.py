@@ -1,0 +1,49 @@
+"""Targets: how the engine's kernels run on a machine.
+
+======================  =========================================================================================
+``native``              machine code for this processor, by Numba (the default)
+``interpreter``         the kernels as plain Python: to debug, and to measure coverage (``HLMC_JIT=0``)
+``cuda``                NVIDIA GPUs, by numba-cuda
+======================  =========================================================================================
+
+The processor has one target per process, which :data:`JIT` says. Both offer the same five functions, found here:
+
+``compiled(kernel)``
+    A function that takes arrays' addresses and numbers.
+``entry(kernel, *signature, release=False)``
+    The same for one signature, called without a look at the types of its arguments.
+``callback(kernel, signature)``
+    An object whose ``address`` other kernels can call.
+``address_of(array)``
+    What a kernel takes for an array of words.
+``linked(policy)``
+    The policy's program with the functions that it calls; its ``address`` is what kernels take for a program.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from hlmc.engine.step import loop_over
+
+if TYPE_CHECKING:
+    from hlmc.policies.base import Policy
+
+JIT = os.environ.get("HLMC_JIT", "1") != "0" and os.environ.get("NUMBA_DISABLE_JIT", "") in ("", "0")
+"""Whether kernels are compiled. Numba's own switch counts too: its plain functions could not call our primitives."""
+
+if TYPE_CHECKING or JIT:
+    from hlmc.targets.native import address_of, callback, compiled, entry, linked
+else:
+    from hlmc.targets.interpreter import address_of, callback, compiled, entry, linked
+
+__all__ = ["JIT", "address_of", "callback", "compiled", "entry", "linked", "loop"]
+
+
+def loop(policy: Policy) -> Callable[..., int]:
+    """:func:`hlmc.engine.step.run` for the learners of a policy, the routine of its last level compiled in."""
+    last = policy.routines_used[-1]
+    run = loop_over(None if last.opaque else last.kernels)
+    return entry(run, "int64", *["int64"] * 9, release=True)

@@ -1,0 +1,16 @@
+"""Machine code for this processor, by Numba. Numba is imported when something is first compiled.
+
+============  ====================================================================================================
+``compiler``  kernels to machine code: dispatchers, entry points, C functions
+``program``   a policy's program with a table of the addresses that it calls
+``lowering``  the primitives in LLVM's terms
+``cache``     machine code on disk
+============  ====================================================================================================
+"""
+
+from __future__ import annotations
+
+from hlmc.targets.native.compiler import callback, compiled, entry
+from hlmc.targets.native.program import address_of, linked
+
+__all__ = ["address_of", "callback", "compiled", "entry", "linked"]

@@ -1,0 +1,84 @@
+"""Kernels to machine code.
+
+:func:`compiled` copies a kernel and every kernel that it calls, and hands the copies to Numba. Primitives are replaced
+by what :mod:`hlmc.targets.native.lowering` makes of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from hlmc.engine.kernel import is_primitive
+from hlmc.engine.linker import callees, relink
+from hlmc.errors import HLMCError
+from hlmc.targets.native.cache import attach as cache_on_disk
+
+
+@cache
+def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The machine code of a kernel.
+
+    >>> import numpy as np
+    >>> from hlmc.engine.stream import uniform
+    >>> 0.0 <= compiled(uniform)(np.uint64(7), 0, 0) < 1.0
+    True
+    """
+    if is_primitive(function):
+        from hlmc.targets.native.lowering import lowered
+
+        return lowered(function)  # type: ignore[no-any-return]
+    return _dispatcher(function, nogil=True, forceinline=True)  # type: ignore[no-any-return]
+
+
+@cache
+def entry(function: Callable[..., Any], *signature: str, release: bool = False) -> Callable[..., Any]:
+    """A kernel's machine code for one signature (result first), called without a look at the types of its arguments.
+
+    That look is most of what a call from Python costs. ``release``: other threads may run meanwhile.
+    """
+    from numba import types
+
+    result, *arguments = (getattr(types, name) for name in signature)
+    dispatcher = _dispatcher(function, nogil=release)
+    dispatcher.compile(result(*arguments))
+    (compiled_once,) = dispatcher.overloads.values()
+    return compiled_once.entry_point  # type: ignore[no-any-return]
+
+
+@cache
+def callback(function: Callable[..., Any], signature: tuple[str, ...]) -> Any:
+    """A kernel compiled as a C function of a fixed signature; keep the result alive as long as its address is used."""
+    from numba.core.ccallback import CFunc
+    from numba.core.sigutils import normalize_signature
+
+    from hlmc.targets.native.lowering import c_signature
+
+    _check_enabled()
+    options = {"nogil": True, "error_model": "numpy"}
+    found = CFunc(_linked(function), normalize_signature(c_signature(signature)), locals={}, options=options)
+    cache_on_disk(found, function)
+    found.compile()
+    return found
+
+
+def _linked(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A copy of a kernel that calls machine code."""
+    return relink(function, {name: compiled(callee) for name, callee in callees(function).items()})
+
+
+def _dispatcher(function: Callable[..., Any], **options: Any) -> Any:
+    import numba
+
+    _check_enabled()
+    dispatcher = numba.njit(error_model="numpy", **options)(_linked(function))
+    cache_on_disk(dispatcher, function, **options)
+    return dispatcher
+
+
+def _check_enabled() -> None:
+    import numba
+
+    if numba.config.DISABLE_JIT:
+        raise HLMCError("Numba's compiler is disabled; set HLMC_JIT=0 in the environment to run without it")
