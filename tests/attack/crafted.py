@@ -87,9 +87,10 @@ def crafted_objects(trial: Trial) -> None:
         row = row[None, :]
 
     def made() -> Any:
-        if dice.random() < 0.5:
-            return hlmc.Learner(policy, row)
-        return pickle.loads(pickle.dumps(learner).replace(learner.state.tobytes(), row.tobytes()))
+        forged, plain = row.tobytes(), learner.state.tobytes()
+        if len(forged) == len(plain) and dice.random() < 0.5:
+            return pickle.loads(pickle.dumps(learner).replace(plain, forged))
+        return hlmc.Learner(policy, row)
 
     with np.errstate(all="ignore"):
         found, refusal = attempt(made)

@@ -13,6 +13,7 @@ import hlmc
 from attack.harness import Forked, Harm, Trial, attack, attempt, slow_disk
 from attack.material import compiled, fields_of
 from attack.races import until
+from hlmc import adversaries
 
 POLICY = hlmc.EXP3(arms=5, horizon=1000)
 SIZE = 3000
@@ -91,25 +92,26 @@ def fork_while_a_thread_selects(trial: Trial) -> None:
 
 
 def overwrite(path: Path, trial: Trial) -> None:
-    """Change rows of a fleet's file behind its owner's back: a bit, a word or a page."""
+    """Change rows of a fleet's file behind its owner's back: a bit, a word or a page; or make the file shorter."""
     dice = trial.random
     data = path.read_bytes()
     at = dice.randrange(fields_of(data)["offset"], len(data) - 4096)
-    length = dice.choice((1, 8, 4096))
+    length = dice.choice((0, 1, 8, 4096))
     new = bytes([data[at] ^ 1 << dice.randrange(8)]) if length == 1 else dice.randbytes(length)
     with path.open("r+b") as file:
         file.seek(at)
         file.write(new)
+        if length == 0:
+            file.truncate()
         file.flush()
         os.fsync(file.fileno())
 
 
 @attack(short=15, long=2000, prepare=compiled)
-def written_under_a_mapping(trial: Trial) -> None:
+def written_while_open(trial: Trial) -> None:
     """Another program writes into the file of an open fleet, after a checkpoint or before the rows are first used.
 
-    Harm: an arm out of range; or ``verify`` is content although the state is no longer what it was. (A file that is
-    made shorter under a mapping ends the process: no program can prevent that.)
+    Harm: an arm out of range; or ``verify`` is content although the state is no longer what it was.
     """
     path = trial.folder / "fleet"
     used = trial.random.random() < 0.7
@@ -128,3 +130,15 @@ def written_under_a_mapping(trial: Trial) -> None:
     expected.select()
     if refusal is None and refused is None and fleet != expected:
         raise Harm("verify is content although the rows were changed by somebody else")
+
+
+@attack(short=4, long=200, prepare=compiled)
+def table_cut_while_open(trial: Trial) -> None:
+    """Make the ``.npy`` file of a Trace shorter while a simulation may still read it. Harm: a crash."""
+    path = trial.folder / "t.npy"
+    np.save(path, np.full((100_000, 5), 0.5))
+    trace = adversaries.Trace(path)
+    attempt(lambda: trace.reward(0, 0))
+    os.truncate(path, trial.random.choice((0, 100, 4096, 2_000_000)))
+    attempt(lambda: hlmc.simulate(POLICY, trace, horizon=1000, runs=1, points=2, progress=False))
+    attempt(lambda: trace.reward(99_999, 4))

@@ -194,12 +194,12 @@ def described(error: BaseException) -> str:
 def attempt(call: Callable[[], Any], *allowed: type[BaseException]) -> tuple[Any, BaseException | None]:
     """Call something that may refuse: its result and the refusal, one of which is None.
 
-    What it raises must be of ``hlmc.errors`` or of the kinds allowed, and must say so in one line.
+    What it raises must be of ``hlmc.errors``, with a short message, or of the kinds allowed.
     """
     try:
         return call(), None
     except (*OURS, *allowed) as error:
-        text = str(error)
+        text = str(error) if isinstance(error, OURS) else ""
         if "\n" in text:
             raise Harm(f"a message of several lines from {type(error).__name__}: {text[:80]!r}") from None
         if len(text) >= LONGEST:

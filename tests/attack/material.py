@@ -51,6 +51,8 @@ def saved(thing: Any, folder: Path) -> bytes:
 
 def damage(data: bytes, dice: random.Random, others: Sequence[bytes]) -> bytes:
     """A file to which something has happened that happens to files."""
+    if not data:
+        return dice.randbytes(dice.choice((1, 8, 64)))
     changed = bytearray(data)
     while bytes(changed) == data:
         at = dice.randrange(len(data))
