@@ -332,6 +332,6 @@ def test_bad_arguments_are_refused_with_their_name_value_and_range(
 
 def test_epochs_of_ones_own_go_with_an_unknown_horizon() -> None:
     policy = hlmc.HLMC(16, levels=2, epochs=(5, 3))
-    assert [level.place.choices for level in policy.levels_at(64)] == [22, 3]
+    assert [level.context.choices for level in policy.levels_at(64)] == [22, 3]
     learner = trained(policy, 100)
     assert learner.time == 100

@@ -112,21 +112,21 @@ class Champion(TreePolicy):
 
     def _least_doubt(self, horizon: int) -> float:
         """The least share of a prior that is left to others than the champion, in a stage of this many steps."""
-        arms = self.levels_at(horizon)[-1].place
+        arms = self.levels_at(horizon)[-1].context
         return min(0.5, max(FLOOR, arms.children / (1.0 + 2.0 * REACH * math.sqrt(arms.choices)) ** 2))
 
     def _stage_bound(self, horizon: int, switches: int | None) -> float | None:
         *above, last = self.levels_at(horizon)
         total, runs = 0.0, 1
         for level in above:
-            total += runs * level.length * bounds.tsallis_rv_sharp(level.place.choices, level.place.children)
-            runs *= level.place.choices
+            total += runs * level.length * bounds.tsallis_rv_sharp(level.context.choices, level.context.children)
+            runs *= level.context.choices
         if above:
             # Challenges are made at the lowest group level: at most sqrt(S) in a run of S choices.
-            total += runs // above[-1].place.choices * above[-1].length * math.isqrt(above[-1].place.choices)
+            total += runs // above[-1].context.choices * above[-1].length * math.isqrt(above[-1].context.choices)
         # With one level a stage is one epoch, which starts from an even prior.
-        n, doubt = (last.place.children + 1, self._least_doubt(horizon)) if above else (last.place.children, 0.5)
-        return total + runs * bounds.contest(last.place.choices, n, doubt)
+        n, doubt = (last.context.children + 1, self._least_doubt(horizon)) if above else (last.context.children, 0.5)
+        return total + runs * bounds.contest(last.context.choices, n, doubt)
 
     @property
     def _proof(self) -> str:

@@ -13,7 +13,7 @@ from hlmc.engine.structures import CROWN_TREE, Structure
 from hlmc.policies.base import Words
 from hlmc.policies.tree import TreePolicy
 from hlmc.routines import TsallisINF
-from hlmc.routines.base import Place, Routine
+from hlmc.routines.base import LevelContext, Routine
 
 
 @dataclass(frozen=True, repr=False)
@@ -80,14 +80,14 @@ class CrownedHLMC(TreePolicy):
     def routines_used(self) -> tuple[Routine, ...]:
         return (TsallisINF(estimator=self.estimator),) * len(self.groups_used)
 
-    def _places(self, horizon: int, epochs: tuple[int, ...] | None = None) -> list[Place]:
-        top, *below = super()._places(horizon, epochs)
+    def _contexts(self, horizon: int, epochs: tuple[int, ...] | None = None) -> list[LevelContext]:
+        top, *below = super()._contexts(horizon, epochs)
         # With one level there is no group that the crown could be one more of.
         return [replace(top, children=top.children + 1) if below else top, *below]
 
     @property
     def level_words(self) -> tuple[int, ...]:
-        *above, last = (place.children - 1 for place in self._places(1))
+        *above, last = (context.children - 1 for context in self._contexts(1))
         return (*above, last + 1)
 
     @property
@@ -99,8 +99,8 @@ class CrownedHLMC(TreePolicy):
         lost = bounds.tsallis_iw_sharp if self.estimator == "importance-weighted" else bounds.tsallis_rv_sharp
         total, runs = 0.0, 1
         for level in self.levels_at(horizon):
-            total += runs * level.length * lost(level.place.choices, level.place.children)
-            runs *= level.place.choices
+            total += runs * level.length * lost(level.context.choices, level.context.children)
+            runs *= level.context.choices
         return total
 
     @property
