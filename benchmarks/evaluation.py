@@ -23,9 +23,9 @@ from typing import Any
 import numpy as np
 
 from hlmc.adversaries.base import Adversary
-from hlmc.evaluation import best_fixed, best_switching, dynamic
 from hlmc.engine.kernel import kernel
 from hlmc.engine.stream import mix, unit
+from hlmc.evaluation import best_fixed, best_switching, dynamic
 
 
 @kernel

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 
 import hlmc
 from hlmc import plotting
-from hlmc.games.jammers import CLEAR_REWARD, Circulating
 from hlmc.engine.kernel import kernel
+from hlmc.games.jammers import CLEAR_REWARD, Circulating
 
 CHANNELS, CLEAR = 20, 5
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from hlmc.advice import STAYS
-from hlmc.arena import BASELINE
+from hlmc.arenas import BASELINE
 
 OUT = Path(__file__).parent.parent / "src" / "hlmc" / "advice" / "measured.csv"
 

@@ -568,7 +568,7 @@ def test_groups_exist_for_any_number_of_arms(arms):
             "phases times groupsize must be at most 2",
         ),
         (lambda: Bernoulli([]), "means must hold at least one number"),
-        (lambda: Bernoulli(0.5), "means must be a sequence of numbers, one an arm, not 0.5"),
+        (lambda: Bernoulli(0.5), "means must be a sequence of numbers, one for each arm, not 0.5"),
         (lambda: Bernoulli([0.5, -0.1]), r"means\[1\] must be a number in \[0, 1\], not -0.1"),
         (lambda: Bernoulli([0.5], seed=-1), "seed must be a whole number of at least 0, not -1"),
         (lambda: OneGoodArm(arms=3, arm=3), "arm must be at most 2, not 3"),

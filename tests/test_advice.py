@@ -9,7 +9,7 @@ import pytest
 
 import hlmc
 from hlmc.advice import Measured, advise, measured
-from hlmc.arena import POLICIES
+from hlmc.arenas import POLICIES
 from hlmc.cli import main
 
 ROOT = Path(__file__).parent.parent

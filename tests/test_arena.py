@@ -1,10 +1,12 @@
 """The arena: what plays, what is judged, ratios and their intervals, stores, files, and the command."""
 
+import importlib.util
 import json
 import math
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,17 +14,17 @@ import pytest
 
 import hlmc
 from hlmc.adversaries import CATALOGUE, Function, Trace
-from hlmc.arena import CASES, FULL, HELD_OUT, POLICIES, TARGETS, ArenaResult, HeldOut, budget, playing
-from hlmc.arena.field import made
-from hlmc.arena.playing import Cell, Costs
-from hlmc.arena.result import cell_text, compared
-from hlmc.arena.suite import played
-from hlmc.arena.targets import cell as figure_cell
-from hlmc.arena.targets import judged
+from hlmc.arenas import CASES, FULL, HELD_OUT, POLICIES, ArenaResult, Case, HeldOut, budget, playing
+from hlmc.arenas.contenders import made
+from hlmc.arenas.playing import Cell, Costs
+from hlmc.arenas.result import cell_text, compared
 from hlmc.cli import main
 from hlmc.errors import BadArgument, BadFile, BadType
 from hlmc.evaluation import best_fixed, best_switching, dynamic, paired_ratio_interval
+from hlmc.simulation import Interrupted, runner
 from hlmc.testing import check_adversary
+
+ROOT = Path(__file__).parent.parent
 
 SMALL = {"arms": [16], "horizons": [400], "runs": 3, "progress": False}
 
@@ -41,7 +43,7 @@ def test_every_adversary_of_the_catalogue_has_a_case() -> None:
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=lambda case: case.name)
-def test_seeds_matter_just_where_a_case_says_so(case: hlmc.arena.Case) -> None:
+def test_seeds_matter_just_where_a_case_says_so(case: Case) -> None:
     one, other = (case.make(16, 8, 1000, seed) for seed in (1, 2))
     assert one is not None
     assert other is not None
@@ -222,15 +224,15 @@ def test_a_store_is_gone_on_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     first = small(store=tmp_path)
     played: list[str] = []
 
-    class Watched(playing.Work):
+    class Watched(runner.Work):
         def __init__(self, tasks, *rest) -> None:  # type: ignore[no-untyped-def]
-            played.extend(task.name for task in tasks)
+            played.extend(task.name for task in tasks for _ in range(task.count))
             super().__init__(tasks, *rest)
 
     def judge(*_: object, **__: object) -> None:
         raise AssertionError("the benchmarks are in the store")
 
-    monkeypatch.setattr(playing, "Work", Watched)
+    monkeypatch.setattr(runner, "Work", Watched)
     monkeypatch.setattr(playing, "best_switching", judge)
     monkeypatch.setattr(playing, "best_fixed", judge)
     monkeypatch.setattr(playing, "dynamic", judge)
@@ -266,28 +268,12 @@ def test_ctrl_c_keeps_what_was_finished(tmp_path: Path, monkeypatch: pytest.Monk
         return judge(*arguments, **settings)  # type: ignore[arg-type]
 
     monkeypatch.setattr(playing, "best_switching", interrupted)
-    with pytest.raises(hlmc.arena.Interrupted, match="the same call goes on from there") as caught:
+    with pytest.raises(Interrupted, match="the same call goes on from there") as caught:
         small(store=tmp_path)
     assert caught.value.partial is not None
     assert caught.value.partial.runs["adversary"].unique().tolist() == ["Alternating"]
     monkeypatch.undo()
     assert small(store=tmp_path).runs.equals(small().runs)
-
-
-def test_ctrl_c_among_the_figures(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A row that is compared with another than the arena's baseline has no part in an arena's result."""
-    last = figure_cell(TARGETS[-1], 1000, 2, 0)
-    assert "HLMC" not in last.policies
-
-    def interrupted(*arguments: object, **settings: object) -> object:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(playing, "best_fixed", interrupted)
-    with pytest.raises(hlmc.arena.Interrupted) as caught:
-        played([last, figure_cell(TARGETS[0], 1000, 2, 0)], None, 1, None, False)
-    assert caught.value.partial is not None
-    assert set(caught.value.partial.runs["policy"]) == {"HLMC.S", "Champion"}
-    assert caught.value.partial.data.empty
 
 
 def test_an_estimate_is_printed_first(capsys: pytest.CaptureFixture[str]) -> None:
@@ -353,47 +339,38 @@ def test_a_kind_that_was_not_judged_is_refused() -> None:
         result.table("weak", arms=5)
 
 
-# --- The figures ------------------------------------------------------------------------------------------------------
+# --- The champion's goals -------------------------------------------------------------------------------------------
 
 
-def test_the_figures_are_those_that_were_set() -> None:
-    below = {(target.label, T): value for target in TARGETS for T, value in target.below.items()}
-    million, ten = 10**6, 10**7
-    assert below == {
-        ("experiment 1", million): 0.0,
-        ("experiment 1", ten): 0.0,
-        ("experiment 2", million): 0.025,
-        ("experiment 2", ten): 0.02,
-        ("one arm 0.55 among 0.5", million): 0.25,
-        ("one arm 0.55 among 0.5", ten): 0.09,
-        ("means uniform in [0, 1]", million): 0.15,
-        ("means uniform in [0, 1]", ten): 0.06,
-        ("needle", million): 0.03,
-        ("needle", ten): 0.025,
-        ("decoy group", million): 0.05,
-        ("decoy group", ten): 0.025,
-        ("sawtooth", million): 0.2,
-        ("late bloomer, from T/10 on", million): 0.0,
-        ("late bloomer, from T/10 on", ten): 0.0,
-        ("late bloomer, from 10^5 on", ten): 0.0,
-        ("experiment 3, shifting", million): 0.07,
-    }
-    for target in TARGETS:
-        assert target.runs[million] >= 96
-        assert target.runs[ten] >= 24
-        policies = figure_cell(target, 10**6, 2, 0).policies
+@pytest.fixture(scope="module")
+def goals() -> Any:
+    spec = importlib.util.spec_from_file_location("champion_goals", ROOT / "scripts" / "champion_goals.py")
+    assert spec is not None
+    assert spec.loader is not None
+    script = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = script  # which its dataclasses look up
+    spec.loader.exec_module(script)
+    return script
+
+
+def test_every_goal_is_measured_in_equal_words_and_enough_runs(goals: Any) -> None:
+    assert sum(len(target.below) for target in goals.TARGETS) == 17
+    for target in goals.TARGETS:
+        assert target.runs[10**6] >= 96
+        assert target.runs[10**7] >= 24
+        policies = goals.cell(target, 10**6, 2, 0).policies
         assert {policy.words.statistics for policy in policies.values()} == {target.memory}
         assert policies["Champion"] == hlmc.Champion(target.arms, memory=target.memory, horizon=10**6)
 
 
-def test_a_figure_is_reached_when_the_upper_end_is_below() -> None:
-    by_label = {target.label: target for target in TARGETS}
+def test_a_goal_is_reached_when_the_upper_end_is_below(goals: Any) -> None:
+    by_label = {target.label: target for target in goals.TARGETS}
 
     def verdict(label: str, base: list[float], own: list[float]) -> bool:
         target = by_label[label]
         runs = _runs(base, own).assign(adversary=target.case.name, horizon=10**6)
         runs["policy"] = runs["policy"].map({"HLMC": "HLMC", "mine": "Champion"})
-        return bool(judged(runs, target, 10**6)["reached"])
+        return bool(goals.judged(runs, target, 10**6)["reached"])
 
     assert verdict("needle", [100.0, 101.0, 99.0], [2.0, 2.1, 2.0])
     assert not verdict("needle", [100.0, 101.0, 99.0], [2.0, 3.9, 2.0])  # the mean is below 0.03, the interval is not
@@ -482,39 +459,8 @@ def test_the_command_lists_and_refuses(capsys: pytest.CaptureFixture[str]) -> No
     status, out, _ = run(capsys, "--list")
     assert status == 0
     assert all(name in out for name in [*POLICIES, *CASES, *HELD_OUT])
-    status, _, err = run(capsys, "--figures", "--arms", "16")
-    assert (status, err) == (2, "hlmc arena: --figures is a fixed table and does not take --arms\n")
-    status, _, err = run(capsys, "--figures", "--horizon", "1e5")
-    assert status == 2
-    assert "there is no target for 100000 steps; there are 1000000, 10000000" in err
     status, _, err = run(capsys, *ONE, "--csv", "a.txt")
     assert (status, err) == (2, "hlmc arena: --csv takes a file that ends in .csv, not 'a.txt'\n")
-
-
-def test_the_command_prints_the_figures(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from hlmc.arena import targets
-
-    def table(cells, *_: object) -> pd.DataFrame:  # type: ignore[no-untyped-def]
-        parts = []
-        for cell in cells:
-            base = next(iter(cell.policies))
-            runs = _runs([100.0, 101.0, 99.0], [2.0, 2.1, 2.0]).assign(adversary=cell.case.name, horizon=cell.horizon)
-            runs["policy"] = runs["policy"].map({"HLMC": base, "mine": "Champion"})
-            parts.append(runs.assign(shifting=runs["weak"]))
-        return pd.concat(parts)
-
-    monkeypatch.setattr(targets, "played", table)
-    status, out, _ = run(capsys, "--figures", "--csv", str(tmp_path / "figures.csv"))
-    assert status == 0
-    lines = out.splitlines()
-    assert next(line for line in lines if line.startswith("needle ")).split()[-2:] == ["0.03", "yes"]
-    assert next(line for line in lines if line.startswith("experiment 1 ")).split()[-3:] == ["below", "0", "no"]
-    assert "HLMC.S" in next(line for line in lines if line.startswith("experiment 3"))
-    assert len(pd.read_csv(tmp_path / "figures.csv")) == 17
-    status, out, _ = run(capsys, "--figures", "--horizon", "1e6", "--json")
-    assert len(json.loads(out)) == 9
 
 
 def test_the_held_out_suite_by_command(capsys: pytest.CaptureFixture[str]) -> None:
@@ -524,9 +470,12 @@ def test_the_held_out_suite_by_command(capsys: pytest.CaptureFixture[str]) -> No
     assert "hairline" in out
 
 
-def test_the_package_answers_to_the_call_however_it_was_imported() -> None:
+def test_the_arena_is_an_ordinary_function_however_it_was_imported() -> None:
+    import inspect
     import subprocess
 
-    code = "import hlmc.arena.cases, hlmc; print(callable(hlmc.arena), hlmc.arena.CASES['Needle'].name)"
+    code = "import hlmc.arenas.cases, hlmc; print(type(hlmc.arena).__name__, hlmc.arenas.CASES['Needle'].name)"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=os.environ, check=True)
-    assert found.stdout.split() == ["True", "Needle"]
+    assert found.stdout.split() == ["function", "Needle"]
+    assert list(inspect.signature(hlmc.arena).parameters)[:3] == ["policies", "against", "adversaries"]
+    assert "equal memory" in (inspect.getdoc(hlmc.arena) or "")

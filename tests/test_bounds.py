@@ -1,35 +1,27 @@
 """Every bound against its printed formula, worked out apart to 40 digits, and against its neighbours."""
 
 import math
+from typing import Any
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hlmc import bounds, planning
-from hlmc.bounds import Level
+from hlmc.errors import BadType
 
 ARMS = st.integers(2, 10**6)
 HORIZONS = st.integers(1, 10**12)
 
 VALUES = [
-    (bounds.lemma_1(3162, 10), 763.191932035300),
-    (bounds.lemma_2(10417, 4, 10), 8421.33367376910),
     (bounds.lemma_3(10**7, 100), 191941.036487523),
     (bounds.lemma_4(10**7, 100, 0.05), 448993.246589751),
     (bounds.lemma_5(10**6, 16, 10), 206071.672379593),
     (bounds.theorem_1(10**7, 100), 8240309.44742100),
     (bounds.theorem_2(10**7, 100, 0.05), 34730655.9672757),
     (bounds.theorem_3(10**6, 16, 10), 4344887.41139270),
-    (bounds.theorem_3_unconditional(10**6, 16, 10), 3907883.29719342),
-    (bounds.theorem_3_unconditional(100, 16, 10), 2802.76162500916),
     (bounds.theorem_4(10**6, 16, 10), 5464300.38562736),
     (bounds.theorem_5(10**7, 100), 37798168.3407522),
-    (bounds.corollary_1(10**7, 10), 0.000259793007413442),
-    (bounds.theorem_4_condition(10**7, 10), 0.713932026186545),
-    (bounds.corollary_2(10**7, 100, 1), 31622.7766016838),
-    (bounds.corollary_2(10**7, 100, 2), 1124682.65038070),
-    (bounds.corollary_2(10**7, 100, 3), 4403397.80286621),
     (bounds.plotted(2 * 10**6, 100, 1), 60697.0851754059),
     (bounds.plotted(2 * 10**6, 100, 2), 721814.055505188),
     (bounds.plotted(2 * 10**6, 100, 3), 1647572.37276083),
@@ -51,15 +43,12 @@ def test_value_is_that_of_the_printed_formula(value: float, expected: float) -> 
 @pytest.mark.parametrize(
     "value",
     [
-        bounds.lemma_1(50, 1),
-        bounds.lemma_2(50, 1, 3),
         bounds.lemma_3(50, 1),
         bounds.lemma_4(50, 1, 0.1),
         bounds.lemma_5(50, 1, 3),
         bounds.theorem_1(50, 1),
         bounds.theorem_2(50, 1, 0.1),
         bounds.theorem_3(50, 1, 3),
-        bounds.theorem_3_unconditional(50, 1, 3),
         bounds.theorem_4(50, 1, 3),
         bounds.theorem_5(50, 1),
         bounds.hierarchy(50, (1, 1)),
@@ -70,8 +59,6 @@ def test_value_is_that_of_the_printed_formula(value: float, expected: float) -> 
         bounds.exp3_ix(50, 1, 0.1),
         bounds.tsallis_iw(50, 1),
         bounds.tsallis_rv(50, 1),
-        bounds.composed(50, [Level(4, 0, 1, extra=1)]),
-        bounds.composed(50, []),
     ],
 )
 def test_without_a_choice_there_is_no_regret(value: float) -> None:
@@ -94,25 +81,23 @@ def test_theorem_5_rounds_the_three_level_bound_up(arms: int, horizon: int) -> N
     assert bounds.hierarchy(horizon, planning.even_groups(arms, 3)) < bounds.theorem_5(horizon, arms)
 
 
-@given(ARMS, HORIZONS, st.integers(1, 1000))
-def test_theorem_3_rounds_its_proof_up(arms: int, horizon: int, switches: int) -> None:
-    assume(horizon >= arms * switches)
-    proved = bounds.theorem_3_unconditional(horizon, arms, switches)
-    assert proved <= bounds.theorem_3(horizon, arms, switches) * (1 + 1e-12)
-
-
 @given(st.lists(st.integers(1, 10**6), min_size=1, max_size=40), HORIZONS)
 def test_order_of_the_levels_does_not_matter(groups: list[int], horizon: int) -> None:
     assert bounds.hierarchy(horizon, groups) == bounds.hierarchy(horizon, groups[::-1])
     assert math.isfinite(bounds.hierarchy(horizon, groups))
 
 
+def composed(horizon: int, parts: list[tuple[float, float, int]]) -> float:
+    """Levels that lose c sqrt(x S) in the S choices between two resets: each is reset T / S times."""
+    return math.fsum(horizon / S * c * math.sqrt(x * S) for c, x, S in parts)
+
+
 @pytest.mark.parametrize("levels", [1, 2, 3, 4])
 def test_composed_of_exp3_in_the_best_epochs_is_the_hierarchy(levels: int) -> None:
     # Equal levels and a T that is a D-th power: the best epochs are whole numbers.
     horizon, groups = 100**levels, (7,) * levels
-    parts = [Level(2 * math.sqrt(2), 7 * math.log(7), 100)] * levels
-    assert bounds.composed(horizon, parts) == pytest.approx(bounds.hierarchy(horizon, groups), rel=1e-12)
+    parts = [(2 * math.sqrt(2), 7 * math.log(7), 100)] * levels
+    assert composed(horizon, parts) == pytest.approx(bounds.hierarchy(horizon, groups), rel=1e-12)
 
 
 @given(st.lists(st.integers(2, 50), min_size=2, max_size=5), st.integers(10**6, 10**10), st.data())
@@ -121,13 +106,7 @@ def test_no_other_epochs_compose_better(groups: list[int], horizon: int, data: s
     S = [data.draw(st.integers(1, planning.ceil_root(horizon, len(groups)))) for _ in groups[1:]]
     top = horizon // math.prod(S)
     parts = [(2 * math.sqrt(2), n * math.log(n), s) for n, s in zip(groups, [top, *S], strict=True)]
-    assert bounds.composed(horizon, parts) >= best * (1 - 1e-12)
-
-
-def test_composed_carries_the_additive_terms_of_each_reset() -> None:
-    # Ten resets of a level of four children and 100 choices, each of which loses 4 sqrt(4 * 100) + 1.
-    assert bounds.composed(1000, [Level(4, 4, 100, extra=1)]) == pytest.approx(10 * (4 * 20 + 1))
-    assert bounds.composed(100, [Level(4, 4, 100, extra=1)]) == pytest.approx(bounds.tsallis_iw(100, 4))
+    assert composed(horizon, parts) >= best * (1 - 1e-12)
 
 
 def test_expected_bound_of_exp3_ix_is_the_integral_of_its_tail() -> None:
@@ -136,19 +115,13 @@ def test_expected_bound_of_exp3_ix_is_the_integral_of_its_tail() -> None:
     assert math.fsum(tail) / n == pytest.approx(bounds.exp3_ix(10**4, 10), rel=1e-4)
 
 
-def test_memory_order_uses_the_printed_depth() -> None:
-    assert bounds.memory_order(10**7, 100, 14) == bounds.corollary_2(10**7, 100, 7)
-    assert bounds.memory_order(10**7, 100, 19) == bounds.corollary_2(10**7, 100, 3)
-    assert bounds.memory_order(10**7, 100, 100) == bounds.corollary_2(10**7, 100, 1)
-
-
 def test_plotted_curve_starts_at_zero_reward() -> None:
     assert bounds.plotted(0, 100, 2) == 0
 
 
 @pytest.mark.parametrize("horizon", [0, -1, 0.5, math.nan, math.inf, 10**400])
 def test_bad_horizon(horizon: float) -> None:
-    with pytest.raises(ValueError, match=r"^horizon must be a finite number of at least 1, not "):
+    with pytest.raises(ValueError, match=r"^horizon must be a number in \[1, inf\), not "):
         bounds.lemma_3(horizon, 10)
     with pytest.raises(ValueError, match=r"^horizon must be"):
         bounds.hierarchy(horizon, (5, 5))
@@ -157,7 +130,7 @@ def test_bad_horizon(horizon: float) -> None:
 @pytest.mark.parametrize("delta", [0, 1, -0.1, 1.5, math.nan])
 def test_bad_delta(delta: float) -> None:
     for bound in (bounds.lemma_4, bounds.theorem_2, bounds.exp3_ix):
-        with pytest.raises(ValueError, match=r"^delta must be a number strictly between 0 and 1, not "):
+        with pytest.raises(ValueError, match=r"^delta must be a number in \(0, 1\), not "):
             bound(1000, 10, delta)
 
 
@@ -168,16 +141,16 @@ def test_bad_counts_are_named() -> None:
         bounds.theorem_1(1000, "ten")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"^switches must be a whole number of at least 1, not 0$"):
         bounds.theorem_4(1000, 10, 0)
-    with pytest.raises(ValueError, match=r"^epochs must be a whole number of at least 1, not 0$"):
-        bounds.lemma_1(0, 10)
-    with pytest.raises(ValueError, match=r"^groups must be a whole number of at least 1, not -2$"):
-        bounds.lemma_2(10, -2, 1)
-    with pytest.raises(ValueError, match=r"^levels must be a whole number of at least 1, not 0$"):
-        bounds.corollary_2(1000, 10, 0)
-    with pytest.raises(ValueError, match=r"^choices must be a whole number of at least 1, not 0$"):
-        bounds.composed(1000, [Level(4, 4, 0)])
-    with pytest.raises(ValueError, match=r"^cost must be a finite number of at least 0, not -1$"):
-        bounds.composed(1000, [Level(4, -1, 10)])
+
+
+@pytest.mark.parametrize("value", ["1000", None, [1000], 1j, object()])
+def test_what_is_no_number_is_refused_by_name(value: Any) -> None:
+    with pytest.raises(BadType, match=r"^horizon must be a number in "):
+        bounds.lemma_3(value, 10)
+    with pytest.raises(BadType, match=r"^gamma must be a number in "):
+        bounds.exp3(1000, 10, value)
+    with pytest.raises(BadType, match=r"^groups must be a "):
+        bounds.hierarchy(1000, value)
 
 
 def test_theorem_3_says_when_the_horizon_is_too_short() -> None:

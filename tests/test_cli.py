@@ -99,14 +99,14 @@ def test_a_reader_that_has_read_enough_is_no_error() -> None:
         ("plan --arms 100 --groups 3,3", "groups must have a product of at least arms = 100, not (3, 3)"),
         ("plan --arms 100 --groups 3,x", "argument --groups: 'x' is not a whole number"),
         ("plan --arms 100 --memory 20 --horizon 0", "horizon must be a whole number of at least 1, not 0"),
-        ("plan --arms 100 --memory 20 --delta 2", "delta must be a number strictly between 0 and 1, not 2.0"),
+        ("plan --arms 100 --memory 20 --delta 2", "delta must be a number in (0, 1), not 2.0"),
         ("plan --arms 100 --memory 20 --delta p", "argument --delta: 'p' is not a number"),
         ("plan --arms 100 --memory 20 --switches some", '1e6 or 10**6, or as "unknown"'),
         ("plan --arms 100 --memory 20 --routines exp4", "there is no routine 'exp4'; there are"),
         ("plan --arms 100 --memory 20 --routines exp3,exp3,exp3", "routines must be 2 names"),
         ("plan --arms 100 --memory 20 --plot a.png", "--plot draws bounds at a horizon; give one"),
         (f"{PLAN} --plot curve.gif", "a plot's file must end in .png, .svg or .pdf, not 'curve.gif'"),
-        (f"{PLAN} --plot nowhere/curve.png", "there is no folder 'nowhere' for the plot 'curve.png'; make it first"),
+        (f"{PLAN} --plot nowhere/curve.png", "there is no folder 'nowhere' for 'curve.png'; make it first"),
         ("plan --arms 1 --memory 5 --horizon 10 --plot a.png", "--plot has nothing to draw"),
         (f"{PLAN} --jso", "hlmc plan: unrecognized arguments: --jso; did you mean --json? (see hlmc plan --help)"),
     ],
@@ -143,7 +143,8 @@ class _Stand:
 @pytest.mark.parametrize(
     ("error", "status", "message"),
     [
-        (KeyboardInterrupt(), 130, ""),
+        (KeyboardInterrupt(), 130, "hlmc plan: interrupted\n"),
+        (KeyboardInterrupt("interrupted; all is kept"), 130, "hlmc plan: interrupted; all is kept\n"),
         (
             FileNotFoundError(2, "No such file or directory", "a.toml"),
             2,
@@ -162,6 +163,17 @@ def test_how_a_command_ends(
 ) -> None:
     monkeypatch.setitem(sys.modules, "hlmc.cli.plan", _Stand(error))  # type: ignore[arg-type]
     assert run(capsys, "plan") == (status, "", message)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell's redirections")
+@pytest.mark.parametrize(
+    ("redirection", "status", "said"),
+    [(">&-", 0, ""), (">&- 2>&-", 0, ""), ("> /dev/full", 1, "hlmc: [Errno 28] No space left on device\n")],
+)
+def test_output_that_cannot_be_written(redirection: str, status: int, said: str) -> None:
+    command = f"{sys.executable} -m hlmc.cli plan --arms 100 --memory 20 {redirection}"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (status, "", said)
 
 
 def test_a_fault_of_ours_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:

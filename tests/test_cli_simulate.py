@@ -159,7 +159,7 @@ def test_jobs_change_nothing(file: Path, jobs: str, capsys: pytest.CaptureFixtur
         ("policies.HLMC.policy=HLNC", "trap.toml: policies.HLMC: there is no policy 'HLNC'; did you mean 'HLMC'?"),
         ("policies.mine.memory=3", "trap.toml: policies.mine: there is no policy 'mine'; there are HLMC, "),
         ("policies.HLMC.memry=9", "trap.toml: policies.HLMC: there is no key 'memry'; did you mean 'memory'?"),
-        ("policies.HLMC.delta=2.0", "trap.toml: policies.HLMC: delta must be a number strictly between 0 and 1"),
+        ("policies.HLMC.delta=2.0", "trap.toml: policies.HLMC: delta must be a number in (0, 1)"),
         ("policies.UCBM.shuffle=true", "trap.toml: policies.UCBM: UCBM needs memory"),
         ("policies.HLMC.arms=13", "trap.toml: policy 'HLMC' has 13 arms and BlockTrap"),
         ("policies.HLMC.horizon=100", "trap.toml: policy 'HLMC' was made for 100 steps"),
@@ -175,7 +175,7 @@ def test_jobs_change_nothing(file: Path, jobs: str, capsys: pytest.CaptureFixtur
         ("summary=weak", "trap.toml: summary must be a table"),
         ("summary.regret=strong", "trap.toml: summary: there is no regret 'strong'"),
         ("summary.switches=3", "trap.toml: summary: switches belongs to"),
-        ("summary.level=2", "trap.toml: summary: level must be a number strictly between 0 and 1"),
+        ("summary.level=2", "trap.toml: summary: level must be a number in (0, 1)"),
         ("plots=a.png", "trap.toml: plots must be a list"),
         ("plots=[3]", "trap.toml: plots[0] must be a file or a table"),
         ('plots=["a.gif"]', "trap.toml: plots[0]: a plot's file must end in .png"),
@@ -207,6 +207,45 @@ def test_other_mistakes(file: Path, tmp_path: Path, capsys: pytest.CaptureFixtur
         read_experiment(file, {"runs": -1})
     status, _, err = run(capsys, str(file), "--jobs", "0")
     assert (status, err) == (2, "hlmc simulate: --jobs must be a whole number of at least 1, not 0\n")
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("nowhere/r.parquet", "save: there is no folder 'nowhere' for 'r.parquet'; make it first"),
+        (".", "save must be a file, and '.' is a folder"),
+        ("\0", "save must be a path without NUL characters"),
+    ],
+)
+def test_where_to_save_is_looked_at_before_anything_is_played(
+    file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, path: str, text: str
+) -> None:
+    monkeypatch.setattr(hlmc.simulation, "simulate", None)
+    status, out, err = run(capsys, str(file), "--set", f"save={path}")
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert text in err
+
+
+def test_a_result_that_cannot_be_saved_is_kept_elsewhere(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The disk is full by the time that the result is there."""
+    plain = hlmc.Result.save
+
+    def full(self: hlmc.Result, path: Path) -> None:
+        if path == Path("r.parquet"):
+            raise OSError(28, "No space left on device", str(path))
+        plain(self, path)
+
+    monkeypatch.setattr(hlmc.Result, "save", full)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    status, out, err = run(capsys, str(file), "--set", "save=r.parquet", "--quiet")
+    assert (status, out, err.count("\n")) == (1, "", 1)
+    (kept,) = tmp_path.glob("hlmc-*/r.parquet")
+    assert f"No space left on device; the result is kept in {kept} instead of: 'r.parquet'" in err
+    assert hlmc.load_result(kept).policies == ["HLMC", "EXP3"]
+    status, out, _ = run(capsys, str(file), "--set", "save=r.parquet")
+    assert (status, "EXP3" in out, "written" in out) == (1, True, False)
 
 
 # --- A cluster, and Ctrl-C ----------------------------------------------------------------------------------------
@@ -252,5 +291,7 @@ def test_ctrl_c_says_what_is_kept(file: Path, store: bool) -> None:
     assert time.monotonic() - began < 20
     assert process.returncode == 130
     said = [text for text in err.splitlines() if "runs (" not in text]
+    assert len(said) == 1
     assert said[0].startswith("hlmc simulate: interrupted after ")
-    assert said[1:] == (["they are kept in runs; the same command goes on from there"] if store else [])
+    kept = "kept in runs, and the same call goes on from there" if store else "none are kept, as the file has no store"
+    assert said[0].endswith(kept)

@@ -36,7 +36,7 @@ from hlmc.evaluation import (
     quantile_interval,
     quantiles,
     regret,
-    rows,
+    segments,
     t_interval,
     t_quantile,
 )
@@ -270,7 +270,7 @@ def test_the_size_of_the_blocks_changes_no_bit(monkeypatch: pytest.MonkeyPatch, 
         ]
 
     whole = results()
-    monkeypatch.setattr(rows, "BLOCK", words)
+    monkeypatch.setattr(segments, "BLOCK", words)
     assert results() == whole
     # Which points are asked for does not matter either.
     assert best_fixed(adversary, points[-1:])[0][0] == whole[2][-1]
@@ -405,7 +405,7 @@ def test_what_would_take_hours_is_refused_unless_forced(monkeypatch: pytest.Monk
         best_switching(Noise(10**9), 10, 10)
     with pytest.raises(BadArgument, match="hours"):
         best_switching(Noise(1000), 10**9, 10)
-    monkeypatch.setattr(rows, "PATIENCE", 1e-6)
+    monkeypatch.setattr(segments, "PATIENCE", 1e-6)
     assert best_fixed(Noise(100), [1000], force=True)[0] > 0
     with pytest.raises(BadArgument, match="force"):
         best_fixed(Noise(100), [1000])
@@ -462,7 +462,7 @@ def test_an_error_in_a_thread_comes_out_and_stops_the_others(threads: int) -> No
             raise ZeroDivisionError
         return i
 
-    results = rows.in_order(task, range(10**9), threads, stop)
+    results = segments.in_order(task, range(10**9), threads, stop)
     assert [next(results) for _ in range(3)] == [0, 1, 2]
     with pytest.raises(ZeroDivisionError):
         next(results)

@@ -6,7 +6,8 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import suppress
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,10 @@ import pytest
 
 import hlmc
 from hlmc import adversaries
+from hlmc.cli import main
 from hlmc.errors import BadReward
+from hlmc.interrupts import Interrupts
+from hlmc.simulation import Interrupted, store
 
 HORIZON = 3000
 POLICIES = {
@@ -145,6 +149,115 @@ def test_a_broken_pool_is_reported_and_what_it_had_done_is_kept(tmp_path: Path) 
     with pytest.raises(BrokenExecutor):
         hlmc.simulate(POLICIES, TRAP, HORIZON, runs=2, executor=Breaking(), store=tmp_path, progress=False)
     assert len(list(tmp_path.glob("*.parquet"))) == 3
+
+
+# --- Ctrl-C ---------------------------------------------------------------------------------------------------------
+
+
+class Dying:
+    """Python ignores what is raised while an object dies: there a KeyboardInterrupt would be lost."""
+
+    def __del__(self) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+
+def test_ctrl_c_while_a_store_is_read_is_not_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    hlmc.simulate(POLICIES, TRAP, HORIZON, runs=2, store=tmp_path, progress=False)
+    plain = store.read_runs
+
+    def read(path: Path) -> Any:
+        Dying()
+        return plain(path)
+
+    monkeypatch.setattr(store, "read_runs", read)
+    with pytest.raises(Interrupted, match=f"interrupted after 1 of 12 runs; what was finished is kept in {tmp_path}"):
+        hlmc.simulate(POLICIES, TRAP, HORIZON, runs=4, store=tmp_path, progress=False)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_ctrl_c_that_was_lost_before_the_work_ends_it() -> None:
+    with Interrupts(held=False):
+        with suppress(KeyboardInterrupt):  # as a package does that catches everything while it is imported
+            signal.raise_signal(signal.SIGINT)
+        with pytest.raises(Interrupted, match="after 0 of 3 runs"):
+            hlmc.simulate(POLICIES, TRAP, HORIZON, runs=1, progress=False)
+
+
+def test_ctrl_c_wakes_whoever_waits_and_leaves_the_finished_runs(alone: hlmc.Result) -> None:
+    sent = threading.Event()
+
+    class Hanging:
+        """Finishes five tasks; then somebody presses Ctrl-C and nothing comes any more."""
+
+        given = 0
+
+        def submit(self, function: Callable[..., Any], *arguments: Any) -> Any:
+            self.given += 1
+            future: Future[Any] = Future()
+            if self.given <= 5:
+                future.set_result(function(*arguments))
+            if self.given == 18:
+                threading.Timer(0.1, lambda: (sent.set(), os.kill(os.getpid(), signal.SIGINT))).start()
+            return future
+
+    with pytest.raises(Interrupted, match="after 5 of 18 runs") as caught:
+        hlmc.simulate(POLICIES, TRAP, HORIZON, runs=6, executor=Hanging(), progress=False)
+    assert sent.is_set()
+    partial = caught.value.partial.data["reward"]
+    assert partial.equals(alone.data["reward"].sel(run=partial["run"]))
+
+
+def test_ctrl_c_twice_is_taken_at_once() -> None:
+    with Interrupts() as held:
+        signal.raise_signal(signal.SIGINT)
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        held._came = False  # both have been taken
+
+
+@pytest.mark.parametrize(
+    ("command", "patched", "said"),
+    [
+        (
+            ["arena", "--arms", "16", "--horizon", "400", "--adversary", "Needle", "--against", "Champion"],
+            "hlmc.arenas.playing.gathered_runs",
+            (
+                "interrupted after 0 of 1 pairs of adversary and size; what was finished is kept in runs, "
+                "and the same call goes on from there"
+            ),
+        ),
+        (
+            ["reproduce", "weak-1", "--horizon", "10000"],
+            "hlmc.paper.experiment.gathered_runs",
+            "interrupted; finished runs are kept in report/runs, and the same command with --resume goes on from there",
+        ),
+        (
+            ["spectrum", "--agents", "10", "--horizon", "100"],
+            "hlmc.games.runner.gather",
+            (
+                "interrupted after 0 of 5 runs of HLMC; the table shows what was finished; no file is kept, "
+                "and the same command begins anew"
+            ),
+        ),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else None,
+)
+def test_commands_say_in_one_line_what_is_kept(
+    command: list[str],
+    patched: str,
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def pressed(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(patched, pressed)
+    store = ["--store", "runs", "--quiet"] if command[0] == "arena" else []
+    assert main([*command, *store]) == 130
+    assert capsys.readouterr() == ("", f"hlmc {command[0]}: {said}\n")
 
 
 # --- Dask -----------------------------------------------------------------------------------------------------------

@@ -303,7 +303,7 @@ BAD_ARGUMENTS: list[tuple[Callable[[], object], type[Exception], str]] = [
     (lambda: hlmc.HLMC(100, levels=2, switches="some"), BadType, r'switches must be .*\(or "unknown"\), not \'some\''),
     (lambda: hlmc.HLMC(100, levels=2, routines="exp4"), BadArgument, r"there is no routine 'exp4'; there are .*exp3"),
     (lambda: hlmc.HLMC(100, levels=2, routines=3), BadType, r"routine is given by its name .* not as 3"),
-    (lambda: hlmc.HLMC(100, levels=2, routines=OwnClass()), BadType, r"given as a routines.Custom, not as"),
+    (lambda: hlmc.HLMC(100, levels=2, routines=OwnClass()), BadType, r"needs kernels, or is a routines.Custom"),
     (lambda: hlmc.HLMC(100, levels=2, routines=("exp3",)), BadArgument, r"routines must be 2 names"),
     (lambda: hlmc.HLMC(100, levels=2, epochs=(2, 2, 2)), BadArgument, r"epochs must be 2 numbers.*\(2, 2, 2\)"),
     (lambda: hlmc.HLMC(100, levels=3, epochs=7), BadArgument, r"epochs must be 3 numbers.*not 7"),

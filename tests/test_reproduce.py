@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
 from pathlib import Path
@@ -12,7 +11,7 @@ import pytest
 from hlmc import load_result, paper
 from hlmc.cli import main
 from hlmc.paper.experiment import Settings
-from hlmc.paper.progress import Progress, Workers
+from hlmc.simulation import progress
 
 SMALL = ["--horizon", "10000", "--runs", "2"]
 
@@ -126,16 +125,17 @@ def test_every_figure_is_described(name: str) -> None:
         compile(part.code(Settings()), part.key, "exec")
 
 
-def test_progress_says_what_runs_and_how_long_still() -> None:
-    stream = io.StringIO()
-    stream.isatty = lambda: True  # type: ignore[method-assign]
-    progress = Progress(10.0, stream)
-    assert progress.left() is None
-    with Workers(1, progress) as workers:
-        progress.begin("weak-1, h0 = 6", 5.0)
-        workers.submit(int).result()
-        progress.end()
-        progress.begin("weak-2", 5.0)
-    assert 0.0 <= (progress.left() or 0.0) < 60.0
-    assert "weak-2: 0 of 0 tasks; 50% of all" in stream.getvalue()
-    progress.close()
+def test_progress_says_what_runs_and_how_long_still(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [0.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    with progress.reporter(None, {"": 10.0}) as report:
+        kept = report.part("weak-1, h0 = 6", 2.0, 100)
+        with kept({}) as part:  # all of its 100 steps are in the store
+            part.advance("HLMC", 0)
+        with report.part("weak-2", 8.0, 100)({"HLMC": 100}) as part:
+            part.advance("HLMC", 25)
+            now[0] = 10.0
+            part.advance("HLMC", 25)
+    assert capsys.readouterr().err == "weak-2; 50 % of all, about 10 s left\n"

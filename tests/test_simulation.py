@@ -376,14 +376,14 @@ def test_ctrl_c_keeps_what_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_told_to_stop_a_worker_returns_the_runs_that_it_has_finished() -> None:
     seen = []
 
-    def between(name: str, steps: int) -> bool:
+    def between(steps: int) -> bool:
         seen.append(steps)
         return len(seen) == 3
 
     played = play(Task("it", made(hlmc.EXP3), FACED[0], 0, 0, 5), np.array([STEPS]), between)
     assert (len(played.rewards), seen) == (3, [STEPS] * 3)
     long = made(hlmc.EXP3, horizon=10**6)
-    cut = play(Task("it", long, FACED[0], 0, 0, 1), np.array([10**6]), lambda name, steps: True)
+    cut = play(Task("it", long, FACED[0], 0, 0, 1), np.array([10**6]), lambda steps: True)
     assert len(cut.rewards) == 0
 
 
@@ -417,7 +417,7 @@ def test_regret_is_benchmark_minus_reward(result: hlmc.Result) -> None:
     assert (shifting.values <= dynamic.values).all()
     with pytest.raises(BadArgument, match=r"^kind='shifting' needs switches=V"):
         result.regret("shifting")
-    with pytest.raises(BadArgument, match=r"^switches belongs to kind='shifting' and to no other"):
+    with pytest.raises(BadArgument, match=r"^switches belongs to kind='shifting', not to kind="):
         result.regret("weak", 3)
     with pytest.raises(BadArgument, match="kind must be one of"):
         result.regret("strong")

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -17,9 +18,11 @@ import pytest
 
 import hlmc
 from hlmc import adversaries
-from hlmc.errors import BadArgument, BadFile
+from hlmc.errors import BadArgument, BadFile, BadType
 from hlmc.files import disk, writing
-from hlmc.simulation import runner, workers
+from hlmc.simulation import runner, store, tables, workers
+from hlmc.simulation.experiment import Experiment
+from hlmc.simulation.store import Store
 
 HORIZON = 500
 TRAP = adversaries.BlockTrap(arms=12, memory=4)
@@ -151,6 +154,79 @@ def test_provenance_is_inside(tmp_path: Path) -> None:
     assert (described["seed"], described["horizon"]) == (0, HORIZON)
 
 
+def test_runs_of_another_experiment_that_were_copied_in_are_refused(tmp_path: Path) -> None:
+    other = adversaries.BlockTrap(arms=12, memory=5)
+    simulate(tmp_path / "one", {"it": EXP3})
+    for change in ({"adversary": other}, {"policies": {"it": TREE}}, {"seed": 1}):
+        folder = tmp_path / next(iter(change))
+        simulate(folder, **{"policies": {"it": EXP3}} | change)  # type: ignore[arg-type]
+        (copied,) = folder.glob("*.parquet")
+        there = tmp_path / "one" / f"copied-{copied.name}"
+        there.write_bytes(copied.read_bytes())
+        with pytest.raises(BadFile, match=r"another experiment than _experiment\.json beside it: .*; delete copied-"):
+            simulate(tmp_path / "one", {"it": EXP3})
+        there.unlink()
+    simulate(tmp_path / "one", {"it": EXP3})
+
+
+def test_functions_of_one_name_are_told_apart_file_by_file(tmp_path: Path) -> None:
+    for name, function in (("one", above), ("other", below)):
+        simulate(tmp_path / name, {"it": EXP3}, adversary=adversaries.Function(12, function))
+    (copied,) = (tmp_path / "other").glob("*.parquet")
+    (tmp_path / "one" / "copied.parquet").write_bytes(copied.read_bytes())
+    with pytest.raises(BadFile, match=r"beside it: rewards is"):
+        simulate(tmp_path / "one", {"it": EXP3}, adversary=adversaries.Function(12, above))
+
+
+def test_a_store_of_an_older_version_is_read(tmp_path: Path, played: list[tuple[str, int]]) -> None:
+    """Its files have a shorter digest in their names and no digest of the rewards inside."""
+    whole = simulate(tmp_path, {"EXP3": EXP3})
+    for path in tmp_path.glob("*.parquet"):
+        table = tables.read_runs(path)
+        table.notes.pop("shape")
+        del table.notes["experiment"]["rewards"]
+        path.unlink()
+        tables.write_runs(path.with_name(f"EXP3-abcdef-{path.name[-25:]}"), table)
+    (tmp_path / "_lock").unlink()
+    played.clear()
+    assert same(simulate(tmp_path, {"EXP3": EXP3}), whole)
+    assert played == []
+
+
+def test_a_policy_that_another_process_adds_meanwhile_is_not_forgotten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One reads what the store says, another adds a policy to it, the first writes."""
+    experiments = {name: Experiment.of({name: EXP3}, TRAP, None, 1, 0, 10) for name in ("a", "b")}
+    Store(tmp_path, Experiment.of({"EXP3": EXP3}, TRAP, None, 1, 0, 10))
+    plain, others = store._read, []
+
+    def read(path: Path) -> dict[str, Any]:
+        found = plain(path)
+        if not others:
+            others.append(threading.Thread(target=Store, args=(tmp_path, experiments["b"])))
+            others[0].start()
+            others[0].join(0.5)
+        return found
+
+    monkeypatch.setattr(store, "_read", read)
+    Store(tmp_path, experiments["a"])
+    others[0].join()
+    assert set(json.loads((tmp_path / "_experiment.json").read_text())["policies"]) == {"EXP3", "a", "b"}
+
+
+def test_names_whose_short_digests_agree_have_files_of_their_own() -> None:
+    seen: dict[str, str] = {}
+    for i in range(20_000):  # 24 bits of a digest would be the same for about twelve pairs
+        assert seen.setdefault(store._file_name("ä" * 41 + str(i)), str(i)) == str(i)
+
+
+@pytest.mark.parametrize(("given", "error"), [("\0", BadArgument), (3, BadType), (b"runs", BadType)])
+def test_a_store_must_be_a_path(given: Any, error: type[Exception]) -> None:
+    with pytest.raises(error, match="store must be a path"):
+        simulate(given, {"EXP3": EXP3})
+
+
 def test_names_that_files_cannot_have_are_kept_apart(tmp_path: Path) -> None:
     policies: dict[str, hlmc.Policy] = {"a/b": EXP3, "a:b": EXP3, "..": EXP3, "ä" * 200: EXP3}
     simulate(tmp_path, policies)
@@ -211,15 +287,15 @@ def test_a_write_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.M
 def test_ctrl_c_leaves_a_store_that_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, played: list[tuple[str, int]]
 ) -> None:
-    plain = runner._Gathered.add
+    plain = runner.Gathered.add
 
     def interrupted(self: Any, result: Any) -> None:
         plain(self, result)
-        if self.finished == 3:
+        if sum(done.sum() for done in self._done.values()) == 3:
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(runner._Gathered, "add", interrupted)
+        patch.setattr(runner.Gathered, "add", interrupted)
         with pytest.raises(KeyboardInterrupt):
             simulate(tmp_path, {"EXP3": EXP3}, runs=6, executor=None)
     kept = len(list(tmp_path.glob("*.parquet")))

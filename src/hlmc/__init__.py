@@ -14,8 +14,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hlmc import adversaries, advice, bounds, games, planning, routines, testing
-    from hlmc.arena import arena
+    from hlmc import adversaries, advice, arenas, bounds, games, planning, routines, testing
+    from hlmc.arenas import arena
     from hlmc.files import load
     from hlmc.fleet import Fleet
     from hlmc.games import play
@@ -65,6 +65,7 @@ __all__ = [
     "adversaries",
     "advice",
     "arena",
+    "arenas",
     "bounds",
     "derive_seed",
     "estimate",
@@ -85,6 +86,7 @@ _HOMES = {
     "Learner": "hlmc.learner",
     "Moments": "hlmc.simulation",
     "Result": "hlmc.simulation",
+    "arena": "hlmc.arenas",
     "derive_seed": "hlmc.streams",
     "estimate": "hlmc.simulation",
     "load": "hlmc.files",
@@ -93,7 +95,7 @@ _HOMES = {
     "simulate": "hlmc.simulation",
     "trace": "hlmc.simulation",
 }
-_MODULES = ("adversaries", "advice", "arena", "bounds", "games", "planning", "routines", "testing")
+_MODULES = ("adversaries", "advice", "arenas", "bounds", "games", "planning", "routines", "testing")
 
 
 def __getattr__(name: str) -> Any:

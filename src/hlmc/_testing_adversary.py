@@ -14,6 +14,7 @@ import numpy as np
 
 from hlmc import adversaries
 from hlmc.adversaries.base import STEPS, Adversary
+from hlmc.errors import shown
 
 Array = np.ndarray
 
@@ -80,12 +81,12 @@ def _rewards(adversary: Adversary, steps: Array, arms: Array) -> Array:
 
 def _check_shape(adversary: Adversary) -> None:
     _hold(isinstance(adversary, Adversary), f"{adversary!r} is no Adversary")
-    _hold(type(adversary.arms) is int, f"arms must be an int, not {adversary.arms!r}")
+    _hold(type(adversary.arms) is int, f"arms must be an int, not {shown(adversary.arms)}")
     _hold(adversary.arms >= 1, f"arms must be at least 1, not {adversary.arms}")
     length = adversary.length
     _hold(
         length is None or (type(length) is int and length >= 1),
-        f"length must be None or an int, not {length!r}",
+        f"length must be None or an int, not {shown(length)}",
     )
     spec = adversary.spec
     sound = spec.dtype == np.float64 and spec.ndim == 1 and spec.size > 0

@@ -3,7 +3,7 @@ r"""What the theory promises: one function for each bound, in steps of reward lo
 The numbered functions follow the paper [1]_ as it is printed, constants included, with K arms (``arms``), T
 steps (``horizon``), L groups (``groups``), S epochs (``epochs``), hardness V (``switches``, one more than the
 number of changes of the benchmark) and failure probability δ (``delta``). The others bound routines from
-elsewhere that may stand at a level, or a hierarchy put together from any of them.
+elsewhere that may stand at a level.
 
 A bound is a number for any horizon, also where it exceeds the horizon and so says nothing. Rounding the
 epochs up to whole steps is left out of account, as it is in the paper. A single arm, or a level with a single
@@ -16,45 +16,29 @@ References
 """
 
 import math
-import sys
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
 
-from hlmc.errors import BadArgument, fraction, whole
+from hlmc.checks import at_least, between, fraction, whole, wholes
+from hlmc.errors import BadArgument, shown
 
 __all__ = [
-    "Level",
-    "composed",
-    "corollary_1",
-    "corollary_2",
     "exp3",
     "exp3_ix",
     "exp3_loss",
     "hierarchy",
-    "lemma_1",
-    "lemma_2",
     "lemma_3",
     "lemma_4",
     "lemma_5",
-    "memory_order",
     "nlogn",
     "plotted",
     "theorem_1",
     "theorem_2",
     "theorem_3",
-    "theorem_3_unconditional",
     "theorem_4",
-    "theorem_4_condition",
     "theorem_5",
     "tsallis_iw",
     "tsallis_rv",
 ]
-
-
-def _at_least(name: str, value: float, least: float) -> float:
-    if not least <= value <= sys.float_info.max:
-        raise BadArgument(f"{name} must be a finite number of at least {least}, not {value!r}")
-    return float(value)
 
 
 def nlogn(children: int) -> float:
@@ -72,35 +56,6 @@ def nlogn(children: int) -> float:
 # --- The paper's lemmas -------------------------------------------------------------------------------------
 
 
-def lemma_1(epochs: int, groups: int) -> float:
-    r"""Lemma 1: EXP3 over groups, in units of an epoch's mean reward.
-
-    .. math:: \max_\ell \sum_{s=1}^S x_{\ell,s} - \mathbb{E}\Big[\sum_{s=1}^S x_{\ell_s,s}\Big]
-              \le 2\sqrt{2SL\ln L}
-
-    Bounds the expected weak regret over S epochs among L groups, with :math:`\gamma_1 = \sqrt{L \ln L / 2S}`.
-    Multiply by the epoch's length to have it in steps.
-
-    >>> round(lemma_1(epochs=3162, groups=10), 1)
-    763.2
-    """
-    return lemma_3(whole("epochs", epochs, 1), whole("groups", groups, 1))
-
-
-def lemma_2(epochs: int, groups: int, switches: int) -> float:
-    r"""Lemma 2: EXP3.S over groups, in units of an epoch's mean reward.
-
-    .. math:: \sum_{s=1}^S x_{h_s,s} - \mathbb{E}\Big[\sum_{s=1}^S x_{\ell_s,s}\Big] \le 4\sqrt{VLS\ln(LS)}
-
-    Bounds the expected shifting regret against any sequence of groups of hardness at most V, with
-    :math:`\gamma_1 = \sqrt{LV\ln(LS)/S}` and :math:`\alpha = 1/S`. The proof takes :math:`V\ln(LS) \ge e`.
-
-    >>> round(lemma_2(epochs=10417, groups=4, switches=10), 1)
-    8421.3
-    """
-    return lemma_5(whole("epochs", epochs, 1), whole("groups", groups, 1), switches)
-
-
 def lemma_3(horizon: float, arms: int) -> float:
     r"""Lemma 3: EXP3 on K arms.
 
@@ -112,7 +67,7 @@ def lemma_3(horizon: float, arms: int) -> float:
     >>> round(lemma_3(horizon=10**7, arms=100))
     191941
     """
-    T = _at_least("horizon", horizon, 1)
+    T = at_least("horizon", horizon, 1)
     return 2 * math.sqrt(2 * T * nlogn(whole("arms", arms, 1)))
 
 
@@ -128,7 +83,7 @@ def lemma_4(horizon: float, arms: int, delta: float) -> float:
     >>> round(lemma_4(horizon=10**7, arms=100, delta=0.05))
     448993
     """
-    T, K = _at_least("horizon", horizon, 1), whole("arms", arms, 1)
+    T, K = at_least("horizon", horizon, 1), whole("arms", arms, 1)
     fraction("delta", delta)
     return 0.0 if K == 1 else 5.15 * math.sqrt(K * T * math.log(K / delta))
 
@@ -145,7 +100,7 @@ def lemma_5(horizon: float, arms: int, switches: int) -> float:
     >>> round(lemma_5(horizon=10**6, arms=16, switches=10))
     206072
     """
-    T, K, V = _at_least("horizon", horizon, 1), whole("arms", arms, 1), whole("switches", switches, 1)
+    T, K, V = at_least("horizon", horizon, 1), whole("arms", arms, 1), whole("switches", switches, 1)
     return 0.0 if K == 1 else 4 * math.sqrt(V * K * T * math.log(K * T))
 
 
@@ -164,7 +119,7 @@ def theorem_1(horizon: float, arms: int) -> float:
     >>> round(theorem_1(horizon=10**7, arms=100))
     8240309
     """
-    return (4 + 2 * math.sqrt(2)) * _level_rate(_at_least("horizon", horizon, 1), arms, levels=2)
+    return (4 + 2 * math.sqrt(2)) * _level_rate(at_least("horizon", horizon, 1), arms, levels=2)
 
 
 def theorem_2(horizon: float, arms: int, delta: float) -> float:
@@ -179,7 +134,7 @@ def theorem_2(horizon: float, arms: int, delta: float) -> float:
     >>> round(theorem_2(horizon=10**7, arms=100, delta=0.05))
     34730656
     """
-    T, K = _at_least("horizon", horizon, 1), whole("arms", arms, 1)
+    T, K = at_least("horizon", horizon, 1), whole("arms", arms, 1)
     fraction("delta", delta)
     return 0.0 if K == 1 else 12.5 * T**0.75 * K**0.25 * math.sqrt(math.log(2 * K * T / delta))
 
@@ -196,45 +151,10 @@ def theorem_3(horizon: float, arms: int, switches: int) -> float:
     >>> round(theorem_3(horizon=10**6, arms=16, switches=10))
     4344887
     """
-    T, K, V = _at_least("horizon", horizon, 1), whole("arms", arms, 1), whole("switches", switches, 1)
+    T, K, V = at_least("horizon", horizon, 1), whole("arms", arms, 1), whole("switches", switches, 1)
     if T < V * K:
-        raise BadArgument(f"horizon must be at least switches * arms = {V * K} for Theorem 3, not {horizon!r}")
+        raise BadArgument(f"horizon must be at least switches * arms = {V * K} for Theorem 3, not {shown(horizon)}")
     return (6 * math.sqrt(2) + 1) * _shifting_rate(T, K, V)
-
-
-def theorem_3_unconditional(horizon: float, arms: int, switches: int) -> float:
-    r"""The last line of Theorem 3's proof, which holds for every horizon.
-
-    .. math:: \mathbb{E}[R_s(T, V)] \le 6\sqrt{2}\, T^{3/4} V^{1/4} K^{1/4} (\ln(KT))^{1/2} + \sqrt{TVK\ln K}
-
-    Where :math:`T \ge VK` it lies below `theorem_3`.
-
-    >>> round(theorem_3_unconditional(horizon=10**6, arms=16, switches=10))
-    3907883
-    >>> round(theorem_3_unconditional(horizon=100, arms=16, switches=10))
-    2803
-    """
-    T, K, V = _at_least("horizon", horizon, 1), whole("arms", arms, 1), whole("switches", switches, 1)
-    return 6 * math.sqrt(2) * _shifting_rate(T, K, V) + math.sqrt(T * V * nlogn(K))
-
-
-def corollary_1(horizon: float, switches: float) -> float:
-    r"""Corollary 1: the quantity that must vanish for no-regret learning against V switches.
-
-    .. math:: V (\ln T)^2 / T \to 0
-
-    Theorem 3's bound divided by T is of the order of this quantity's fourth root. The corollary is printed
-    without the logarithm, as :math:`V = o(T)`, which is not quite enough: for :math:`V = T/\ln T` the bound
-    over T grows.
-
-    >>> [round(corollary_1(T, switches=T**0.5), 6) for T in (10**4, 10**8, 10**12)]
-    [0.848304, 0.033932, 0.000763]
-    >>> import math
-    >>> [round(corollary_1(T, switches=T / math.log(T)), 1) for T in (10**4, 10**8, 10**12)]
-    [9.2, 18.4, 27.6]
-    """
-    T, V = _at_least("horizon", horizon, 1), _at_least("switches", switches, 1)
-    return V * math.log(T) ** 2 / T
 
 
 def theorem_4(horizon: float, arms: int, switches: int) -> float:
@@ -248,22 +168,8 @@ def theorem_4(horizon: float, arms: int, switches: int) -> float:
     >>> round(theorem_4(horizon=10**6, arms=16, switches=10))
     5464300
     """
-    T, K, V = _at_least("horizon", horizon, 1), whole("arms", arms, 1), whole("switches", switches, 1)
+    T, K, V = at_least("horizon", horizon, 1), whole("arms", arms, 1), whole("switches", switches, 1)
     return math.sqrt(2) * (V + 5) * _shifting_rate(T, K, 1)
-
-
-def theorem_4_condition(horizon: float, switches: float) -> float:
-    r"""Theorem 4's condition: the quantity that must vanish for no-regret learning with V unknown.
-
-    .. math:: V \sqrt{\ln T} / T^{1/4} \to 0
-
-    The theorem prints :math:`V = o(T^{1/4})` and leaves the logarithm out.
-
-    >>> [round(theorem_4_condition(T, switches=10), 3) for T in (10**4, 10**8, 10**12)]
-    [3.035, 0.429, 0.053]
-    """
-    T, V = _at_least("horizon", horizon, 1), _at_least("switches", switches, 1)
-    return V * math.sqrt(math.log(T)) / math.sqrt(math.sqrt(T))
 
 
 def theorem_5(horizon: float, arms: int) -> float:
@@ -278,36 +184,7 @@ def theorem_5(horizon: float, arms: int) -> float:
     >>> round(theorem_5(horizon=10**7, arms=100))
     37798168
     """
-    return 12 * _level_rate(_at_least("horizon", horizon, 1), arms, levels=3)
-
-
-def corollary_2(horizon: float, arms: int, levels: int) -> float:
-    r"""Corollary 2: the order of the expected weak regret of D levels of EXP3, up to a logarithmic factor.
-
-    .. math:: \mathbb{E}[R_w(T)] = O\big(D\, T^{1 - 1/2D} K^{1/2D}\big)
-
-    An order and not a bound: it has neither constant nor logarithm, which `hierarchy` has.
-
-    >>> [round(corollary_2(10**7, 100, levels)) for levels in (1, 2, 3)]
-    [31623, 1124683, 4403398]
-    """
-    T, K, D = _at_least("horizon", horizon, 1), whole("arms", arms, 1), whole("levels", levels, 1)
-    return D * _power(T, K, D)
-
-
-def memory_order(horizon: float, arms: int, memory: int) -> float:
-    r"""The order of the expected weak regret that M words allow (Section V).
-
-    .. math:: O\big(D^* T^{1 - 1/2D^*} K^{1/2D^*}\big), \qquad
-              D^*(M) = \min\{D : D\lceil K^{1/D}\rceil \le M\}
-
-    >>> memory_order(10**7, arms=100, memory=20) == corollary_2(10**7, arms=100, levels=2)
-    True
-    """
-    # Imported here because the planner compares splits by their bounds, and so imports this module.
-    from hlmc.planning import printed_depth
-
-    return corollary_2(horizon, arms, printed_depth(arms, memory))
+    return 12 * _level_rate(at_least("horizon", horizon, 1), arms, levels=3)
 
 
 def hierarchy(horizon: float, groups: Sequence[int]) -> float:
@@ -326,8 +203,8 @@ def hierarchy(horizon: float, groups: Sequence[int]) -> float:
     >>> hierarchy(10**7, (10, 1, 10)) == hierarchy(10**7, (10, 10))
     True
     """
-    T = _at_least("horizon", horizon, 1)
-    costs = [x for x in map(nlogn, groups) if x > 0]
+    T = at_least("horizon", horizon, 1)
+    costs = [x for x in map(nlogn, wholes("groups", groups)) if x > 0]
     if not costs:
         return 0.0
     D = len(costs)
@@ -347,7 +224,7 @@ def plotted(horizon: float, arms: int, levels: int) -> float:
     >>> [round(plotted(2 * 10**6, 100, levels)) for levels in (1, 2, 3)]
     [60697, 721814, 1647572]
     """
-    return 2 * _level_rate(_at_least("horizon", horizon, 0), arms, whole("levels", levels, 1))
+    return 2 * _level_rate(at_least("horizon", horizon, 0), arms, whole("levels", levels, 1))
 
 
 def _power(T: float, K: int, D: int) -> float:
@@ -365,7 +242,7 @@ def _shifting_rate(T: float, K: int, V: int) -> float:
     return 0.0 if K == 1 else float(T**0.75 * V**0.25 * K**0.25 * math.sqrt(math.log(K * T)))
 
 
-# --- Other routines, and hierarchies of any of them ---------------------------------------------------------
+# --- Other routines -----------------------------------------------------------------------------------------
 
 
 def exp3(horizon: float, arms: int, gamma: float) -> float:
@@ -379,10 +256,9 @@ def exp3(horizon: float, arms: int, gamma: float) -> float:
     >>> round(exp3(horizon=10**7, arms=100, gamma=0.005))
     178017
     """
-    H, n = _at_least("horizon", horizon, 1), whole("arms", arms, 1)
-    if not 0 < gamma <= 1:
-        raise BadArgument(f"gamma must be a number in (0, 1], not {gamma!r}")
-    return 0.0 if n == 1 else (math.e - 1) * gamma * H + nlogn(n) / gamma
+    H, n = at_least("horizon", horizon, 1), whole("arms", arms, 1)
+    share = between("gamma", gamma, 0.0, 1.0, "(0, 1]")
+    return 0.0 if n == 1 else (math.e - 1) * share * H + nlogn(n) / share
 
 
 def exp3_loss(horizon: float, arms: int, eta: float | None = None) -> float:
@@ -399,12 +275,11 @@ def exp3_loss(horizon: float, arms: int, eta: float | None = None) -> float:
     >>> round(exp3_loss(horizon=10**7, arms=100, eta=0.001))
     504605
     """
-    H, n = _at_least("horizon", horizon, 1), whole("arms", arms, 1)
+    H, n = at_least("horizon", horizon, 1), whole("arms", arms, 1)
     if eta is None:
         return math.sqrt(2 * H * nlogn(n))
-    if not 0 < eta < math.inf:
-        raise BadArgument(f"eta must be a positive number, not {eta!r}")
-    return 0.0 if n == 1 else math.log(n) / eta + eta * n * H / 2
+    rate = between("eta", eta, 0.0, math.inf, "(0, inf)")
+    return 0.0 if n == 1 else math.log(n) / rate + rate * n * H / 2
 
 
 def exp3_ix(horizon: float, arms: int, delta: float | None = None) -> float:
@@ -424,7 +299,7 @@ def exp3_ix(horizon: float, arms: int, delta: float | None = None) -> float:
     >>> round(exp3_ix(horizon=10**7, arms=100))
     202563
     """
-    H, n = _at_least("horizon", horizon, 1), whole("arms", arms, 1)
+    H, n = at_least("horizon", horizon, 1), whole("arms", arms, 1)
     tail = 1.0 if delta is None else -math.log(fraction("delta", delta))
     if n == 1:
         return 0.0
@@ -444,7 +319,7 @@ def tsallis_iw(horizon: float, arms: int) -> float:
     >>> round(tsallis_iw(horizon=10**7, arms=100))
     126492
     """
-    H, n = _at_least("horizon", horizon, 1), whole("arms", arms, 1)
+    H, n = at_least("horizon", horizon, 1), whole("arms", arms, 1)
     return 0.0 if n == 1 else 4 * math.sqrt(n * H) + 1
 
 
@@ -459,48 +334,5 @@ def tsallis_rv(horizon: float, arms: int) -> float:
     >>> round(tsallis_rv(horizon=10**7, arms=100))
     79380
     """
-    H, n = _at_least("horizon", horizon, 1), whole("arms", arms, 1)
+    H, n = at_least("horizon", horizon, 1), whole("arms", arms, 1)
     return 0.0 if n == 1 else 2 * math.sqrt(n * H) + 10 * n * math.log(H) + 16
-
-
-class Level(NamedTuple):
-    r"""A level whose routine loses at most :math:`c\sqrt{xS} + b` in the S choices between two resets.
-
-    ``constant`` is c, ``cost`` is x (n ln n for the EXP3 family, n for Tsallis-INF, 0 for a level with one
-    child), ``choices`` is S and ``extra`` is b.
-    """
-
-    constant: float
-    cost: float
-    choices: int
-    extra: float = 0.0
-
-
-def composed(horizon: float, levels: Iterable[Level | tuple[float, float, int]]) -> float:
-    r"""Any routine at any level of a hierarchy.
-
-    .. math:: \mathbb{E}[R_w(T)] \le \sum_d \frac{T}{S_d}\big(c_d\sqrt{x_d S_d} + b_d\big)
-
-    Bounds the expected weak regret when every level's routine keeps its own bound against rewards that are
-    noisy means of what happens below it, as in the proofs of Theorems 1 and 5: level d is reset
-    :math:`T/(S_d\,\ell_d)` times, and each of its choices lasts :math:`\ell_d` steps.
-
-    Lemma 3 at both levels of ten times ten arms, in Theorem 1's epochs:
-
-    >>> exp3 = 2 * 2**0.5
-    >>> round(composed(10**7, [Level(exp3, nlogn(10), 3162), Level(exp3, nlogn(10), 3163)]))
-    4826892
-
-    The same epochs with Tsallis-INF (`tsallis_iw`) at both levels:
-
-    >>> round(composed(10**7, [Level(4, 10, 3162, extra=1), Level(4, 10, 3163, extra=1)]))
-    4504897
-    """
-    T = _at_least("horizon", horizon, 1)
-    return math.fsum(T * _loss_per_choice(Level(*level)) for level in levels)
-
-
-def _loss_per_choice(level: Level) -> float:
-    c, x = _at_least("constant", level.constant, 0), _at_least("cost", level.cost, 0)
-    S, b = whole("choices", level.choices, 1), _at_least("extra", level.extra, 0)
-    return (c * math.sqrt(x * S) + b) / S if x > 0 else 0.0

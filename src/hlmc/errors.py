@@ -2,11 +2,40 @@
 
 from __future__ import annotations
 
-from typing import Any
+LONGEST = 500
+"""Characters of a message, about: what is shown of a value may be of any length."""
+
+
+def brief(message: str) -> str:
+    """A message on one line, without its middle if it is too long.
+
+    >>> len(brief("points must increase, not " + "1, " * 10**5 + "as they do")) < 600
+    True
+    """
+    line = " ".join(part.strip() for part in message.splitlines()) if "\n" in message else message
+    return line if len(line) <= LONGEST else f"{line[: LONGEST - 150]} ... {line[-140:]}"
+
+
+def shown(value: object) -> str:
+    """A value as a message shows it: short, and whatever its ``repr`` does.
+
+    >>> shown("ten"), shown(10**5000)
+    ("'ten'", 'a number of about 5000 digits')
+    """
+    if isinstance(value, int) and value.bit_length() > 1000:
+        return f"a number of about {round(value.bit_length() * 0.30103)} digits"
+    try:
+        text = repr(value)
+    except Exception:  # a stranger's class may raise anything
+        return f"an object of type {type(value).__name__}"
+    return text if len(text) <= 200 else f"{text[:150]} ... {text[-40:]}"
 
 
 class HLMCError(ValueError):
     """The base of every error that is about values."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(brief(message))
 
 
 class BadArgument(HLMCError):
@@ -15,6 +44,9 @@ class BadArgument(HLMCError):
 
 class BadType(TypeError):
     """An argument of the wrong type."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(brief(message))
 
 
 class BadReward(HLMCError):
@@ -35,39 +67,6 @@ class MissingExtra(ImportError):
 
 class NoDevice(HLMCError, RuntimeError):
     """There is no CUDA device to run on, or it cannot do what is asked of it."""
-
-
-def whole(name: str, value: Any, least: int, most: int = 2**53, otherwise: str = "") -> int:
-    """A whole number in a range, or a clear refusal; whole floats such as 1e6 are taken.
-
-    >>> whole("arms", 1e6, 1)
-    1000000
-    >>> whole("arms", 0, 1)
-    Traceback (most recent call last):
-    hlmc.errors.BadArgument: arms must be a whole number of at least 1, not 0
-    """
-    wanted = f"{name} must be a whole number of at least {least}{otherwise}"
-    if isinstance(value, bool) or not (hasattr(value, "__index__") or isinstance(value, float)):
-        raise BadType(f"{wanted}, not {value!r}")
-    if value != value or value in (float("inf"), float("-inf")) or value != int(value) or not value >= least:
-        raise BadArgument(f"{wanted}, not {value!r}")
-    if value > most:
-        raise BadArgument(f"{name} must be at most {most}, not {value!r}")
-    return int(value)
-
-
-def fraction(name: str, value: Any) -> float:
-    """A number strictly between 0 and 1, or a clear refusal.
-
-    >>> fraction("delta", 1.5)
-    Traceback (most recent call last):
-    hlmc.errors.BadArgument: delta must be a number strictly between 0 and 1, not 1.5
-    """
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise BadType(f"{name} must be a number strictly between 0 and 1, not {value!r}")
-    if not 0.0 < value < 1.0:
-        raise BadArgument(f"{name} must be a number strictly between 0 and 1, not {value!r}")
-    return float(value)
 
 
 def extra(module: str, name: str, otherwise: str = "") -> MissingExtra:

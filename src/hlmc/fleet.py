@@ -16,10 +16,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hlmc import gate
+from hlmc.checks import whole
 from hlmc.engine import batch
 from hlmc.engine.layout import ARM, PROBABILITY, TIME
 from hlmc.engine.step import BAD_REWARD, NOT_SELECTED, PAST_HORIZON
-from hlmc.errors import BadArgument, BadReward, BadType, HLMCError, whole
+from hlmc.errors import BadArgument, BadReward, BadType, HLMCError
 from hlmc.files.description import own_routines
 from hlmc.files.disk import StrPath
 from hlmc.files.format import Front, Layout

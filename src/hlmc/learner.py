@@ -11,7 +11,7 @@ import numpy as np
 from hlmc import gate
 from hlmc.engine.layout import ARM, KEY, PROBABILITY, TIME
 from hlmc.engine.step import NOT_SELECTED, PAST_HORIZON, select, update
-from hlmc.errors import BadReward, BadType, HLMCError, OutOfTurn
+from hlmc.errors import BadReward, BadType, HLMCError, OutOfTurn, shown
 from hlmc.streams import keys
 from hlmc.targets import address_of, entry, linked
 
@@ -40,17 +40,17 @@ def refusal(status: int, policy: Policy, reward: object = None) -> HLMCError:
         return OutOfTurn(f"the horizon of {policy.horizon} steps has been reached; a new learner can be started")
     if status == NOT_SELECTED:
         return OutOfTurn("update needs a selection first: call select() once before each update()")
-    return BadReward(f"reward must be a number in [0, 1], not {reward!r}")
+    return BadReward(f"reward must be a number in [0, 1], not {shown(reward)}")
 
 
 def checked_reward(reward: object) -> float:
     """A reward as a float; its range is looked at by the step function."""
     if not isinstance(reward, (Real, np.bool_)):
-        raise BadType(f"reward must be a number in [0, 1], not {reward!r}")
+        raise BadType(f"reward must be a number in [0, 1], not {shown(reward)}")
     try:
         return float(reward)
     except OverflowError:
-        raise BadReward(f"reward must be a number in [0, 1], not {reward!r}") from None
+        raise BadReward(f"reward must be a number in [0, 1], not {shown(reward)}") from None
 
 
 class Learner:

@@ -17,7 +17,8 @@ from itertools import accumulate, pairwise
 
 from hlmc import bounds
 from hlmc.bounds import nlogn
-from hlmc.errors import BadArgument, whole
+from hlmc.checks import between, listed, whole, wholes
+from hlmc.errors import BadArgument
 
 __all__ = [
     "OperatingPoint",
@@ -106,7 +107,7 @@ def even_groups(arms: int, levels: int) -> Groups:
 
 
 def _reaching(arms: int, groups: Sequence[int]) -> tuple[int, Groups]:
-    K, checked = whole("arms", arms, 1), tuple(whole("groups", n, 1) for n in groups)
+    K, checked = whole("arms", arms, 1), wholes("groups", groups)
     if math.prod(checked) < K:
         raise BadArgument(f"groups must have a product of at least arms = {K}, not {checked}")
     return K, checked
@@ -313,7 +314,7 @@ def epochs(groups: Sequence[int], horizon: int, costs: Sequence[float] | None = 
     >>> epochs((100,), 10**7), epochs((20, 5), 10**6, costs=(20, 5))
     ((10000000,), (2000, 500))
     """
-    N, T = tuple(whole("groups", n, 1) for n in groups), whole("horizon", horizon, 1)
+    N, T = wholes("groups", groups), whole("horizon", horizon, 1)
     if not N:
         raise BadArgument("groups must have at least one level, not ()")
     x = _costs(N, costs)
@@ -327,11 +328,12 @@ def epochs(groups: Sequence[int], horizon: int, costs: Sequence[float] | None = 
 def _costs(groups: Groups, costs: Sequence[float] | None) -> Sequence[float]:
     if costs is None:
         return [nlogn(n) for n in groups]
+    costs = listed("costs", costs)
     if len(costs) != len(groups):
         raise BadArgument(f"costs must have one number for each of the {len(groups)} levels, not {len(costs)}")
     for n, x in zip(groups, costs, strict=True):
-        if n > 1 and not 0 < x < math.inf:
-            raise BadArgument(f"costs must be positive and finite at levels with a choice, not {x!r}")
+        if n > 1:
+            between("costs", x, 0.0, math.inf, "(0, inf)")
     return costs
 
 

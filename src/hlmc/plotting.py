@@ -19,7 +19,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from hlmc.errors import BadArgument
+from hlmc.checks import writable
+from hlmc.errors import BadArgument, shown
 
 if TYPE_CHECKING:
     from matplotlib.axis import Axis
@@ -230,18 +231,15 @@ SUFFIXES = (".png", ".svg", ".pdf")
 
 
 def check_path(path: str | Path) -> Path:
-    """The path of a plot, refused where its suffix is not known or its folder is not there.
+    """The path of a plot, refused where its suffix is not known or it cannot be written.
 
     >>> check_path("curve.gif")
     Traceback (most recent call last):
     hlmc.errors.BadArgument: a plot's file must end in .png, .svg or .pdf, not 'curve.gif'
     """
-    path = Path(path)
-    if path.suffix.lower() not in SUFFIXES:
-        raise BadArgument(f"a plot's file must end in .png, .svg or .pdf, not {str(path)!r}")
-    if not path.parent.is_dir():
-        raise BadArgument(f"there is no folder {str(path.parent)!r} for the plot {path.name!r}; make it first")
-    return path
+    if Path(path).suffix.lower() not in SUFFIXES:
+        raise BadArgument(f"a plot's file must end in .png, .svg or .pdf, not {shown(str(path))}")
+    return writable("plot", path)
 
 
 def save(fig: Figure, path: str | Path) -> Path:

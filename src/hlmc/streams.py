@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from hlmc.errors import BadType, whole
+from hlmc import checks
+from hlmc.checks import whole
 
 SCHEME = "hlmc-streams-1"
 """Changes when the same seeds begin to give other numbers."""
@@ -23,9 +24,7 @@ def derive_seed(seed: int, *names: Any) -> int:
     >>> derive_seed(0, "HLMC") == derive_seed(0, "HLMC") != derive_seed(0, "EXP3")
     True
     """
-    if isinstance(seed, bool) or not hasattr(seed, "__index__"):
-        raise BadType(f"seed must be a whole number, not {seed!r}")
-    text = "\0".join([SCHEME, str(int(seed)), *map(str, names)])
+    text = "\0".join([SCHEME, str(checks.seed(seed)), *map(str, names)])
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
 
 

@@ -20,7 +20,7 @@ import numpy as np
 import hlmc
 from hlmc._testing_adversary import check_adversary
 from hlmc.engine.layout import KEY, SHUFFLE
-from hlmc.errors import BadReward, BadType, OutOfTurn
+from hlmc.errors import BadReward, BadType, OutOfTurn, shown
 from hlmc.files import own_routines
 from hlmc.learner import Learner
 from hlmc.policies.base import Policy
@@ -111,7 +111,7 @@ def _play(learner: Learner, steps: int, seed: int) -> list[int]:
 
 def _check_value(policy: Policy) -> None:
     _hold(isinstance(policy, Policy), f"{policy!r} is no Policy")
-    _hold(type(policy.arms) is int and policy.arms >= 1, f"arms must be an int of at least 1, not {policy.arms!r}")
+    _hold(type(policy.arms) is int and policy.arms >= 1, f"arms must be an int of at least 1, not {shown(policy.arms)}")
     name = fields(policy)[0].name  # type: ignore[arg-type]
     try:
         setattr(policy, name, getattr(policy, name))
@@ -129,7 +129,7 @@ def _check_value(policy: Policy) -> None:
     _hold(policy != object(), "a policy must not equal something else")
     printed = repr(policy)
     if "<" not in printed:
-        names = {**vars(hlmc), type(policy).__name__: type(policy)}
+        names = {**vars(hlmc), **{type(each).__name__: type(each) for each in (*policy.routines_used, policy)}}
         _hold(eval(printed, names) == policy, f"{printed} does not make an equal policy")
 
 
@@ -144,7 +144,7 @@ def _check_words(policy: Policy) -> None:
     _hold(repr(policy) in str(plan), "a plan must name its policy")
     json.dumps(plan.as_dict(), allow_nan=False)
     bound = policy.bound(policy.horizon or 1000)
-    _hold(bound is None or 0.0 <= bound < math.inf, f"a bound must be None or a finite number, not {bound!r}")
+    _hold(bound is None or 0.0 <= bound < math.inf, f"a bound must be None or a finite number, not {shown(bound)}")
 
 
 # --- Learners -----------------------------------------------------------------------------------------------

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from hlmc.adversaries import CATALOGUE, EXAMPLES, Adversary, Function, named
-from hlmc.errors import BadArgument, BadType, extra, whole
+from hlmc.checks import whole
+from hlmc.errors import BadArgument, BadType, extra, shown
 from hlmc.learner import Learner
 from hlmc.policies.base import Policy
 
@@ -67,7 +68,7 @@ class AdversaryEnv(gymnasium.Env[Any, Any]):
         elif arguments:
             raise BadType(f"arguments go with an adversary's name, not with {adversary!r}")
         if not isinstance(adversary, Adversary):
-            raise BadType(f"adversary must be one of hlmc.adversaries or the name of one, not {adversary!r}")
+            raise BadType(f"adversary must be one of hlmc.adversaries or the name of one, not {shown(adversary)}")
         self.adversary = adversary
         length = STEPS if adversary.length is None else adversary.length
         self.horizon = length if horizon is None else whole("horizon", horizon, 1)
@@ -88,7 +89,7 @@ class AdversaryEnv(gymnasium.Env[Any, Any]):
     def step(self, action: int) -> tuple[int, float, bool, bool, dict[str, Any]]:
         """Play an arm."""
         if not self.action_space.contains(action):
-            raise BadArgument(f"action must be an arm from 0 to {self.adversary.arms - 1}, not {action!r}")
+            raise BadArgument(f"action must be an arm from 0 to {self.adversary.arms - 1}, not {shown(action)}")
         reward = self.adversary.reward(self.time, int(action))
         self.time += 1
         return 0, reward, False, self.time >= self.horizon, {"time": self.time}
@@ -171,14 +172,14 @@ def play_env(
     ((1000,), True)
     """
     if not isinstance(env.action_space, spaces.Discrete):
-        raise BadType(f"env must have a Discrete action space, not {env.action_space!r}")
+        raise BadType(f"env must have a Discrete action space, not {shown(env.action_space)}")
     actions, first = int(env.action_space.n), int(env.action_space.start)
     if policy.arms != actions:
         raise BadArgument(
             f"{policy!r} has {policy.arms} arms and the environment {actions} actions; they must be equal"
         )
     if not (np.isfinite(low) and np.isfinite(high) and low < high):
-        raise BadArgument(f"low must be below high, not {low!r} and {high!r}")
+        raise BadArgument(f"low must be below high, not {shown(low)} and {high!r}")
     steps = whole("steps", steps, 1)
     learner = policy.start(seed)
     arms, rewards = np.empty(steps, dtype=np.int64), np.empty(steps)

@@ -14,7 +14,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hlmc.errors import BadArgument, extra, whole
+from hlmc.checks import whole
+from hlmc.errors import BadArgument, extra, shown
 from hlmc.games import Game, Match, Spectrum
 
 try:
@@ -66,7 +67,7 @@ class GameEnv(ParallelEnv):  # type: ignore[misc]
         self.game = game
         self.max_cycles = whole("max_cycles", max_cycles, 1)
         if render_mode is not None and render_mode not in self.metadata["render_modes"]:
-            raise BadArgument(f'render_mode must be "human", "ansi" or None, not {render_mode!r}')
+            raise BadArgument(f'render_mode must be "human", "ansi" or None, not {shown(render_mode)}')
         self.render_mode = render_mode
         self.possible_agents = [f"{name}_{i}" for i in range(game.agents)]
         self.agents: list[str] = []

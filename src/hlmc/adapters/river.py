@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from typing import Any
 
-from hlmc.errors import BadArgument, OutOfTurn, extra
+from hlmc.errors import BadArgument, OutOfTurn, extra, shown
 from hlmc.learner import Learner
 from hlmc.policies.base import Policy
 
@@ -61,7 +61,7 @@ class RiverPolicy(Base):
     def __init__(self, policy: Policy, seed: int = 0, low: float = 0.0, high: float = 1.0, clip: bool = False) -> None:
         super().__init__()
         if not low < high:
-            raise BadArgument(f"low must be below high, not {low!r} and {high!r}")
+            raise BadArgument(f"low must be below high, not {shown(low)} and {high!r}")
         self.policy = policy
         self.seed = seed
         self.low = low

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from hlmc.adversaries.base import Array, packed, share
+from hlmc.adversaries.base import Array, packed
 from hlmc.adversaries.phases import OWN, Phased, subphase, subphase_until
+from hlmc.checks import share, whole
 from hlmc.engine.kernel import kernel
-from hlmc.errors import whole
 
 EPSILON = OWN
 

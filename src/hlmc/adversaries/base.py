@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import fields
 from functools import cached_property
-from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 
+from hlmc.checks import whole
 from hlmc.engine.kernel import Address, kernel
 from hlmc.engine.primitives import REWARD, call_reward, words
-from hlmc.errors import BadArgument, BadType, whole
 from hlmc.targets import address_of, callback, compiled
+from hlmc.values import Value
 
 Array = np.ndarray
 
@@ -32,7 +31,7 @@ def _fill(reward_at: Address, spec_at: Address, out_at: Address, first: int, ste
             out[t * count + arm] = call_reward(reward_at, spec, first + t, low + arm)
 
 
-class Adversary:
+class Adversary(Value):
     """Rewards as a function of time and arm, compiled.
 
     A subclass is a dataclass (``frozen=True, repr=False``) with a field ``arms``. It gives :attr:`rule`, a
@@ -131,19 +130,6 @@ class Adversary:
         """The last step that there is."""
         return (STEPS if self.length is None else self.length) - 1
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
-
-    def __repr__(self) -> str:
-        given = [(f.name, getattr(self, f.name)) for f in fields(self) if f.init]  # type: ignore[arg-type]
-        inside = ", ".join(f"{name}={value!r}" for name, value in given if value is not None)
-        return f"{type(self).__name__}({inside})"
-
-    def _keep(self, **checked: Any) -> None:
-        """Store what an argument's check made of it: 1e6 as 1000000, a list as a tuple."""
-        for name, value in checked.items():
-            object.__setattr__(self, name, value)
-
 
 def packed(*values: float | np.uint64) -> Array:
     """A run of words from numbers; a ``np.uint64`` (a key) goes in as its 64 bits, for ``native.bits``.
@@ -161,39 +147,6 @@ def packed(*values: float | np.uint64) -> Array:
             run[place] = value
     run.flags.writeable = False
     return run
-
-
-def share(name: str, value: Any) -> float:
-    """A number in [0, 1], or a clear refusal.
-
-    >>> share("high", 1.5)
-    Traceback (most recent call last):
-    hlmc.errors.BadArgument: high must be a number in [0, 1], not 1.5
-    """
-    return between(name, value, 0.0, 1.0, "[0, 1]")
-
-
-def between(name: str, value: Any, low: float, high: float, text: str) -> float:
-    """A number in a range; an end of it is open when the text says so."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
-        raise BadType(f"{name} must be a number in {text}, not {value!r}")
-    number = float(value)
-    above = number > low if text[0] == "(" else number >= low
-    below = number < high if text[-1] == ")" else number <= high
-    if not (above and below):
-        raise BadArgument(f"{name} must be a number in {text}, not {value!r}")
-    return number
-
-
-def one_an_arm(name: str, values: Any, low: float, high: float, text: str) -> tuple[float, ...]:
-    """A tuple of numbers, one an arm, each within the range."""
-    try:
-        listed = list(values)
-    except TypeError:
-        raise BadType(f"{name} must be a sequence of numbers, one an arm, not {values!r}") from None
-    if not listed:
-        raise BadArgument(f"{name} must hold at least one number")
-    return tuple(between(f"{name}[{arm}]", value, low, high, text) for arm, value in enumerate(listed))
 
 
 def group_size(arms: int, groupsize: Any) -> int:

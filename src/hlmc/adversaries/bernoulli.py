@@ -7,8 +7,9 @@ from functools import cached_property
 
 import numpy as np
 
-from hlmc.adversaries.base import Adversary, Array, one_an_arm
+from hlmc.adversaries.base import Adversary, Array
 from hlmc.adversaries.chance import coin, key, seed_of
+from hlmc.checks import one_an_arm
 from hlmc.engine.kernel import kernel
 from hlmc.engine.primitives import bits
 

@@ -10,8 +10,9 @@ from numbers import Real
 
 import numpy as np
 
-from hlmc.adversaries.base import Adversary, Array, between, one_an_arm
+from hlmc.adversaries.base import Adversary, Array
 from hlmc.adversaries.chance import fork, key, seed_of
+from hlmc.checks import between, one_an_arm
 from hlmc.engine.arithmetic import exponential, logarithm
 from hlmc.engine.kernel import kernel
 from hlmc.engine.primitives import bits

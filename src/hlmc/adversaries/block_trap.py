@@ -11,9 +11,9 @@ import numpy as np
 from hlmc.adversaries.arithmetic import divides, divisor
 from hlmc.adversaries.base import Array, packed
 from hlmc.adversaries.phases import OWN, Phased, subphase, subphase_until
+from hlmc.checks import whole
 from hlmc.engine.kernel import kernel
 from hlmc.engine.primitives import bits
-from hlmc.errors import whole
 
 MEMORY, ARMS, INVERSE, TWOS, MOST = range(OWN, OWN + 5)
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from hlmc.checks import whole
 from hlmc.engine.kernel import kernel
 from hlmc.engine.stream import mix, unit
-from hlmc.errors import whole
 from hlmc.streams import derive_seed
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from hlmc.adversaries.base import Adversary, Array, group_at, group_size, packed, share
+from hlmc.adversaries.base import Adversary, Array, group_at, group_size, packed
 from hlmc.adversaries.chance import chosen, coin, key, seed_of
+from hlmc.checks import share, whole
 from hlmc.engine.kernel import kernel
 from hlmc.engine.primitives import bits
-from hlmc.errors import BadArgument, whole
+from hlmc.errors import BadArgument, shown
 
 KEY, BEST, FIRST, LAST, DECOY_FIRST, DECOY_LAST, GOOD, POOR, DECOY, FAIR = range(10)
 
@@ -78,7 +79,7 @@ class Decoy(Adversary):
         if not max(self.poor, self.fair) < self.decoy < self.good:
             raise BadArgument(
                 "good must be above decoy, and decoy above fair and poor, "
-                f"not {self.good!r}, {self.decoy!r}, {self.fair!r}, {self.poor!r}"
+                f"not {shown(self.good)}, {self.decoy!r}, {self.fair!r}, {self.poor!r}"
             )
 
     @property

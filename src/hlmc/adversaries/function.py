@@ -12,10 +12,11 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from hlmc.adversaries.base import Adversary, Array, packed
+from hlmc.checks import whole
 from hlmc.engine.kernel import kernel
 from hlmc.engine.linker import callees, relink, substitute
 from hlmc.engine.primitives import REWARD
-from hlmc.errors import BadReward, BadType, whole
+from hlmc.errors import BadReward, BadType, shown
 from hlmc.targets import JIT, callback, compiled
 
 
@@ -80,8 +81,11 @@ class Function(Adversary):
 
     def __init__(self, arms: int, reward: Callable[[int, int], float]) -> None:
         if not callable(reward):
-            raise BadType(f"reward must be a function of (t, arm), not {reward!r}")
+            raise BadType(f"reward must be a function of (t, arm), not {shown(reward)}")
         self._keep(arms=whole("arms", arms, 1), function=reward)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"arms": self.arms, "reward": self.function}
 
     @property
     def rule(self) -> Callable[..., float]:  # type: ignore[override]

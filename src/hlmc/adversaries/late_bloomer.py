@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from hlmc.adversaries.base import Adversary, Array, packed, share
+from hlmc.adversaries.base import Adversary, Array, packed
 from hlmc.adversaries.chance import chosen, seed_of
+from hlmc.checks import share, whole
 from hlmc.engine.kernel import kernel
-from hlmc.errors import whole
 
 ARM, BLOOM, BEFORE, AFTER, OTHERS = range(5)
 

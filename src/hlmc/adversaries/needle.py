@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from hlmc.adversaries.base import Adversary, Array, group_at, group_size, packed, share
+from hlmc.adversaries.base import Adversary, Array, group_at, group_size, packed
 from hlmc.adversaries.chance import chosen, coin, key, seed_of
+from hlmc.checks import share, whole
 from hlmc.engine.kernel import kernel
 from hlmc.engine.primitives import bits
-from hlmc.errors import BadArgument, whole
+from hlmc.errors import BadArgument, shown
 
 KEY, NEEDLE, FIRST, LAST, GOOD, POOR, FAIR = range(7)
 
@@ -73,7 +74,7 @@ class Needle(Adversary):
         self._keep(**{name: share(name, getattr(self, name)) for name in ("good", "poor", "fair")})
         if not self.poor <= self.fair < self.good:
             raise BadArgument(
-                f"good must be above fair, and fair at least poor, not {self.good!r}, {self.fair!r}, {self.poor!r}"
+                f"good must be above fair, and fair at least poor, not {shown(self.good)}, {self.fair!r}, {self.poor!r}"
             )
 
     @property

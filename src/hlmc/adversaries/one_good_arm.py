@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from hlmc.adversaries.base import Adversary, Array, packed, share
+from hlmc.adversaries.base import Adversary, Array, packed
 from hlmc.adversaries.chance import coin, key, seed_of
+from hlmc.checks import share, whole
 from hlmc.engine.kernel import kernel
 from hlmc.engine.primitives import bits
-from hlmc.errors import whole
 
 KEY, ARM, HIGH, LOW = range(4)
 

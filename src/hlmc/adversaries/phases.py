@@ -10,9 +10,10 @@ from dataclasses import dataclass
 
 from hlmc.adversaries.arithmetic import quotient
 from hlmc.adversaries.base import STEPS, Adversary, Array
+from hlmc.checks import whole
 from hlmc.engine.kernel import kernel
 from hlmc.engine.primitives import floor_log2
-from hlmc.errors import BadArgument, whole
+from hlmc.errors import BadArgument
 
 # The first words of a spec.
 SUBPHASE = 0  # b0

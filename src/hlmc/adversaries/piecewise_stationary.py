@@ -9,12 +9,13 @@ from functools import cached_property
 import numpy as np
 
 from hlmc.adversaries.arithmetic import quotient
-from hlmc.adversaries.base import Adversary, Array, packed, share
+from hlmc.adversaries.base import Adversary, Array, packed
 from hlmc.adversaries.chance import coin, fork, key, seed_of
+from hlmc.checks import share, whole
 from hlmc.engine.kernel import kernel
 from hlmc.engine.primitives import bits
 from hlmc.engine.stream import unit
-from hlmc.errors import BadArgument, whole
+from hlmc.errors import BadArgument, shown
 
 COIN, MEAN, CHANGE, SEGMENT, INVERSE, LOW, SPAN = range(7)
 
@@ -79,7 +80,7 @@ class PiecewiseStationary(Adversary):
         self._keep(arms=whole("arms", self.arms, 1), segment=whole("segment", self.segment, 1))
         self._keep(low=share("low", self.low), high=share("high", self.high), seed=seed_of(self.seed))
         if self.low > self.high:
-            raise BadArgument(f"low must be at most high, not {self.low!r} with high {self.high!r}")
+            raise BadArgument(f"low must be at most high, not {shown(self.low)} with high {self.high!r}")
 
     def change_points(self, horizon: int) -> Iterator[int]:
         """The steps in (0, horizon) at which the probabilities are drawn anew, in order."""

@@ -6,12 +6,12 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 
-from hlmc.adversaries.base import Adversary, Array, between, packed
+from hlmc.adversaries.base import Adversary, Array, packed
 from hlmc.adversaries.chance import bell, fork, key, seed_of
+from hlmc.checks import between, whole
 from hlmc.engine.kernel import kernel
 from hlmc.engine.primitives import bits
 from hlmc.engine.stream import unit
-from hlmc.errors import whole
 
 ENDS, DETOURS, MIDDLES, LEVELS, DETOUR, MIDDLE = range(6)
 _HALF = math.sqrt(0.5)

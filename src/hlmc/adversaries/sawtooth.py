@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from hlmc.adversaries.arithmetic import quotient
-from hlmc.adversaries.base import Adversary, Array, packed, share
+from hlmc.adversaries.base import Adversary, Array, packed
 from hlmc.adversaries.chance import fork, key, seed_of
+from hlmc.checks import share, whole
 from hlmc.engine.kernel import kernel
 from hlmc.engine.primitives import bits
 from hlmc.engine.stream import unit
-from hlmc.errors import whole
 
 LEAD, PEAK, PERIOD, INVERSE, LOWEST = range(5)
 

@@ -11,9 +11,10 @@ import numpy as np
 
 from hlmc.adversaries.arithmetic import divides, divisor, quotient
 from hlmc.adversaries.base import STEPS, Adversary, Array, packed
+from hlmc.checks import whole
 from hlmc.engine.kernel import kernel
 from hlmc.engine.primitives import bits
-from hlmc.errors import BadArgument, whole
+from hlmc.errors import BadArgument
 
 LONG_STEPS, LONG, LONG_INVERSE, LONGS, SHORT, SHORT_INVERSE, GROUP, ARMS, INVERSE, TWOS, MOST = range(11)
 

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from hlmc.errors import BadArgument, BadFile, BadReward
+from hlmc.errors import BadArgument, BadFile, BadReward, shown
 from hlmc.files.writing import replacing
 from hlmc.targets.native.cache import user_cache
 
@@ -55,7 +55,7 @@ def prepared(path: Path, name: str) -> Path:
         return _converted(kept.with_suffix(".npy"), _csv_pieces(path, name), np.dtype(np.float64), name)
     if kind.endswith(".parquet"):
         return _converted(kept.with_suffix(".npy"), _parquet_pieces(path, name), _parquet_type(path, name), name)
-    raise BadArgument(f"table must be a file of the kind .npy, .csv, .csv.gz or .parquet, not {name!r}")
+    raise BadArgument(f"table must be a file of the kind .npy, .csv, .csv.gz or .parquet, not {shown(name)}")
 
 
 def mapped(path: Path, name: str) -> Array:

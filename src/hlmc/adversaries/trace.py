@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ import numpy as np
 
 from hlmc.adversaries.base import Adversary, Array, packed
 from hlmc.adversaries.tables import check_length, checked, digest, mapped, prepared, stamp
+from hlmc.checks import unmasked
 from hlmc.engine.kernel import kernel
 from hlmc.engine.primitives import load_float32, load_float64, load_uint8
 from hlmc.errors import BadArgument, BadFile, BadType
@@ -119,6 +120,13 @@ class Trace(Adversary):
             return (self._path, self._stamp)
         return (self.table.dtype.name, self.table.shape, digest(self.table))
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # The file as it was when this adversary was made, wherever it is read again.
+        self._keep(**state)
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Trace):
             return NotImplemented
@@ -138,6 +146,7 @@ class Trace(Adversary):
 
 def _owned(table: Any) -> Array:
     """The table as an array that nobody writes to, in one of the kinds that the rule reads."""
+    unmasked("table", table)
     try:
         array = np.asarray(table)
     except ValueError as error:

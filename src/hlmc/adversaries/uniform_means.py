@@ -7,12 +7,13 @@ from functools import cached_property
 
 import numpy as np
 
-from hlmc.adversaries.base import Adversary, Array, packed, share
+from hlmc.adversaries.base import Adversary, Array, packed
 from hlmc.adversaries.chance import coin, fork, key, seed_of
+from hlmc.checks import share, whole
 from hlmc.engine.kernel import kernel
 from hlmc.engine.primitives import bits
 from hlmc.engine.stream import unit
-from hlmc.errors import BadArgument, whole
+from hlmc.errors import BadArgument, shown
 
 COIN, MEAN, LOW, SPAN = range(4)
 
@@ -65,7 +66,7 @@ class UniformMeans(Adversary):
         self._keep(arms=whole("arms", self.arms, 1), seed=seed_of(self.seed))
         self._keep(low=share("low", self.low), high=share("high", self.high))
         if self.low > self.high:
-            raise BadArgument(f"low must be at most high, not {self.low!r} with high {self.high!r}")
+            raise BadArgument(f"low must be at most high, not {shown(self.low)} with high {self.high!r}")
 
     def mean(self, arm: int) -> float:
         """The probability with which an arm pays."""

@@ -14,7 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from hlmc import policies
-from hlmc.errors import whole
+from hlmc.checks import whole
 from hlmc.policies.base import Policy
 from hlmc.policies.hierarchy import UNKNOWN
 from hlmc.policies.tree import SHOWN_STAGE

@@ -16,12 +16,15 @@ import argparse
 import importlib
 import io
 import os
+import signal
 import sys
 import textwrap
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import NoReturn
 
-from hlmc.errors import BadType, HLMCError, MissingExtra
+from hlmc.errors import BadType, HLMCError, MissingExtra, brief
+from hlmc.interrupts import Interrupts
 
 __all__ = ["COMMANDS", "main"]
 
@@ -75,9 +78,9 @@ class _Version(argparse.Action):
     """Look the version up only when it is asked for."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
-        from importlib.metadata import version
+        from hlmc.versions import VERSION
 
-        sys.stdout.write(f"hlmc {version('hlmc')}\n")
+        sys.stdout.write(f"hlmc {VERSION}\n")
         parser.exit()
 
 
@@ -130,27 +133,49 @@ def _run(arguments: Sequence[str]) -> int:
         raise UsageError(f"hlmc {command}: {error}") from error
     except _WRONG_PATH as error:
         raise UsageError(f"hlmc {command}: {error.strerror or error}: {error.filename}") from error
+    except KeyboardInterrupt as interrupt:
+        raise KeyboardInterrupt(f"hlmc {command}: {str(interrupt) or 'interrupted'}") from None
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and give the exit status."""
+    if sys.stdout is None or sys.stderr is None:  # what the caller has closed: say nothing there
+        nowhere = io.TextIOWrapper(io.BufferedWriter(io.FileIO(os.devnull, "w")), encoding="utf-8")
+        sys.stdout, sys.stderr = sys.stdout or nowhere, sys.stderr or nowhere
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal without a multiplication sign shows a question mark
     try:
-        status = _run(sys.argv[1:] if arguments is None else arguments)
-        sys.stdout.flush()
+        with Interrupts(held=False) as interrupts:
+            status = _run(sys.argv[1:] if arguments is None else arguments)
+            sys.stdout.flush()
+            if status == 0:
+                interrupts.check()
         return status
     except SystemExit as end:  # argparse ends --help and --version so
         return int(end.code or 0)
     except UsageError as error:
-        sys.stderr.write(" ".join(str(error).split()) + "\n")
+        sys.stderr.write(brief(" ".join(str(error).split())) + "\n")
         return 2
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as interrupt:
+        sys.stderr.write(f"{str(interrupt) or 'hlmc: interrupted'}\n")
         return 130
-    except BrokenPipeError:
-        # Whoever read the output has read enough. Python would complain once more when it closes stdout.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:  # whoever read the output has read enough
+        _abandon_output()
         return 0
     except OSError as error:
-        sys.stderr.write(f"hlmc: {error}\n")
+        sys.stderr.write(f"hlmc: {brief(str(error))}\n")
+        _abandon_output()
         return 1
+
+
+def _abandon_output() -> None:
+    """Keep Python from complaining once more, when it ends, that standard output cannot be written."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def entry() -> NoReturn:
+    """The command as a process. Ctrl-C while Python waits for its threads to end is not worth a traceback."""
+    status = main()
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    sys.exit(status)

@@ -1,7 +1,5 @@
 """``python -m hlmc.cli`` is ``hlmc``."""
 
-import sys
+from hlmc.cli import entry
 
-from hlmc.cli import main
-
-sys.exit(main())
+entry()

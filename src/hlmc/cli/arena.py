@@ -9,20 +9,20 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hlmc.checks import writable
 from hlmc.cli.numbers import whole_number, whole_numbers
 from hlmc.cli.output import Table, heading, line, show, show_json
-from hlmc.errors import BadArgument
+from hlmc.errors import BadArgument, shown
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from hlmc.arena import ArenaResult, FiguresResult
+    from hlmc.arenas import ArenaResult
 
 EXAMPLES = """\
 examples:
   hlmc arena --quick                       a small version, about a minute
   hlmc arena --store runs --report arena   everything: a night on two cores
-  hlmc arena --figures --store runs        the champion's figures and targets
   hlmc arena --held-out --store runs       adversaries nothing was tuned on
   hlmc arena --quick --policy mypackage.mymodule:factory
   hlmc arena --arms 100 --horizon 1e6 --adversary Needle --against Champion
@@ -34,9 +34,7 @@ With --store, Ctrl-C loses nothing that was finished: the same command goes on f
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     parser.epilog = EXAMPLES
-    suite = parser.add_mutually_exclusive_group()
-    suite.add_argument("--figures", action="store_true", help="the champion's table of figures to reach, and no other")
-    suite.add_argument("--held-out", action="store_true", help="adversaries that no policy was tuned on")
+    parser.add_argument("--held-out", action="store_true", help="adversaries that no policy was tuned on")
     parser.add_argument("--quick", action="store_true", help="small sizes and few runs")
     parser.add_argument("--arms", type=whole_numbers, metavar="K,...", help="numbers of arms (16,100,1000,10000)")
     parser.add_argument("--horizon", type=whole_numbers, metavar="T,...", help="numbers of steps (1e5,1e6,1e7)")
@@ -56,9 +54,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="a policy of your own: FUNCTION(arms, memory, horizon) makes it",
     )
     parser.add_argument("--kinds", default="weak,shifting,dynamic", metavar="A,...", help="regret to judge (all three)")
-    parser.add_argument("--runs", type=whole_number, metavar="N", help="runs of each policy (8; --figures: 96 and 24)")
+    parser.add_argument("--runs", type=whole_number, metavar="N", help="runs of each policy (8)")
     parser.add_argument("--seed", type=whole_number, default=0, metavar="S", help="decides everything random (0)")
     parser.add_argument("--jobs", type=whole_number, metavar="N", help="threads (as many as there are cores)")
+    parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"), help="where policies play (default: cpu)")
+    parser.add_argument("--precision", choices=("float32", "float64"), help="of a CUDA device (default: float32)")
     parser.add_argument("--store", type=Path, metavar="DIR", help="keep finished runs here, and go on from them")
     parser.add_argument("--csv", type=Path, metavar="FILE", help="write all ratios and intervals as .csv")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the heat map as .png, .svg or .pdf")
@@ -92,27 +92,11 @@ def _factory(text: str) -> tuple[str, Any]:
 
 def run(options: argparse.Namespace) -> int:
     """Play, and show what came out."""
-    from hlmc.arena import Interrupted
-
     if options.list:
         _list(options)
-        return 0
-    _check(options)
-    common = {
-        "runs": options.runs,
-        "seed": options.seed,
-        "store": options.store,
-        "jobs": options.jobs,
-        "progress": False if options.quiet else None,
-    }
-    try:
-        if options.figures:
-            _show_figures(_figures(options, common), options)
-        else:
-            _show(_arena(options, common), options)
-    except Interrupted as interrupt:
-        sys.stderr.write(f"hlmc arena: {interrupt}\n")
-        return 130
+    else:
+        _check(options)
+        _show(_arena(options), options)
     return 0
 
 
@@ -121,17 +105,16 @@ def _check(options: argparse.Namespace) -> None:
 
     if options.plot is not None:
         check_path(options.plot)
-    if options.csv is not None and options.csv.suffix != ".csv":
-        raise BadArgument(f"--csv takes a file that ends in .csv, not {str(options.csv)!r}")
-    if options.figures:
-        others = ("quick", "arms", "memory", "adversary", "against", "policy", "plot", "report")
-        given = [f"--{name}" for name in others if getattr(options, name)]
-        if given:
-            raise BadArgument(f"--figures is a fixed table and does not take {', '.join(given)}")
+    if options.csv is not None:
+        if options.csv.suffix != ".csv":
+            raise BadArgument(f"--csv takes a file that ends in .csv, not {shown(str(options.csv))}")
+        writable("--csv", options.csv)
+    if options.report is not None:
+        options.report.mkdir(parents=True, exist_ok=True)
 
 
-def _arena(options: argparse.Namespace, common: dict[str, Any]) -> ArenaResult:
-    from hlmc.arena import arena
+def _arena(options: argparse.Namespace) -> ArenaResult:
+    from hlmc.arenas import arena
 
     return arena(
         dict(options.policy),
@@ -143,18 +126,18 @@ def _arena(options: argparse.Namespace, common: dict[str, Any]) -> ArenaResult:
         kinds=[kind.strip() for kind in options.kinds.split(",")],
         suite="held-out" if options.held_out else "catalogue",
         quick=options.quick,
-        **common,
+        runs=options.runs,
+        seed=options.seed,
+        store=options.store,
+        jobs=options.jobs,
+        progress=False if options.quiet else None,
+        device=options.device,
+        precision=options.precision,
     )
 
 
-def _figures(options: argparse.Namespace, common: dict[str, Any]) -> FiguresResult:
-    from hlmc.arena import figures
-
-    return figures(**common) if options.horizon is None else figures(horizons=options.horizon, **common)
-
-
 def _list(options: argparse.Namespace) -> None:
-    from hlmc.arena import CASES, FULL, HELD_OUT, POLICIES
+    from hlmc.arenas import CASES, FULL, HELD_OUT, POLICIES
 
     heading("Policies")
     line(", ".join(name for name in POLICIES if name not in FULL))
@@ -166,7 +149,7 @@ def _list(options: argparse.Namespace) -> None:
 
 def _show(result: ArenaResult, options: argparse.Namespace) -> None:
     from hlmc import plotting
-    from hlmc.arena.writing import NOTES
+    from hlmc.arenas.writing import NOTES
 
     written = []
     if options.csv is not None:
@@ -198,30 +181,6 @@ def _frame(frame: pd.DataFrame) -> None:
     for name, *cells in frame.itertuples():
         table.add(str(name), *map(str, cells))
     show(table)
-
-
-def _show_figures(result: FiguresResult, options: argparse.Namespace) -> None:
-    from hlmc.arena.result import number
-    from hlmc.files.writing import replacing
-
-    if options.csv is not None:
-        with replacing(options.csv) as file:
-            result.data.to_csv(file, index=False, float_format="%.6g")
-    if options.json:
-        show_json([{k: _plain(v) for k, v in row.items()} for row in result.data.to_dict("records")])
-        return
-    head = ("regret of Champion", "T", "over", "runs", "ratio", "95 % interval", "target", "reached")
-    table = Table(head, left=frozenset({0, 2}))
-    for row in result.data.to_dict("records"):
-        interval = f"{row['low']:.4f} to {row['high']:.4f}"
-        target = "below 0" if row["target"] == 0.0 else number(row["target"])
-        cells = (f"{row['horizon']:,}", row["over"], str(row["runs"]), f"{row['ratio']:.4f}", interval, target)
-        table.add(row["figure"], *cells, "yes" if row["reached"] else "no", style="" if row["reached"] else "red")
-    show(table)
-    line()
-    line("reached: the upper end of the interval is below the target; for 'below 0', that of the regret itself is.")
-    if options.csv is not None:
-        line(f"written: {options.csv}")
 
 
 def _plain(value: Any) -> Any:

@@ -70,11 +70,7 @@ def run(options: argparse.Namespace) -> int:
 
     horizon = options.horizon or (QUICK if options.quick else FULL)
     settings = Settings(options.runs, horizon, options.seed, options.device)
-    try:
-        report = reproduce(names, settings, options.out, options.jobs, options.resume, _command(options))
-    except KeyboardInterrupt:
-        line(f"Stopped. What was finished is in {options.out}; the same command with --resume goes on from there.")
-        raise
+    report = reproduce(names, settings, options.out, options.jobs, options.resume, _command(options))
     where = write(report, options.out)
     _show(report, where)
     return 0

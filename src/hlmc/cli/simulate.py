@@ -5,18 +5,21 @@ from __future__ import annotations
 import argparse
 import math
 import sys
+import tempfile
 import tomllib
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hlmc.checks import whole
 from hlmc.cli.numbers import BadNumber, whole_number
 from hlmc.cli.output import Table, line, show, show_json
-from hlmc.errors import BadArgument, extra, whole
+from hlmc.errors import BadArgument, extra, shown
 
 if TYPE_CHECKING:
-    from hlmc.simulation import Result
+    from hlmc.simulation import Interrupted, Result
     from hlmc.simulation.file import Described
 
 EPILOG = """\
@@ -68,10 +71,16 @@ def run(options: argparse.Namespace) -> int:
         except Interrupted as interrupt:
             _interrupted(options, described, interrupt)
             return 130
-    if described.save is not None:
-        result.save(described.save)
-    _draw(described, result)
-    _print(options, described, result)
+    # A write may fail, on a full disk for instance: then there are the table and a copy of the result elsewhere.
+    failed = []
+    for write in (_save, _draw):
+        try:
+            write(described, result)
+        except OSError as error:
+            failed.append(error)
+    _print(options, described, result, written=not failed)
+    if failed:
+        raise failed[0]
     return 0
 
 
@@ -102,7 +111,9 @@ def _workers(options: argparse.Namespace) -> Iterator[Any]:
         except ImportError as error:
             raise extra("dask.distributed", "dask") from error
         if "://" not in options.scheduler:
-            raise BadArgument(f"--scheduler takes an address such as tcp://10.0.0.1:8786, not {options.scheduler!r}")
+            raise BadArgument(
+                f"--scheduler takes an address such as tcp://10.0.0.1:8786, not {shown(options.scheduler)}"
+            )
         connect: Callable[..., Any] = Client
         with connect(options.scheduler, timeout=10) as client:
             yield client.get_executor(pure=False)
@@ -111,6 +122,18 @@ def _workers(options: argparse.Namespace) -> Iterator[Any]:
             yield pool
     else:
         yield None
+
+
+def _save(described: Described, result: Result) -> None:
+    if described.save is None:
+        return
+    try:
+        result.save(described.save)
+    except OSError as error:
+        rescued = Path(tempfile.mkdtemp(prefix="hlmc-")) / described.save.name
+        result.save(rescued)
+        why = f"{error.strerror or error}; the result is kept in {rescued} instead of"
+        raise type(error)(error.errno, why, str(described.save)) from error
 
 
 def _draw(described: Described, result: Result) -> None:
@@ -123,7 +146,7 @@ def _draw(described: Described, result: Result) -> None:
             plotting.save(figure, look.file)
 
 
-def _print(options: argparse.Namespace, described: Described, result: Result) -> None:
+def _print(options: argparse.Namespace, described: Described, result: Result, written: bool) -> None:
     look = described.summary
     if options.quiet and not options.json:
         return
@@ -149,18 +172,17 @@ def _print(options: argparse.Namespace, described: Described, result: Result) ->
     files = [str(look.file) for look in described.plots]
     if described.save is not None:
         files.append(str(described.save))
-    if files:
+    if files and written:
         line()
         line(f"written: {', '.join(files)}")
 
 
-def _interrupted(options: argparse.Namespace, described: Described, interrupt: Any) -> None:
-    """Show what there is, unless it is kept and can be gone on with."""
-    sys.stderr.write(f"hlmc simulate: {interrupt}\n")
-    if "store" in described.arguments:
-        sys.stderr.write(f"they are kept in {described.arguments['store']}; the same command goes on from there\n")
-    elif interrupt.finished and interrupt.partial.data.sizes["run"]:
-        _print(options, described, interrupt.partial)
+def _interrupted(options: argparse.Namespace, described: Described, interrupt: Interrupted) -> None:
+    """Say what is kept, and show what is not."""
+    kept = "store" in described.arguments
+    sys.stderr.write(f"hlmc simulate: {interrupt}{'' if kept else '; none are kept, as the file has no store'}\n")
+    if not kept and interrupt.finished and interrupt.partial.data.sizes["run"]:
+        _print(options, described, interrupt.partial, written=False)
 
 
 def _count(runs: int) -> str:

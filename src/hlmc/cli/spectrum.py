@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import inspect
 import math
+import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -82,9 +83,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON, for programs")
 
 
-def run(options: argparse.Namespace) -> None:
+def run(options: argparse.Namespace) -> int:
     """Play, and say and draw what came of it."""
     from hlmc import games, plotting
+    from hlmc.simulation import Interrupted
 
     out = options.out if options.out is not None or options.json else Path("spectrum.png")
     if out is not None:
@@ -95,20 +97,29 @@ def run(options: argparse.Namespace) -> None:
         parts = [_policy(name, options) for name in text.split("+")]
         populations[" + ".join(name for name, _ in parts)] = {name: (policy, 1) for name, policy in parts}
     how = {"device": options.device, "precision": options.precision, "progress": False if options.json else None}
-    results = {
-        label: games.play(who, game, options.horizon, options.runs, options.seed, **how)
-        for label, who in populations.items()
-    }
+    results = {}
+    for label, who in populations.items():
+        try:
+            results[label] = games.play(who, game, options.horizon, options.runs, options.seed, **how)
+        except Interrupted as interrupt:
+            kept = "the table shows what was finished; no file is kept, and the same command begins anew"
+            sys.stderr.write(f"hlmc spectrum: {interrupt} of {label}; {kept}\n")
+            if interrupt.partial is not None:
+                results[label] = interrupt.partial
+            if results and not options.json:
+                _show(results, game)
+            return 130
     if out is not None:
         from hlmc.games.drawing import draw_all
 
         plotting.save(draw_all(results), out)
     if options.json:
         show_json(_as_dict(results, out))
-        return
+        return 0
     _show(results, game)
     line()
     line(f"Drawn: {out}")
+    return 0
 
 
 def _jammer(options: argparse.Namespace) -> Any:

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hlmc.checks import whole
 from hlmc.engine.kernel import Address, kernel
 from hlmc.engine.primitives import offset, words
-from hlmc.errors import whole
-from hlmc.evaluation.rows import (
+from hlmc.evaluation.segments import (
     BLOCK,
     REWARD_NS,
-    Rows,
+    RewardSegments,
     checked_points,
     checked_threads,
     in_order,
@@ -61,7 +61,7 @@ def added_product(total: float, error: float, x: float, n: float) -> tuple[float
 def advance(
     rewards_at: Address,
     edges_at: Address,
-    rows: int,
+    segments: int,
     arms: int,
     totals_at: Address,
     errors_at: Address,
@@ -71,7 +71,7 @@ def advance(
     values_at: Address,
     best_at: Address,
 ) -> int:
-    """Add rows of rewards to the arms' totals and note the best arm at each point passed; the next point."""
+    """Add segments of rewards to the arms' totals and note the best arm at each point passed; the next point."""
     rewards = words(rewards_at)
     edges = words(edges_at)
     totals = words(totals_at)
@@ -79,7 +79,7 @@ def advance(
     points = words(points_at)
     values = words(values_at)
     best = words(best_at)
-    for i in range(rows):
+    for i in range(segments):
         row = offset(rewards, i * arms)
         while point < last_point and points[point] <= edges[i + 1]:
             n = points[point] - edges[i]
@@ -161,9 +161,9 @@ def best_fixed(
     """
     times = checked_points(adversary, points)
     horizon = int(times[-1]) if len(times) else 0
-    rows = Rows(adversary, horizon)
+    reward_segments = RewardSegments(adversary, horizon)
     if not force:
-        refused(rows, "", REWARD_NS * 1e-9 * rows.arms)
+        refused(reward_segments, "", REWARD_NS * 1e-9 * reward_segments.arms)
     threads = checked_threads(threads)
     stop = Event()
     compiled(advance)
@@ -171,10 +171,10 @@ def best_fixed(
     def walk(arms: tuple[int, int]) -> tuple[Array, Array]:
         low, high = arms
         totals = _Totals(high - low, times)
-        for edges in rows.blocks(0, horizon, high - low):
+        for edges in reward_segments.blocks(0, horizon, high - low):
             if stop.is_set():
                 break
-            totals.advance(edges, rows.rewards(edges, low, high))
+            totals.advance(edges, reward_segments.rewards(edges, low, high))
         return totals.values, totals.best + low
 
     values = np.full(len(times), -1.0)
@@ -197,10 +197,10 @@ def cumulative(adversary: Adversary, arm: int, points: Any) -> Array:
     times = checked_points(adversary, points)
     arm = whole("arm", arm, 0, adversary.arms - 1)
     horizon = int(times[-1]) if len(times) else 0
-    rows = Rows(adversary, horizon)
+    reward_segments = RewardSegments(adversary, horizon)
     totals = _Totals(1, times)
-    for edges in rows.blocks(0, horizon, 1):
-        totals.advance(edges, rows.rewards(edges, arm, arm + 1))
+    for edges in reward_segments.blocks(0, horizon, 1):
+        totals.advance(edges, reward_segments.rewards(edges, arm, arm + 1))
     return totals.values
 
 
@@ -219,21 +219,21 @@ def dynamic(adversary: Adversary, points: Any, *, threads: int | None = None, fo
     """
     times = checked_points(adversary, points)
     horizon = int(times[-1]) if len(times) else 0
-    rows = Rows(adversary, horizon)
+    reward_segments = RewardSegments(adversary, horizon)
     if not force:
-        refused(rows, "", REWARD_NS * 1e-9 * rows.arms)
+        refused(reward_segments, "", REWARD_NS * 1e-9 * reward_segments.arms)
     threads = checked_threads(threads)
-    # Many arms: the rows one by one, their arms in ranges. Few: many rows at a time with all their arms.
+    # Many arms: the segments one by one, their arms in ranges. Few: many segments at a time with all their arms.
     cut = [(0, adversary.arms)] if adversary.arms <= BLOCK else ranges(adversary.arms, threads)
 
     def tasks() -> Iterator[tuple[Array, int, int]]:
-        for edges in rows.blocks(0, horizon, adversary.arms):
+        for edges in reward_segments.blocks(0, horizon, adversary.arms):
             for low, high in cut:
                 yield edges, low, high
 
     def top(task: tuple[Array, int, int]) -> tuple[Array, Array]:
         edges, low, high = task
-        return edges, rows.rewards(edges, low, high).max(axis=1)
+        return edges, reward_segments.rewards(edges, low, high).max(axis=1)
 
     totals = _Totals(1, times)
     tops = in_order(top, tasks(), threads)

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hlmc.errors import BadArgument, fraction, whole
+from hlmc.checks import array, between, fraction, whole
+from hlmc.errors import BadArgument, shown
 
 Array = np.ndarray
 
@@ -80,7 +81,7 @@ def bootstrap_interval(
     tail = (1 - fraction("level", level)) / 2
     resamples = whole("resamples", resamples, 100)
     if method not in ("bca", "percentile"):
-        raise BadArgument(f"method must be 'bca' or 'percentile', not {method!r}")
+        raise BadArgument(f"method must be 'bca' or 'percentile', not {shown(method)}")
     n = len(x)
     drawn = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=resamples) / n
     columns = x.reshape(n, -1)
@@ -158,7 +159,7 @@ def quantiles(samples: Any, probabilities: Any = (0.05, 0.5, 0.95), axis: int = 
     x = _sample("samples", samples, axis, least=1)
     at = np.asarray(probabilities, dtype=np.float64)
     if not np.all((at >= 0) & (at <= 1)):
-        raise BadArgument(f"probabilities must lie between 0 and 1, not {probabilities!r}")
+        raise BadArgument(f"probabilities must lie between 0 and 1, not {shown(probabilities)}")
     return np.asarray(np.quantile(x, at, axis=0, method="inverted_cdf"))
 
 
@@ -242,18 +243,19 @@ def fitted_exponent(t: Any, regret: Any, window: tuple[float, float] | None = No
     return Exponent(slope, error, factor, float(times[inside][0]), float(times[inside][-1]), int(inside.sum()))
 
 
-@lru_cache(maxsize=1024)
 def t_quantile(probability: float, freedom: float) -> float:
     """The quantile of Student's distribution, by bisection of its distribution function.
 
     >>> round(t_quantile(0.975, 9), 6)
     2.262157
     """
-    p = fraction("probability", probability)
-    if not freedom > 0:
-        raise BadArgument(f"freedom must be a positive number, not {freedom!r}")
+    return _t_quantile(fraction("probability", probability), between("freedom", freedom, 0.0, math.inf, "(0, inf]"))
+
+
+@lru_cache(maxsize=1024)
+def _t_quantile(p: float, freedom: float) -> float:
     if p < 0.5:
-        return -t_quantile(1 - p, freedom)
+        return -_t_quantile(1 - p, freedom)
     if p == 0.5:
         return 0.0
     if freedom == math.inf:
@@ -323,10 +325,10 @@ def _corrected(at: tuple[float, float], means: Array, deviation: Array) -> tuple
 
 def _sample(name: str, samples: Any, axis: int, least: int = 2) -> Array:
     """A sample with its runs along the first axis."""
-    x = np.asarray(samples, dtype=np.float64)
-    if x.ndim == 0 or not -x.ndim <= axis < x.ndim:
-        raise BadArgument(f"{name} has no axis {axis}: its shape is {x.shape}")
-    x = np.moveaxis(x, axis, 0)
+    x = array(name, samples)
+    if x.ndim == 0:
+        raise BadArgument(f"{name} must be an array of runs, not {shown(samples)}")
+    x = np.moveaxis(x, whole("axis", axis, -x.ndim, x.ndim - 1), 0)
     if len(x) < least:
         raise BadArgument(f"{name} must hold at least {least} runs, not {len(x)}")
     if not np.isfinite(x).all():

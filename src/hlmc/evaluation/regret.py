@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hlmc.errors import BadArgument
+from hlmc.checks import choice
+from hlmc.errors import BadArgument, shown
 from hlmc.evaluation.benchmarks import best_fixed, dynamic
-from hlmc.evaluation.rows import checked_points
+from hlmc.evaluation.segments import checked_points
 from hlmc.evaluation.switching import best_switching
 
 if TYPE_CHECKING:
@@ -48,12 +49,11 @@ def benchmark(
     >>> benchmark(rewards, [2, 4], "shifting", switches=3)
     array([2., 4.])
     """
-    if kind not in KINDS:
-        raise BadArgument(f"kind must be one of {', '.join(map(repr, KINDS))}, not {kind!r}")
+    choice("kind", kind, *KINDS)
     if (kind == "shifting") != (switches is not None):
         if switches is None:
             raise BadArgument("kind='shifting' needs switches=V, the number of pieces of the sequence to compare with")
-        raise BadArgument(f"switches belongs to kind='shifting' and to no other: kind={kind!r}, {switches=}")
+        raise BadArgument(f"switches belongs to kind='shifting', not to kind={kind!r}: {shown(switches)}")
     if kind == "weak":
         return best_fixed(adversary, points, threads=threads, force=force)[0]
     if kind == "dynamic":

@@ -39,12 +39,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from hlmc.checks import whole
 from hlmc.engine.kernel import Address, kernel
 from hlmc.engine.primitives import offset, words
-from hlmc.errors import BadArgument, whole
-from hlmc.evaluation.rows import (
+from hlmc.errors import BadArgument
+from hlmc.evaluation.segments import (
     REWARD_NS,
-    Rows,
+    RewardSegments,
     checked_points,
     checked_threads,
     in_order,
@@ -85,7 +86,7 @@ def look(sums: Array, best: Array, top: Array, row: Array, arms: int, levels: in
 def switching_advance(
     rewards_at: Address,
     edges_at: Address,
-    rows: int,
+    segments: int,
     arms: int,
     levels: int,
     sums_at: Address,
@@ -97,7 +98,7 @@ def switching_advance(
     last_point: int,
     values_at: Address,
 ) -> int:
-    """Take the recursion through some rows, and note B at each point that is passed; the next point.
+    """Take the recursion through some segments of rewards, and note B at each point that is passed; the next point.
 
     ``sums`` and ``starts`` are [arms, levels]; ``best`` holds B_0, B_1, ...; ``values`` is [points,
     levels]. Level v takes from B_{v-1} *before* the row, so ``best`` stands still while ``top`` gathers
@@ -111,7 +112,7 @@ def switching_advance(
     top = words(top_at)
     points = words(points_at)
     values = words(values_at)
-    for i in range(rows):
+    for i in range(segments):
         row = offset(rewards, i * arms)
         now = edges[i]
         while point < last_point and points[point] <= edges[i + 1]:
@@ -174,7 +175,9 @@ def _padded(levels: int) -> int:
     return -(-levels // LANES) * LANES
 
 
-def _walk(rows: Rows, state: _State, last: int, threads: int, points: Array, values: Array) -> Iterator[_State]:
+def _walk(
+    reward_segments: RewardSegments, state: _State, last: int, threads: int, points: Array, values: Array
+) -> Iterator[_State]:
     """Take the state to the step ``last``, giving it after every block; other threads fill the next ones."""
     arms, levels = state.sums.shape
     top = np.empty(levels)
@@ -182,9 +185,9 @@ def _walk(rows: Rows, state: _State, last: int, threads: int, points: Array, val
     step = compiled(switching_advance)
 
     def filled(edges: Array) -> tuple[Array, Array]:
-        return edges, rows.rewards(edges, 0, arms)
+        return edges, reward_segments.rewards(edges, 0, arms)
 
-    for edges, rewards in in_order(filled, rows.blocks(state.time, last, arms), threads):
+    for edges, rewards in in_order(filled, reward_segments.blocks(state.time, last, arms), threads):
         point = step(
             address_of(rewards.reshape(-1)),
             address_of(edges),
@@ -230,14 +233,14 @@ class SwitchingBenchmark:
 
         It is worked out when it is first asked for. Where several are best it is one of them.
         """
-        rows = Rows(self.adversary, self.horizon)
+        reward_segments = RewardSegments(self.adversary, self.horizon)
         nothing = np.empty(0)
         found: list[Segment] = []
         end = self.horizon
         for level in range(len(self.levels), 0, -1):
             before = [c for c in self._checkpoints if c.time <= end]
-            state = before[-1].copy() if before else _State.initial(rows.arms, _padded(len(self.levels)))
-            for _ in _walk(rows, state, end, self._threads, nothing, nothing):
+            state = before[-1].copy() if before else _State.initial(reward_segments.arms, _padded(len(self.levels)))
+            for _ in _walk(reward_segments, state, end, self._threads, nothing, nothing):
                 pass
             found.append(state.last_segment(level))
             end = found[-1].start
@@ -299,31 +302,31 @@ def best_switching(
     if len(times) and times[-1] > horizon:
         raise BadArgument(f"points must be at most the horizon, {horizon}, not {int(times[-1])}")
     threads = checked_threads(threads)
-    rows = Rows(adversary, horizon)
+    reward_segments = RewardSegments(adversary, horizon)
     arms = adversary.arms
     # T steps hold at most T segments: more levels would only repeat the last one.
     used = min(switches, horizon)
     levels = _padded(used)
     if not force:
-        _affordable(rows, levels)
+        _affordable(reward_segments, levels)
 
     state = _State.initial(arms, levels)
     values = np.zeros((len(times), levels))
     parts = 1 + min(CHECKPOINTS, CHECKPOINT_WORDS // (2 * arms * levels))
     checkpoints: list[_State] = []
-    for reached in _walk(rows, state, horizon, threads, times, values):
+    for reached in _walk(reward_segments, state, horizon, threads, times, values):
         if len(checkpoints) < parts - 1 and parts * reached.time >= (len(checkpoints) + 1) * horizon:
             checkpoints.append(reached.copy())
     table = np.ascontiguousarray(values.T[:used])
     return SwitchingBenchmark(adversary, horizon, switches, times.astype(np.int64), table, checkpoints, threads)
 
 
-def _affordable(rows: Rows, levels: int) -> None:
+def _affordable(reward_segments: RewardSegments, levels: int) -> None:
     """Refuse very large and very long computations."""
-    if 2 * rows.arms * levels > STATE_WORDS:
-        size = 2 * rows.arms * levels / 2**27
+    if 2 * reward_segments.arms * levels > STATE_WORDS:
+        size = 2 * reward_segments.arms * levels / 2**27
         raise BadArgument(
-            f"{rows.arms:,} arms and {levels} levels need {size:,.0f} GiB of memory;"
+            f"{reward_segments.arms:,} arms and {levels} levels need {size:,.0f} GiB of memory;"
             " force=True computes it all the same"
         )
-    refused(rows, f" and {levels} levels", rows.arms * (REWARD_NS + levels * STATE_NS) * 1e-9)
+    refused(reward_segments, f" and {levels} levels", reward_segments.arms * (REWARD_NS + levels * STATE_NS) * 1e-9)

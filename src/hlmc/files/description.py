@@ -9,7 +9,7 @@ from dataclasses import fields
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from hlmc.errors import BadArgument, BadType
+from hlmc.errors import BadArgument, BadType, shown
 from hlmc.files.disk import StrPath, bad
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def described(policy: Policy) -> bytes:
 
     name = type(policy).__name__
     if CATALOGUE.get(name) is not type(policy):
-        raise BadType(f"only the policies of hlmc can be saved, not {policy!r}")
+        raise BadType(f"only the policies of hlmc can be saved, not {shown(policy)}")
     content = {
         "policy": name,
         "arguments": {key: _plain(value) for key, value in policy.arguments().items()},
@@ -36,8 +36,8 @@ def _plain(value: Any) -> Any:
     """An argument as JSON has it."""
     from hlmc.routines import Custom, Routine
 
-    if isinstance(value, Custom):
-        return {"routine": value.name, "label": value.label}
+    if isinstance(value, Routine) and _is_own(value):
+        return {"routine": Custom.name, "label": _label(value)}
     if isinstance(value, Routine):
         own = {f.name: getattr(value, f.name) for f in fields(value)}
         return {"routine": value.name, **{k: _plain(v) for k, v in own.items() if v is not None}}
@@ -114,21 +114,28 @@ def _value(value: Any, routines: Mapping[str, Routine]) -> Any:
 
 
 def _given(label: str, routines: Mapping[str, Routine]) -> Routine:
-    from hlmc.routines import Custom
-
     routine = routines.get(label)
-    if not isinstance(routine, Custom) or routine.label != label:
-        found = "" if routine is None else f", not {routine!r}"
+    if routine is None or not _is_own(routine) or _label(routine) != label:
+        found = "" if routine is None else f", not {shown(routine)}"
         raise _NotGiven(f"uses a routine of your own: give it with load(path, routines={{{label!r}: ...}}){found}")
     return routine
 
 
 def own_routines(policy: Policy) -> dict[str, Routine]:
     """The routines of a policy that a file only names."""
-    from hlmc.routines import Custom
-
     used = getattr(policy, "routines_used", ())
-    return {routine.label: routine for routine in used if isinstance(routine, Custom)}
+    return {_label(routine): routine for routine in used if _is_own(routine)}
+
+
+def _is_own(routine: Routine) -> bool:
+    """Whether a routine is a user's own, so that a file can only name it."""
+    from hlmc.routines import CATALOGUE, Custom
+
+    return isinstance(routine, Custom) or type(routine) not in CATALOGUE
+
+
+def _label(routine: Routine) -> str:
+    return str(getattr(routine, "label", routine.name))
 
 
 def _levels(policy: Policy) -> list[list[int]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -12,6 +11,7 @@ import numpy as np
 from hlmc.engine.kernel import kernel
 from hlmc.games.board import OBSERVE, PAY
 from hlmc.targets import callback
+from hlmc.values import Value
 
 if TYPE_CHECKING:
     from hlmc.games.match import Match
@@ -24,7 +24,7 @@ def looks_away(spec: Array, state: Array, t: int, counts: Array, payoffs: Array)
     """What a game without a mind of its own does between rounds."""
 
 
-class Game:
+class Game(Value):
     """Many agents, the same arms for all, and a payoff for each that depends on how many went where.
 
     A subclass is a dataclass (``frozen=True, repr=False``) with fields or attributes ``agents`` and
@@ -116,21 +116,3 @@ class Game:
             "observe": callback(self.observe, OBSERVE),
             **{name: callback(fact, PAY) for name, fact in self.facts.items()},
         }
-
-    def __reduce__(self) -> Any:
-        arguments = {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
-        return _made, (type(self), arguments)
-
-    def __repr__(self) -> str:
-        given = [(f.name, getattr(self, f.name)) for f in fields(self) if f.init]  # type: ignore[arg-type]
-        inside = ", ".join(f"{name}={value!r}" for name, value in given if value is not None)
-        return f"{type(self).__name__}({inside})"
-
-    def _keep(self, **checked: Any) -> None:
-        """Store what an argument's check made of it."""
-        for name, value in checked.items():
-            object.__setattr__(self, name, value)
-
-
-def _made(kind: type[Game], arguments: dict[str, Any]) -> Game:
-    return kind(**arguments)

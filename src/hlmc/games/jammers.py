@@ -8,17 +8,18 @@ having seen the last round.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from hlmc.adversaries.base import between
+from hlmc.checks import between, whole
 from hlmc.engine.kernel import kernel
 from hlmc.engine.permutation import permuted
 from hlmc.engine.primitives import bits, floor_log2
 from hlmc.engine.stream import increment, number
-from hlmc.errors import BadArgument, BadType, whole
+from hlmc.errors import BadArgument, BadType, shown
+from hlmc.values import Value
 
 Array = np.ndarray
 
@@ -114,7 +115,7 @@ def crowd(spec: Array, state: Array, t: int, counts: Array, payoffs: Array) -> N
 
 
 @dataclass(frozen=True, repr=False)
-class Jammer:
+class Jammer(Value):
     """A way to jam.
 
     Subclasses are dataclasses with a kernel ``rule``, called as a game's ``observe``, that reads its numbers
@@ -123,6 +124,7 @@ class Jammer:
 
     name: ClassVar[str]
     rule: ClassVar[Callable[..., None]]
+    _shows_defaults: ClassVar[bool] = False
 
     def words(self, channels: int) -> tuple[float, ...]:
         """The jammer's numbers in the game's spec."""
@@ -132,15 +134,6 @@ class Jammer:
         if channels is not None and count > channels:
             raise BadArgument(f"clear must be at most the number of channels, {channels}, not {count}")
         return whole("clear", count, 1)
-
-    def _keep(self, **checked: Any) -> None:
-        for name, value in checked.items():
-            object.__setattr__(self, name, value)
-
-    def __repr__(self) -> str:
-        given = [(f.name, getattr(self, f.name), f.default) for f in fields(self)]
-        inside = ", ".join(f"{name}={value!r}" for name, value, default in given if value != default)
-        return f"{type(self).__name__}({inside})"
 
 
 @dataclass(frozen=True, repr=False)
@@ -330,7 +323,7 @@ def jammer(given: str | Jammer) -> Jammer:
     if isinstance(given, Jammer):
         return given
     if not isinstance(given, str):
-        raise BadType(f"a jammer is given by its name or as one of hlmc.games.jammers, not as {given!r}")
+        raise BadType(f"a jammer is given by its name or as one of hlmc.games.jammers, not as {shown(given)}")
     if given not in JAMMERS:
-        raise BadArgument(f"there is no jammer {given!r}; there are {', '.join(JAMMERS)}")
+        raise BadArgument(f"there is no jammer {shown(given)}; there are {', '.join(JAMMERS)}")
     return JAMMERS[given]()

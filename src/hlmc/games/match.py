@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from hlmc.errors import BadArgument, BadReward, OutOfTurn
+from hlmc.errors import BadArgument, BadReward, OutOfTurn, shown
 from hlmc.games import board as layout
 from hlmc.games.base import Game
 from hlmc.games.board import between, table_of
@@ -96,9 +96,9 @@ class Match:
         chosen = np.asarray(choices)
         game = self.game
         if chosen.shape != (game.agents,) or chosen.dtype.kind not in "iu":
-            raise BadArgument(f"choices must be {game.agents} whole numbers, one an agent, not {choices!r}")
+            raise BadArgument(f"choices must be {game.agents} whole numbers, one an agent, not {shown(choices)}")
         if chosen.min() < 0 or chosen.max() >= game.arms:
-            raise BadArgument(f"choices must be arms from 0 to {game.arms - 1}, not {choices!r}")
+            raise BadArgument(f"choices must be arms from 0 to {game.arms - 1}, not {shown(choices)}")
         self.open()
         self.board[layout.TRUE_OF][:] = 0.0
         self._chosen[:] = np.bincount(chosen, minlength=game.arms)

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from hlmc.adversaries.base import between
-from hlmc.errors import BadArgument, BadType
+from hlmc.checks import between
+from hlmc.errors import BadArgument, BadType, shown
 from hlmc.games.base import Game
 from hlmc.policies.base import Policy
 
@@ -24,18 +24,15 @@ class Group:
 def population(given: Any, game: Game) -> tuple[Group, ...]:
     """The groups that a population is made of.
 
-    ``given`` is a policy; or a dictionary of ``name: (policy, share)``, of ``policy: share`` or of ``share:
-    policy`` (shares that are equal cannot be keys twice). Shares are relative: 0.3 and 0.7, or 3 and 7.
-    Agents are handed out by the largest remainder, so that everybody is in one group and each group has its
-    share to within one agent.
+    ``given`` is a policy, or a dictionary of ``name: (policy, share)``, or of ``name: policy`` for equal shares.
+    Shares are relative: 0.3 and 0.7, or 3 and 7. Agents are handed out by the largest remainder, so that
+    everybody is in one group and each group has its share to within one agent.
 
     >>> import hlmc
     >>> game = hlmc.games.Spectrum(agents=10, channels=4)
     >>> hlmc_, ucb1 = hlmc.HLMC(arms=4, levels=2), hlmc.UCB1(arms=4)
     >>> [(g.name, g.agents) for g in population({"small": (hlmc_, 1), "large": (ucb1, 2)}, game)]
     [('small', 3), ('large', 7)]
-    >>> [(g.name, g.agents) for g in population({0.25: hlmc_, 0.75: ucb1}, game)]
-    [('HLMC', 3), ('UCB1', 7)]
     """
     shares = _shares(given)
     for name, policy, _ in shares:
@@ -57,32 +54,15 @@ def population(given: Any, game: Game) -> tuple[Group, ...]:
 
 def _shares(given: Any) -> list[tuple[str, Policy, float]]:
     if isinstance(given, Policy):
-        given = {type(given).__name__: (given, 1.0)}
+        given = {type(given).__name__: given}
     if not isinstance(given, Mapping) or not given:
-        raise BadType(f"a population is a policy or a dictionary of policies and shares, not {given!r}")
-    found = [_entry(key, value) for key, value in given.items()]
-    names = [name or type(policy).__name__ for name, policy, _ in found]
-    # Policies of one class that were not named are told apart by the calls that make them.
-    told = [
-        name or (names[g] if names.count(names[g]) == 1 else repr(policy)) for g, (name, policy, _) in enumerate(found)
-    ]
-    if len(set(told)) < len(told):
-        raise BadArgument(f"groups of a population need names of their own, not {', '.join(told)}")
-    return [(name, policy, share) for name, (_, policy, share) in zip(told, found, strict=True)]
-
-
-def _entry(key: Any, value: Any) -> tuple[str, Policy, float]:
-    """Name (or nothing), policy and share of one entry, whichever way round it was written."""
-    if isinstance(key, str) and isinstance(value, Policy):
-        name, policy, share = key, value, 1.0
-    elif isinstance(key, str) and isinstance(value, tuple) and len(value) == 2:
-        name, (policy, share) = key, value
-    elif isinstance(key, Policy):
-        name, policy, share = "", key, value
-    else:
-        name, policy, share = "", value, key
-    if not isinstance(policy, Policy):
-        raise BadType(
-            f"a population is written name: (policy, share), policy: share or share: policy, not {key!r}: {value!r}"
-        )
-    return name, policy, between("a share", share, 0.0, float("inf"), "(0, inf)")
+        raise BadType(f"a population is a policy or a dictionary of name: (policy, share), not {shown(given)}")
+    found = []
+    for name, value in given.items():
+        policy, share = value if isinstance(value, tuple) and len(value) == 2 else (value, 1.0)
+        if not isinstance(name, str) or not isinstance(policy, Policy):
+            raise BadType(
+                f"a population is written name: policy or name: (policy, share), not {shown(name)}: {value!r}"
+            )
+        found.append((name, policy, between(f"the share of {name!r}", share, 0.0, float("inf"), "(0, inf)")))
+    return found

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hlmc.errors import BadArgument, BadFile
+from hlmc.checks import path as checked_path
+from hlmc.errors import BadArgument, BadFile, shown
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -154,7 +155,7 @@ class GameResult:
         elif kind == "population":
             regret = self.data["best_together"] - self._whole(self.data["reward"])
         else:
-            raise BadArgument(f'kind must be "agent" or "population", not {kind!r}')
+            raise BadArgument(f'kind must be "agent" or "population", not {shown(kind)}')
         return regret.rename("regret")
 
     def _whole(self, values: xr.DataArray) -> xr.DataArray:
@@ -242,7 +243,7 @@ class GameResult:
         table = pa.table(columns).replace_schema_metadata({_KEY: json.dumps(text).encode()})
         sink = pa.BufferOutputStream()
         pq.write_table(table, sink)
-        write_whole(Path(path), sink.getvalue().to_pybytes())
+        write_whole(checked_path("path", path), sink.getvalue().to_pybytes())
 
     def __repr__(self) -> str:
         who = " + ".join(f"{n} {name}" for name, n in self.provenance["agents"].items())
@@ -270,7 +271,7 @@ def load_result(path: str | Path) -> GameResult:
     import pyarrow.parquet as pq
     import xarray as xr
 
-    if not Path(path).exists():
+    if not checked_path("path", path).exists():
         raise FileNotFoundError(path)
     try:
         table = pq.read_table(path)

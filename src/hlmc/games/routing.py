@@ -10,9 +10,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hlmc.adversaries.base import between, packed
+from hlmc.adversaries.base import packed
+from hlmc.checks import between, whole
 from hlmc.engine.kernel import kernel
-from hlmc.errors import BadArgument, whole
+from hlmc.errors import BadArgument, shown
 from hlmc.games.base import Array, Game
 
 LINKS, SLOWDOWN, POWER, WORST = range(4)
@@ -145,6 +146,6 @@ def _listed(name: str, value: Any, links: int) -> float | tuple[float, ...]:
     """One number for all, or a tuple of one a link, all of them positive."""
     if isinstance(value, (Sequence, np.ndarray)) and not isinstance(value, str):
         if len(value) != links:
-            raise BadArgument(f"{name} must be one number or {links}, one a link, not {value!r}")
+            raise BadArgument(f"{name} must be one number or {links}, one a link, not {shown(value)}")
         return tuple(between(f"{name}[{link}]", v, 0.0, float("inf"), "(0, inf)") for link, v in enumerate(value))
     return between(name, value, 0.0, float("inf"), "(0, inf)")

@@ -1,28 +1,32 @@
-"""Hand the runs of a game to workers and gather what they bring back."""
+"""Play a game with a population: check the arguments, hand out the runs, put together the result."""
 
 from __future__ import annotations
 
-import platform
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
-from contextlib import nullcontext
+from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import partial
-from importlib.metadata import version
-from threading import Event
 from typing import Any
 
-from hlmc.errors import BadArgument, BadType, whole
-from hlmc.evaluation.rows import checked_threads
+import numpy as np
+
+from hlmc.checks import flag, whole
+from hlmc.errors import BadArgument, BadType, shown
+from hlmc.evaluation.segments import checked_threads
 from hlmc.games.base import Game
 from hlmc.games.population import Group, population
 from hlmc.games.result import GameResult
-from hlmc.games.runs import Played, Task, prepared
+from hlmc.games.runs import Played, Task
 from hlmc.games.runs import play as play_run
+from hlmc.interrupts import Interrupted, Interrupts
+from hlmc.simulation import devices
 from hlmc.simulation.experiment import checked_arithmetic
 from hlmc.simulation.points import time_points
 from hlmc.simulation.progress import reporter
-from hlmc.simulation.workers import checked_executor
+from hlmc.simulation.workers import Work, checked_executor, gather
 from hlmc.streams import SCHEME, derive_seed
+from hlmc.versions import versions
+
+Array = np.ndarray
 
 LARGE = 50_000
 """From so many agents on, threads share one run after another; below, each thread has runs of its own."""
@@ -47,8 +51,8 @@ def play(
     Parameters
     ----------
     policies
-        A policy that all agents follow, or a mixed population: a dictionary of ``name: (policy, share)``,
-        ``policy: share`` or ``share: policy``. Shares are relative; ``name: policy`` gives equal shares.
+        A policy that all agents follow, or a mixed population: a dictionary of ``name: (policy, share)``, or of
+        ``name: policy`` for equal shares. Shares are relative.
     game
         One of :mod:`hlmc.games`, or your own :class:`hlmc.games.Game`.
     horizon
@@ -83,8 +87,8 @@ def play(
     Returns
     -------
     GameResult
-        After Ctrl-C, the runs that were finished are in the exception's ``partial`` attribute, if there are
-        any.
+        Ctrl-C ends the work with a :class:`KeyboardInterrupt` whose ``partial`` is the result of the runs that were
+        finished, or None.
 
     Examples
     --------
@@ -94,93 +98,100 @@ def play(
     >>> result.data["reward"].dims
     ('policy', 'run', 'time')
     """
-    if not isinstance(game, Game):
-        raise BadType(f"game must be one of hlmc.games, not {game!r}")
-    groups = population(policies, game)
-    derive_seed(seed)  # refuses what is no seed
-    steps = whole("horizon", horizon, 1)
-    for group in groups:
-        if group.policy.horizon is not None and group.policy.horizon < steps:
-            made = f"{group.name} was made for {group.policy.horizon} steps"
-            raise BadArgument(f"{made}, fewer than the horizon of {steps}")
-    checked_executor(executor)
-    place, numbers = checked_arithmetic(device, precision)
-    if place != "cpu" and (executor is not None or threads is not None):
-        raise BadArgument(f'executor and threads must be left out with device="{place}": the device does the work')
+    arithmetic = checked_arithmetic(device, precision)
+    contest = Contest.of(policies, game, horizon, runs, seed, points, occupancy, arithmetic)
+    checked_executor(executor, device, threads=threads)
     cores = checked_threads(None)
-    shared = checked_threads(threads) if threads is not None else 1
+    shared = 1 if threads is None else checked_threads(threads)
     if threads is None and executor is None and game.agents >= LARGE:
         shared = cores
-    times = time_points(points, steps)
-    count = whole("runs", runs, 1)
-    tasks = [Task(groups, game, int(seed), run, times, occupancy, shared) for run in range(count)]
-    provenance = _provenance(groups, game, steps, count, int(seed)) | {"device": place, "precision": numbers}
     finished: list[Played] = []
-    label = " + ".join(group.name for group in groups)
-    with reporter(progress, {label: count * steps}, steps) as report:
-        advance = partial(report.advance, label)
-        try:
-            if place == "cpu":
-                found = _played(tasks, executor, max(1, cores // shared), advance)
+    label = " + ".join(group.name for group in contest.groups)
+    steps = contest.horizon
+    try:
+        with Interrupts() as held, reporter(progress, {label: contest.runs * steps}, steps) as report:
+            work: Work | Iterable[Played]
+            if device == "cpu":
+                crew = (executor, max(1, cores // shared))
+                work = Work(
+                    contest.tasks(shared), play_run, lambda _: steps, lambda _, n: report.advance(label, n), held, *crew
+                )
             else:
-                from hlmc.device.match import play_on_device
-
-                found = play_on_device(tasks, numbers, advance)
-            for played in found:
-                finished.append(played)
-        except KeyboardInterrupt as interrupt:
-            if finished:
-                interrupt.partial = GameResult.of(groups, game, times, finished, provenance)  # type: ignore[attr-defined]
-            raise
-    return GameResult.of(groups, game, times, finished, provenance)
+                work = devices.played(contest.tasks(), arithmetic[1], partial(report.advance, label))
+            gather(work, finished.append, held)
+    except KeyboardInterrupt:
+        message = f"interrupted after {len(finished)} of {contest.runs} runs"
+        raise Interrupted(message, len(finished), lambda: contest.result(finished) if finished else None) from None
+    return contest.result(finished)
 
 
-def _played(tasks: list[Task], executor: Any, workers: int, advance: Callable[[int], None]) -> Iterator[Played]:
-    """What the workers bring back, in the order in which they finish."""
-    stop = Event()
-    own = ThreadPoolExecutor(workers) if executor is None else None
+@dataclass(frozen=True)
+class Contest:
+    """A population, a game, and how long and how often it is played."""
 
-    def between(steps: int) -> bool:
-        advance(steps)
-        return stop.is_set()
+    groups: tuple[Group, ...]
+    game: Game
+    horizon: int
+    runs: int
+    seed: int
+    points: Array
+    occupancy: bool
+    arithmetic: tuple[str, str] = ("cpu", "float64")
 
-    if own:
-        prepared(tasks[0])
-    with own or nullcontext():
-        # Our own threads can be watched and told to stop.
-        watched = (between,) if own else ()
-        futures = [(own or executor).submit(play_run, task, *watched) for task in tasks]
-        # Futures of foreign kinds, which the standard library cannot wait for, are taken in order.
-        known = all(isinstance(future, Future) for future in futures)
-        try:
-            for future in as_completed(futures) if known else futures:
-                played = future.result()
-                if not own:
-                    advance(int(tasks[0].points[-1]))
-                if played is not None:
-                    yield played
-        except BaseException:
-            stop.set()
-            for future in futures:
-                future.cancel()
-            raise
+    @classmethod
+    def of(
+        cls,
+        policies: Any,
+        game: Any,
+        horizon: Any,
+        runs: Any,
+        seed: Any,
+        points: Any,
+        occupancy: bool = True,
+        arithmetic: tuple[str, str] = ("cpu", "float64"),
+    ) -> Contest:
+        """Check the arguments of :func:`play` and put them together."""
+        if not isinstance(game, Game):
+            raise BadType(f"game must be one of hlmc.games, not {shown(game)}")
+        groups = population(policies, game)
+        derive_seed(seed)  # refuses what is no seed
+        steps = whole("horizon", horizon, 1)
+        for group in groups:
+            if group.policy.horizon is not None and group.policy.horizon < steps:
+                made = f"{group.name} was made for {group.policy.horizon} steps"
+                raise BadArgument(f"{made}, fewer than the horizon of {steps}")
+        times = time_points(points, steps)
+        kept = flag("occupancy", occupancy)
+        return cls(groups, game, steps, whole("runs", runs, 1), int(seed), times, kept, arithmetic)
 
+    def tasks(self, threads: int = 1) -> list[Task]:
+        """One for each run, whose agents are shared by so many threads."""
+        return [
+            Task(self.groups, self.game, self.seed, run, self.points, self.occupancy, threads)
+            for run in range(self.runs)
+        ]
 
-def _provenance(groups: tuple[Group, ...], game: Game, horizon: int, runs: int, seed: int) -> dict[str, Any]:
-    """Where a result comes from: enough to get it again, and to draw it."""
-    return {
-        "game": repr(game),
-        "horizon": horizon,
-        "runs": runs,
-        "seed": seed,
-        "streams": SCHEME,
-        "policies": {group.name: repr(group.policy) for group in groups},
-        "agents": {group.name: group.agents for group in groups},
-        "words": {group.name: group.policy.words.statistics for group in groups},
-        "words_total": {group.name: group.policy.words.total for group in groups},
-        "facts": list(game.facts),
-        "marks": game.marks,
-        "units": list(game.units),
-        "versions": {name: version(name) for name in ("hlmc", "numpy", "numba")}
-        | {"python": platform.python_version()},
-    }
+    def result(self, finished: list[Played]) -> GameResult:
+        """What came of the runs that were finished, at least one."""
+        return GameResult.of(self.groups, self.game, self.points, finished, self.provenance())
+
+    def provenance(self) -> dict[str, Any]:
+        """Where a result comes from: enough to get it again, and to draw it."""
+        groups, game = self.groups, self.game
+        return {
+            "game": repr(game),
+            "horizon": self.horizon,
+            "runs": self.runs,
+            "seed": self.seed,
+            "streams": SCHEME,
+            "policies": {group.name: repr(group.policy) for group in groups},
+            "agents": {group.name: group.agents for group in groups},
+            "words": {group.name: group.policy.words.statistics for group in groups},
+            "words_total": {group.name: group.policy.words.total for group in groups},
+            "facts": list(game.facts),
+            "marks": game.marks,
+            "units": list(game.units),
+            "versions": versions(),
+            "device": self.arithmetic[0],
+            "precision": self.arithmetic[1],
+        }

@@ -18,6 +18,7 @@ from hlmc.games.board import rounds_of, squares, table_of
 from hlmc.games.match import Board, bad_payoff, fact_codes, game_key
 from hlmc.games.population import Group
 from hlmc.learner import fresh_rows
+from hlmc.simulation.workers import COMPILING, Watch
 from hlmc.streams import derive_seed, keys
 from hlmc.targets import address_of, entry, linked
 
@@ -64,20 +65,18 @@ class Played:
 
 
 def prepared(task: Task) -> Callable[..., int]:
-    """Everything that a run needs compiled, so that threads do not compile the same at the same time."""
-    for group in task.groups:
-        linked(group.policy)
-    _ = task.game.codes, _mean_square()
-    used = {group.policy.routines_used[-1].kernels for group in task.groups}
-    opaque = any(group.policy.routines_used[-1].opaque for group in task.groups)
-    return entry(rounds_of(used.pop() if len(used) == 1 and not opaque else None), *["int64"] * 13, release=True)
+    """Everything that a run needs compiled."""
+    with COMPILING:
+        for group in task.groups:
+            linked(group.policy)
+        _ = task.game.codes, _mean_square()
+        used = {group.policy.routines_used[-1].kernels for group in task.groups}
+        opaque = any(group.policy.routines_used[-1].opaque for group in task.groups)
+        return entry(rounds_of(used.pop() if len(used) == 1 and not opaque else None), *["int64"] * 13, release=True)
 
 
-def play(task: Task, between: Callable[[int], bool] | None = None) -> Played | None:
-    """Play a run through to the last time point; None when told to stop before.
-
-    ``between`` is told now and then how many steps were taken since, and answers whether to stop.
-    """
+def play(task: Task, watch: Watch | None = None) -> Played | None:
+    """Play a run through to the last time point; None when told to stop before."""
     points, game = task.points, task.game
     table, notes = Table(task), Notes(task)
     before = 0
@@ -88,7 +87,7 @@ def play(task: Task, between: Callable[[int], bool] | None = None) -> Played | N
             for begin in range(before, point, most):
                 end = min(begin + most, point)
                 table.advance(begin, end)
-                if between is not None and between(end - begin):
+                if watch is not None and watch(end - begin):
                     return None
             notes.take(table.board, table.mean_squares())
             before = point
@@ -136,6 +135,7 @@ class Table:
 
     def __init__(self, task: Task) -> None:
         game = self._game = task.game
+        self._rounds = prepared(task)
         self._groups = task.groups
         self.totals = np.zeros(game.agents)
         self.board = Board(game, [group.agents for group in task.groups], fact_codes(game))
@@ -149,8 +149,10 @@ class Table:
         self._counted = [len(share) // layout.PART for share in shares]
         arrays = [address_of(array) for array in (self.board.words, game.spec, self._state)]
         self._codes = (*arrays, game.codes["pay"].address, game.codes["observe"].address)
-        self._rounds = prepared(task)
         self.pool = ThreadPoolExecutor(threads) if threads > 1 else None
+        if self.pool is not None:
+            with COMPILING:
+                self._referee = entry(between_passes, *["int64"] * 10, release=True)
 
     def _share(self, thread: int, threads: int) -> list[Any]:
         """The parts of one thread: its stretch of the rows of every group."""
@@ -178,11 +180,10 @@ class Table:
             if status < 0:
                 raise bad_payoff(self._game, status)
             return
-        referee = entry(between_passes, *["int64"] * 10, release=True)
         everyone = (self._all[1], sum(self._counted), *self._codes)
         for t in range(begin, end + 1):
             if t < end:
-                referee(*everyone, t, 0)
+                self._referee(*everyone, t, 0)
             tails = (*self._codes, begin, end, t, t, 0)
             passes = [
                 self.pool.submit(self._rounds, own[1], counted, *tails)
@@ -190,7 +191,7 @@ class Table:
             ]
             for each in passes:
                 each.result()
-            if t < end and (status := referee(*everyone, t, 1)) < 0:
+            if t < end and (status := self._referee(*everyone, t, 1)) < 0:
                 raise bad_payoff(self._game, status)
 
     def mean_squares(self) -> list[float]:

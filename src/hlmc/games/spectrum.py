@@ -8,9 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from hlmc.adversaries.base import between, packed
+from hlmc.adversaries.base import packed
+from hlmc.checks import between, whole
 from hlmc.engine.kernel import kernel
-from hlmc.errors import whole
 from hlmc.games.base import Array, Game
 from hlmc.games.jammers import CLEAR_REWARD, COLLISION, JAMMED_REWARD, KEY, OWN_WORDS, Jammer, jammer
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,10 @@ import numpy as np
 from hlmc.adversaries.base import Adversary
 from hlmc.paper.claims import Claim
 from hlmc.policies.base import Policy
-from hlmc.simulation import Result, simulate
+from hlmc.simulation import Result
+from hlmc.simulation.experiment import Experiment, checked_arithmetic
+from hlmc.simulation.progress import Silent
+from hlmc.simulation.runner import gathered_runs
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawn
@@ -68,20 +70,19 @@ class Part:
         """Seconds of one core, roughly."""
         return 1e-9 * self.cost * self.horizon * self.runs * len(self.policies)
 
-    def play(self, settings: Settings, executor: Executor, store: Path) -> Result:
-        """Simulate what is not in the store yet."""
-        return simulate(
+    def play(self, settings: Settings, jobs: int | None, store: Path, report: Silent, name: str) -> Result:
+        """Simulate what is not in the store yet; ``name`` is what the report calls it."""
+        experiment = Experiment.of(
             dict(self.policies),
             self.adversary,
-            horizon=self.horizon,
-            runs=self.runs,
-            seed=settings.seed,
-            points=list(self.points),
-            device=settings.device,
-            executor=executor if settings.device == "cpu" else None,
-            store=store,
-            progress=False,
+            self.horizon,
+            self.runs,
+            settings.seed,
+            list(self.points),
+            checked_arithmetic(settings.device, None),
         )
+        opened = report.part(name, self.work, self.horizon * self.runs * len(self.policies))
+        return gathered_runs(experiment, opened, store, threads=jobs).result()
 
     def code(self, settings: Settings) -> str:
         """The calls that make this experiment, to be pasted into Python."""

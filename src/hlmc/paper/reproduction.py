@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import shutil
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from hlmc.errors import BadArgument
+from hlmc.interrupts import Interrupted
 from hlmc.paper import figure
 from hlmc.paper.claims import Claim, Verdict
 from hlmc.paper.experiment import FULL, Results, Section, Settings
-from hlmc.paper.progress import Progress, Workers
+from hlmc.simulation.progress import reporter
+from hlmc.versions import versions
 
 RUNS = "runs"
 """The folder of a report in which finished runs are kept."""
@@ -50,8 +50,8 @@ class Report:
     @property
     def versions(self) -> str:
         """What it was run with."""
-        packages = ", ".join(f"{name} {version(name)}" for name in ("hlmc", "numpy", "numba"))
-        return f"{packages}, Python {platform.python_version()}, {platform.machine()}"
+        names = {"python": "Python"}
+        return f"{', '.join(f'{names.get(k, k)} {v}' for k, v in versions().items())}, {platform.machine()}"
 
 
 def reproduce(
@@ -72,22 +72,21 @@ def reproduce(
         for module in modules:
             _forget(out / RUNS / module.NAME)
     began = time.monotonic()
-    progress = Progress(sum(part.work for _, parts in plans for part in parts))
     sections = []
     try:
-        with Workers(jobs or os.cpu_count() or 1, progress) as workers:
+        with reporter(None, {"": sum(part.work for _, parts in plans for part in parts)}) as report:
             for module, parts in plans:
                 started = time.monotonic()
                 results: Results = {}
                 for part in parts:
-                    progress.begin(f"{module.NAME}, {part.title}", part.work)
-                    results[part.key] = part.play(settings, workers, out / RUNS / module.NAME / part.key)
-                    progress.end()
+                    folder, name = out / RUNS / module.NAME / part.key, f"{module.NAME}, {part.title}"
+                    results[part.key] = part.play(settings, jobs, folder, report, name)
                     _save(results[part.key], out / "data", f"{module.NAME}-{part.key}")
                 section = _section(module, parts, results, settings)
                 sections.append(replace(section, seconds=time.monotonic() - started))
-    finally:
-        progress.close()
+    except KeyboardInterrupt:
+        kept = f"finished runs are kept in {out / RUNS}, and the same command with --resume goes on from there"
+        raise Interrupted(f"interrupted; {kept}", len(sections)) from None
     return Report(settings, tuple(sections), command, time.monotonic() - began)
 
 

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from concurrent.futures import Executor, as_completed
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hlmc import HLMC, UCBM, derive_seed, games, plotting
 from hlmc.errors import BadArgument
 from hlmc.files.writing import write_whole
+from hlmc.games.runner import Contest
+from hlmc.games.runs import Played, Task, play
+from hlmc.interrupts import Interrupts
 from hlmc.paper.claims import Claim, fact, less, mean
 from hlmc.paper.drawing import line
 from hlmc.paper.experiment import Picture, Results, Settings, Table
 from hlmc.paper.tables import number, plus_minus
 from hlmc.policies.base import Policy
+from hlmc.simulation.progress import Silent
+from hlmc.simulation.workers import Watch, Work, gather
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -58,42 +62,35 @@ class GamePart:
         """Seconds of one core, roughly."""
         return 1e-9 * self.cost * self.horizon * self.runs * len(self.policies) * self.game.agents
 
-    def play(self, settings: Settings, executor: Executor, store: Path) -> dict[str, list[games.GameResult]]:
+    def play(
+        self, settings: Settings, jobs: int | None, store: Path, report: Silent, name: str
+    ) -> dict[str, list[games.GameResult]]:
         """Play what is not in the store yet: for each policy its runs."""
         self._agree(settings, store)
-        found: dict[str, list[games.GameResult | None]] = {name: [None] * self.runs for name in self.policies}
-        open_runs = {}
-        for place, name in enumerate(self.policies):
+        found: dict[tuple[str, int], games.GameResult] = {}
+        contests: dict[tuple[str, int], Contest] = {}
+        paths: dict[tuple[str, int], Path] = {}
+        for place, (policy, made) in enumerate(self.policies.items()):
             for run in range(self.runs):
-                path = store / f"policy{place}-{run:04d}.parquet"
-                if path.exists():
-                    found[name][run] = games.load_result(path)
+                key = (policy, run)
+                paths[key] = store / f"policy{place}-{run:04d}.parquet"
+                if paths[key].exists():
+                    found[key] = games.load_result(paths[key])
                 else:
-                    task = executor.submit(partial(self._play, name, settings, run, path))
-                    open_runs[task] = (name, run)
-        try:
-            for task in as_completed(open_runs):
-                name, run = open_runs[task]
-                found[name][run] = task.result()
-        except BaseException:
-            for task in open_runs:
-                task.cancel()
-            raise
-        return {name: [result for result in results if result is not None] for name, results in found.items()}
+                    seed = derive_seed(settings.seed, run)
+                    contests[key] = Contest.of({policy: made}, self.game, self.horizon, 1, seed, list(self.points))
 
-    def _play(self, name: str, settings: Settings, run: int, path: Path) -> games.GameResult:
-        result = games.play(
-            {name: self.policies[name]},
-            self.game,
-            self.horizon,
-            runs=1,
-            seed=derive_seed(settings.seed, run),
-            points=list(self.points),
-            progress=False,
-            threads=1,
-        )
-        result.save(path)
-        return result
+        def take(brought: tuple[tuple[str, int], Played]) -> None:
+            key, played = brought
+            found[key] = contests[key].result([played])
+            found[key].save(paths[key])
+
+        tasks = [(key, *contest.tasks()) for key, contest in contests.items()]
+        opened = report.part(name, self.work, self.horizon * self.runs * len(self.policies))
+        with Interrupts() as held, opened({name: self.horizon * len(tasks)}) as part:
+            work = Work(tasks, _play, lambda _: self.horizon, lambda _, n: part.advance(name, n), held, threads=jobs)
+            gather(work, take, held)
+        return {policy: [found[policy, run] for run in range(self.runs)] for policy in self.policies}
 
     def _agree(self, settings: Settings, store: Path) -> None:
         """Refuse a folder that holds other runs than these."""
@@ -126,6 +123,12 @@ class GamePart:
             f"    for name, policy in policies.items() for run in range({self.runs})\n"
             "}\n"
         )
+
+
+def _play(task: tuple[Any, Task], watch: Watch | None = None) -> tuple[Any, Played] | None:
+    key, run = task
+    played = play(run, watch)
+    return None if played is None else (key, played)
 
 
 def parts(settings: Settings) -> list[GamePart]:

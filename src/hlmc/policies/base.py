@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from hlmc.errors import BadArgument
 from hlmc.guarantee import Guarantee
 from hlmc.plan import Plan
 from hlmc.routines import kind
+from hlmc.values import Value
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -77,7 +78,7 @@ def check_exact(table: Array) -> None:
         raise BadArgument("subphases times sublength must be below 2^62 in a program")
 
 
-class Policy:
+class Policy(Value):
     """A way to learn: frozen, hashable, comparable, picklable; prints as the call that makes it.
 
     Subclasses are frozen dataclasses that check their arguments when they are made and compile to a *program*, the
@@ -88,6 +89,7 @@ class Policy:
     horizon: int | None
     structure: ClassVar[Structure]
     """How the arms are grouped, and when the routine over them starts afresh."""
+    _shows_defaults: ClassVar[bool] = False
 
     @property
     def words(self) -> Words:
@@ -161,29 +163,6 @@ class Policy:
 
         return Fleet.fresh(self, size, seed, file)
 
-    def arguments(self) -> dict[str, Any]:
-        """The arguments that differ from their defaults, as they were given."""
-        return {
-            f.name: getattr(self, f.name)
-            for f in fields(self)  # type: ignore[arg-type]
-            if f.default is MISSING or getattr(self, f.name) != f.default
-        }
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in self.arguments().items())})"
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        # Whatever a pickle says is checked like the arguments of a call.
-        self.__init__(**state)  # type: ignore[misc]
-
     def _adopt(self, routine: Routine) -> None:
         """Keep a routine's parameters, which are fields of the same names here, as the routine has checked them."""
-        self._set(**{f.name: getattr(routine, f.name) for f in fields(routine)})
-
-    def _set(self, **values: Any) -> None:
-        """Normalise fields of a frozen dataclass while it is being made."""
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
+        self._keep(**{f.name: getattr(routine, f.name) for f in fields(routine)})

@@ -8,10 +8,10 @@ from functools import cached_property
 from typing import ClassVar
 
 from hlmc import planning
+from hlmc.checks import whole
 from hlmc.engine.layout import LEVEL_CONTROL
 from hlmc.engine.structures import CHAMPION, Structure
 from hlmc.engine.structures.champion import CHOICES, LEAST_DOUBT
-from hlmc.errors import whole
 from hlmc.guarantee import Guarantee
 from hlmc.policies.base import Array, Words
 from hlmc.policies.tree import TreePolicy
@@ -71,10 +71,10 @@ class Champion(TreePolicy):
     structure: ClassVar[Structure] = CHAMPION
 
     def __post_init__(self) -> None:
-        self._set(arms=whole("arms", self.arms, 1))
+        self._keep(arms=whole("arms", self.arms, 1))
         for name, least in (("memory", 1), ("horizon", 1), ("switches", 1)):
             if getattr(self, name) is not None:
-                self._set(**{name: whole(name, getattr(self, name), least)})
+                self._keep(**{name: whole(name, getattr(self, name), least)})
         _ = self.groups_used
 
     @cached_property

@@ -7,9 +7,9 @@ from functools import cached_property
 from typing import ClassVar
 
 from hlmc import planning
+from hlmc.checks import whole
 from hlmc.engine.layout import LEVEL_CONTROL
 from hlmc.engine.structures import CROWN_TREE, Structure
-from hlmc.errors import whole
 from hlmc.policies.base import Words
 from hlmc.policies.tree import TreePolicy
 from hlmc.routines import TsallisINF
@@ -64,10 +64,10 @@ class CrownedHLMC(TreePolicy):
     structure: ClassVar[Structure] = CROWN_TREE
 
     def __post_init__(self) -> None:
-        self._set(arms=whole("arms", self.arms, 1))
+        self._keep(arms=whole("arms", self.arms, 1))
         for name in ("memory", "horizon"):
             if getattr(self, name) is not None:
-                self._set(**{name: whole(name, getattr(self, name), 1)})
+                self._keep(**{name: whole(name, getattr(self, name), 1)})
         _ = self.groups_used, self.routines_used
 
     @cached_property

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import ClassVar
 
 from hlmc import bounds, routines
-from hlmc.errors import fraction, whole
+from hlmc.checks import fraction, whole
 from hlmc.guarantee import Guarantee
 from hlmc.policies.tree import TreePolicy
 from hlmc.routines.base import Routine
@@ -19,9 +19,9 @@ class FlatPolicy(TreePolicy):
     routine_class: ClassVar[type[Routine]]
 
     def __post_init__(self) -> None:
-        self._set(arms=whole("arms", self.arms, 1))
+        self._keep(arms=whole("arms", self.arms, 1))
         if self.horizon is not None:
-            self._set(horizon=whole("horizon", self.horizon, 1))
+            self._keep(horizon=whole("horizon", self.horizon, 1))
         self._adopt(self.routines_used[0])
 
     @property
@@ -135,7 +135,7 @@ class EXP3P(FlatPolicy):
     routine_class: ClassVar[type[Routine]] = routines.EXP3P
 
     def __post_init__(self) -> None:
-        self._set(delta=fraction("delta", self.delta))
+        self._keep(delta=fraction("delta", self.delta))
         super().__post_init__()
 
     @property
@@ -202,7 +202,7 @@ class EXP3S(FlatPolicy):
 
     def __post_init__(self) -> None:
         if self.switches is not None:
-            self._set(switches=whole("switches", self.switches, 1))
+            self._keep(switches=whole("switches", self.switches, 1))
         super().__post_init__()
 
     @property

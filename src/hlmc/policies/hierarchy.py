@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from hlmc import bounds, planning
-from hlmc.errors import BadArgument, BadType, fraction, whole
+from hlmc.checks import fraction, whole
+from hlmc.errors import BadArgument, BadType, shown
 from hlmc.guarantee import Guarantee, at_most
 from hlmc.policies.tree import TreePolicy
 from hlmc.routines import EXP3, EXP3P, EXP3S, routine
@@ -91,27 +92,27 @@ class HLMC(TreePolicy):
     first_stage: int = 0
 
     def __post_init__(self) -> None:
-        self._set(arms=whole("arms", self.arms, 1))
+        self._keep(arms=whole("arms", self.arms, 1))
         if self.horizon is not None:
-            self._set(horizon=whole("horizon", self.horizon, 1))
-        self._set(first_stage=whole("first_stage", self.first_stage, 0, 52))
+            self._keep(horizon=whole("horizon", self.horizon, 1))
+        self._keep(first_stage=whole("first_stage", self.first_stage, 0, 52))
         if sum(x is not None for x in (self.memory, self.groups, self.levels)) != 1:
             raise BadArgument("give exactly one of memory, groups and levels: it decides the tree")
         if sum(x is not None for x in (self.delta, self.switches, self.routines)) > 1:
             raise BadArgument("give at most one of delta, switches and routines: each decides the routines")
         if self.delta is not None:
-            self._set(delta=fraction("delta", self.delta))
-        if self.switches is not None and self.switches != UNKNOWN:
-            self._set(switches=whole("switches", self.switches, 1, otherwise=' (or "unknown")'))
+            self._keep(delta=fraction("delta", self.delta))
+        if self.switches is not None and not (isinstance(self.switches, str) and self.switches == UNKNOWN):
+            self._keep(switches=whole("switches", self.switches, 1, otherwise=' (or "unknown")'))
         for name in ("memory", "levels"):
             if getattr(self, name) is not None:
-                self._set(**{name: whole(name, getattr(self, name), 1)})
+                self._keep(**{name: whole(name, getattr(self, name), 1)})
         if isinstance(self.groups, Sequence):
-            self._set(groups=tuple(whole("groups", n, 1) for n in self.groups))
+            self._keep(groups=tuple(whole("groups", n, 1) for n in self.groups))
         elif self.groups is not None:
-            raise BadType(f"groups must be a tuple of whole numbers such as (10, 10), not {self.groups!r}")
+            raise BadType(f"groups must be a tuple of whole numbers such as (10, 10), not {shown(self.groups)}")
         if isinstance(self.routines, list):
-            self._set(routines=tuple(self.routines))
+            self._keep(routines=tuple(self.routines))
         _ = self.groups_used, self.routines_used
         self._check_epochs()
         if (total := self.words.total) >= ADDRESSED:  # words of a user's own routine
@@ -122,18 +123,18 @@ class HLMC(TreePolicy):
         if self.epochs is None:
             return
         if isinstance(self.epochs, Sequence):
-            self._set(epochs=tuple(whole("epochs", s, 1) for s in self.epochs))
+            self._keep(epochs=tuple(whole("epochs", s, 1) for s in self.epochs))
             if len(self.epochs) != depth:
-                raise BadArgument(f"epochs must be {depth} numbers, one a level, not {self.epochs!r}")
+                raise BadArgument(f"epochs must be {depth} numbers, one a level, not {shown(self.epochs)}")
             if self.horizon is not None and math.prod(self.epochs) < self.horizon:
                 raise BadArgument(
-                    f"epochs must have a product of at least horizon = {self.horizon}, not {self.epochs!r}"
+                    f"epochs must have a product of at least horizon = {self.horizon}, not {shown(self.epochs)}"
                 )
         else:
-            self._set(epochs=whole("epochs", self.epochs, 1))
+            self._keep(epochs=whole("epochs", self.epochs, 1))
             if depth != 2:
                 raise BadArgument(
-                    f"epochs must be {depth} numbers, one a level, not {self.epochs!r}: one number is for D = 2"
+                    f"epochs must be {depth} numbers, one a level, not {shown(self.epochs)}: one number is for D = 2"
                 )
 
     @cached_property
@@ -156,7 +157,7 @@ class HLMC(TreePolicy):
         if self.routines is not None:
             given = self.routines if isinstance(self.routines, tuple) else (self.routines,) * depth
             if len(given) != depth:
-                raise BadArgument(f"routines must be {depth} names, one a level, top first, not {given!r}")
+                raise BadArgument(f"routines must be {depth} names, one a level, top first, not {shown(given)}")
             return tuple(routine(r) for r in given)
         if self.delta is not None:
             return (EXP3P(),) * depth

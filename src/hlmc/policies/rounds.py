@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from hlmc.checks import choice, flag, whole
 from hlmc.engine.layout import (
     ARMS,
     AT,
@@ -32,7 +33,6 @@ from hlmc.engine.layout import (
     WRAP,
 )
 from hlmc.engine.structures import BLOCK_ROTATION, Structure
-from hlmc.errors import BadArgument, BadType, whole
 from hlmc.guarantee import Guarantee
 from hlmc.plan import Plan, PlanLevel
 from hlmc.policies.base import Array, Policy, Words
@@ -57,17 +57,14 @@ class RoundsPolicy(Policy):
     horizon: ClassVar[None] = None  # type: ignore[misc]  # it has none, and no argument for one
 
     def __post_init__(self) -> None:
-        self._set(arms=whole("arms", self.arms, 1))
-        self._set(memory=whole("memory", self.memory, 2))
+        self._keep(arms=whole("arms", self.arms, 1))
+        self._keep(memory=whole("memory", self.memory, 2))
         for name in ("subphases", "sublength"):
             if getattr(self, name) is not None:
-                self._set(**{name: whole(name, getattr(self, name), 1)})
-        if not isinstance(self.shuffle, bool):
-            raise BadType(f"shuffle must be True or False, not {self.shuffle!r}")
-        if self.ties not in TIE_RULES:
-            raise BadArgument(f"ties must be one of {', '.join(TIE_RULES)}, not {self.ties!r}")
-        if self.fill not in FILLS:
-            raise BadArgument(f"fill must be one of {', '.join(FILLS)}, not {self.fill!r}")
+                self._keep(**{name: whole(name, getattr(self, name), 1)})
+        flag("shuffle", self.shuffle)
+        choice("ties", self.ties, *TIE_RULES)
+        choice("fill", self.fill, *FILLS)
         self._adopt(self.routine)
 
     @property

@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from hlmc import planning
+from hlmc.checks import whole
 from hlmc.engine.layout import (
     ARMS,
     AT,
@@ -28,7 +29,6 @@ from hlmc.engine.layout import (
     WORDS,
 )
 from hlmc.engine.structures import TREE, Structure
-from hlmc.errors import whole
 from hlmc.guarantee import Guarantee, at_most
 from hlmc.plan import Plan, PlanLevel
 from hlmc.policies.base import Array, Policy, Words

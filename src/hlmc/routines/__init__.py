@@ -5,8 +5,8 @@ Adding an algorithm is adding a file, and a line here.
 
 from __future__ import annotations
 
-from hlmc.errors import BadArgument, BadType
-from hlmc.routines.base import Place, Routine
+from hlmc.errors import BadArgument, BadType, shown
+from hlmc.routines.base import Kernels, Place, Routine
 from hlmc.routines.contest import Contest
 from hlmc.routines.custom import Custom
 from hlmc.routines.exp3 import EXP3
@@ -53,8 +53,8 @@ CATALOGUE: tuple[type[Routine], ...] = (
 
 
 def kind(routine: Routine) -> int:
-    """The number of a routine in a program."""
-    return CATALOGUE.index(type(routine))
+    """The number of a routine in a program; -1 for one that stands outside this package."""
+    return CATALOGUE.index(type(routine)) if type(routine) in CATALOGUE else -1
 
 
 def routine(given: str | Routine) -> Routine:
@@ -66,13 +66,13 @@ def routine(given: str | Routine) -> Routine:
     Traceback (most recent call last):
     hlmc.errors.BadArgument: there is no routine 'exp4'; there are contest, exp3, ...
     """
-    if type(given) in CATALOGUE:
-        return given  # type: ignore[return-value]
     if isinstance(given, Routine):
-        raise BadType(f"a routine of your own is given as a routines.Custom, not as {given!r}")
+        if not isinstance(getattr(given, "kernels", None), Kernels):
+            raise BadType(f"a routine of your own needs kernels, or is a routines.Custom; {shown(given)} is neither")
+        return given
     if not isinstance(given, str):
-        raise BadType(f"a routine is given by its name or as a Routine, not as {given!r}")
+        raise BadType(f"a routine is given by its name or as a Routine, not as {shown(given)}")
     named = {cls.name: cls for cls in CATALOGUE if cls is not Custom}
     if given not in named:
-        raise BadArgument(f"there is no routine {given!r}; there are {', '.join(sorted(named))}")
+        raise BadArgument(f"there is no routine {shown(given)}; there are {', '.join(sorted(named))}")
     return named[given]()

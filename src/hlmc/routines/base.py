@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
-from numbers import Real
+from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
 
+from hlmc.checks import between
 from hlmc.engine.routines import RoutineKernels as Kernels
-from hlmc.errors import BadArgument, BadType
+from hlmc.values import Value
 
 __all__ = ["RATE_RANGE", "SHARE_RANGE", "Array", "Kernels", "Place", "Routine"]
 
@@ -40,13 +40,14 @@ class Place:
 
 
 @dataclass(frozen=True, repr=False)
-class Routine:
+class Routine(Value):
     """A bandit algorithm over n children that chooses S times before it is forgotten.
 
     Subclasses are dataclasses (``frozen=True, repr=False``) whose fields are the algorithm's parameters; ``None`` means
     what the theorem chooses for the place.
     """
 
+    _module: ClassVar[str] = "routines."
     name: ClassVar[str]
     kernels: ClassVar[Kernels]
     weights: ClassVar[Literal["none", "growing", "any"]] = "none"
@@ -91,18 +92,5 @@ class Routine:
         """Refuse a field outside its range, an end of which is open when the text says so; keep it as a float."""
         for name, (low, high, text) in ranges.items():
             value = getattr(self, name)
-            if value is None:
-                continue
-            is_number = isinstance(value, Real) and not isinstance(value, bool)
-            if not is_number:
-                raise BadType(f"{name} must be a number in {text}, not {value!r}")
-            above = value > low if text[0] == "(" else value >= low
-            below = value < high if text[-1] == ")" else value <= high
-            if not (above and below):
-                raise BadArgument(f"{name} must be a number in {text}, not {value!r}")
-            object.__setattr__(self, name, float(value))
-
-    def __repr__(self) -> str:
-        given = [(f.name, getattr(self, f.name)) for f in fields(self)]
-        inside = ", ".join(f"{name}={value!r}" for name, value in given if value is not None)
-        return f"routines.{type(self).__name__}({inside})"
+            if value is not None:
+                self._keep(**{name: between(name, value, low, high, text)})

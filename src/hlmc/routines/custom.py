@@ -8,11 +8,12 @@ from functools import cached_property
 from types import FunctionType
 from typing import Any, ClassVar
 
+from hlmc.checks import whole
 from hlmc.engine.kernel import is_kernel, kernel
 from hlmc.engine.layout import FIELDS, PARAMETERS
 from hlmc.engine.linker import names_of, substitute
 from hlmc.engine.primitives import offset
-from hlmc.errors import BadArgument, BadType, whole
+from hlmc.errors import BadArgument, BadType, shown
 from hlmc.routines.base import Array, Kernels, Place, Routine
 
 MOST = FIELDS - PARAMETERS
@@ -143,14 +144,14 @@ class Custom(Routine):
 
     def __post_init__(self) -> None:
         if not str(self.label).isidentifier():
-            raise BadArgument(f"label must be a name such as 'leader', not {self.label!r}")
+            raise BadArgument(f"label must be a name such as 'leader', not {shown(self.label)}")
         for role in ("start", "select", "chance", "update"):
             if not isinstance(plain(getattr(self, role)), FunctionType):
-                raise BadType(f"{role} must be a function written in Python, not {getattr(self, role)!r}")
+                raise BadType(f"{role} must be a function written in Python, not {shown(getattr(self, role))}")
         for count in ("words_per_child", "words_extra"):
             object.__setattr__(self, count, whole(count, getattr(self, count), 0))
         if not callable(self.values) and not isinstance(self.values, Mapping):
-            raise BadType(f"values must be numbers by name or a function of a Place, not {self.values!r}")
+            raise BadType(f"values must be numbers by name or a function of a Place, not {shown(self.values)}")
 
     def __repr__(self) -> str:
         return f"<routine {self.label}>"
@@ -173,9 +174,6 @@ class Custom(Routine):
             substitute(_select, {user_select: users["select"], user_chance: users["chance"]}),
             substitute(_update, {user_update: users["update"]}),
         )
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "kernels"}
 
 
 def plain(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from hlmc import bounds
+from hlmc.checks import choice
 from hlmc.engine.ftrl import ftrl_draw, ftrl_learn, normaliser
 from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import PARAMETERS
-from hlmc.errors import BadArgument
 from hlmc.routines.base import Array, Kernels, Place, Routine
 
 RATE = PARAMETERS  # eta_t = RATE / sqrt(t)
@@ -84,8 +84,8 @@ class TsallisINF(Routine):
     kernels: ClassVar[Kernels] = Kernels(tsallis_start, tsallis_select, tsallis_update)
 
     def __post_init__(self) -> None:
-        if self.estimator is not None and self.estimator not in ESTIMATORS:
-            raise BadArgument(f"estimator must be one of {', '.join(ESTIMATORS)}, not {self.estimator!r}")
+        if self.estimator is not None:
+            choice("estimator", self.estimator, *ESTIMATORS)
 
     @property
     def reduced(self) -> bool:

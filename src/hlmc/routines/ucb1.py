@@ -9,10 +9,10 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
+from hlmc.checks import choice
 from hlmc.engine.arithmetic import logarithm
 from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import LAST, PARAMETERS, RANDOM
-from hlmc.errors import BadArgument
 from hlmc.routines.base import Array, Kernels, Place, Routine
 
 TIE = PARAMETERS
@@ -110,8 +110,8 @@ class UCB1(Routine):
     kernels: ClassVar[Kernels] = Kernels(ucb1_start, ucb1_select, ucb1_update)
 
     def __post_init__(self) -> None:
-        if self.ties is not None and self.ties not in TIES:
-            raise BadArgument(f"ties must be one of {', '.join(TIES)}, not {self.ties!r}")
+        if self.ties is not None:
+            choice("ties", self.ties, *TIES)
 
     def words(self, n: int) -> int:
         return 2 * n if n > 1 else 0

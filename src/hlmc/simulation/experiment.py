@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 
 from hlmc.adversaries.base import Adversary
-from hlmc.errors import BadArgument, BadType, whole
+from hlmc.checks import choice, whole
+from hlmc.errors import BadArgument, BadType, shown
 from hlmc.policies.base import Policy
+from hlmc.simulation import devices
 from hlmc.simulation.points import time_points
 from hlmc.streams import SCHEME, derive_seed
+from hlmc.versions import versions
 
 Array = np.ndarray
 
@@ -49,7 +49,7 @@ class Experiment:
         """Check the arguments of :func:`hlmc.simulate` and put them together."""
         named = _named(policies)
         if not isinstance(adversary, Adversary):
-            raise BadType(f"adversary must be one of hlmc.adversaries, not {adversary!r}")
+            raise BadType(f"adversary must be one of hlmc.adversaries, not {shown(adversary)}")
         for name, policy in named.items():
             if policy.arms != adversary.arms:
                 raise BadArgument(
@@ -111,29 +111,21 @@ class Experiment:
             "words": {name: policy.words.statistics for name, policy in policies.items()},
             "words_total": {name: policy.words.total for name, policy in policies.items()},
             "switches": {name: getattr(policy, "switches", None) for name, policy in policies.items()},
-            "versions": _versions(),
+            "versions": versions(),
         }
 
 
 def checked_arithmetic(device: Any, precision: Any) -> tuple[str, str]:
     """Where to play and with what numbers: on a device single precision unless double is asked for."""
-    if device not in ("cpu", "cuda"):
-        raise BadArgument(f'device must be "cpu" or "cuda", not {device!r}')
-    if precision not in (None, "float32", "float64"):
-        raise BadArgument(f'precision must be "float32" or "float64", not {precision!r}')
+    choice("device", device, "cpu", "cuda")
+    if precision is not None:
+        choice("precision", precision, "float32", "float64")
     if device == "cpu":
         if precision == "float32":
             raise BadArgument('precision must be "float64" on the processor; only device="cuda" has "float32"')
         return "cpu", "float64"
-    from hlmc.device.memory import checked_device
-
-    checked_device()
+    devices.check()
     return "cuda", precision or "float32"
-
-
-@cache
-def _versions() -> dict[str, str]:
-    return {name: version(name) for name in ("hlmc", "numpy", "numba")} | {"python": platform.python_version()}
 
 
 def _named(policies: Any) -> dict[str, Policy]:
@@ -146,12 +138,12 @@ def _named(policies: Any) -> dict[str, Policy]:
             raise BadArgument(f"policies must differ or have names of their own, in a dictionary: {policies!r}")
         policies = dict(zip(keys, policies, strict=True))
     if not isinstance(policies, Mapping):
-        raise BadType(f"policies must be a policy, a list of them or a dictionary by name, not {policies!r}")
+        raise BadType(f"policies must be a policy, a list of them or a dictionary by name, not {shown(policies)}")
     if not policies:
         raise BadArgument("policies must hold at least one policy")
     for name, policy in policies.items():
         if not isinstance(name, str) or not isinstance(policy, Policy):
-            raise BadType(f"policies must map names to policies, not {name!r} to {policy!r}")
+            raise BadType(f"policies must map names to policies, not {shown(name)} to {policy!r}")
     return dict(policies)
 
 

@@ -17,7 +17,9 @@ from typing import Any
 from hlmc import plotting
 from hlmc.adversaries import CATALOGUE as ADVERSARIES
 from hlmc.adversaries import Adversary, named
-from hlmc.errors import BadArgument, BadFile, BadType, HLMCError, fraction, whole
+from hlmc.checks import fraction, whole, writable
+from hlmc.checks import path as checked_path
+from hlmc.errors import BadArgument, BadFile, BadType, HLMCError, shown
 from hlmc.evaluation.regret import KINDS
 from hlmc.policies import CATALOGUE, Policy
 from hlmc.simulation.experiment import Experiment
@@ -102,14 +104,13 @@ def _described(contents: dict[str, Any]) -> Described:
         arguments["points"] = tuple(arguments["points"])
     defaults: dict[str, Any] = {"horizon": None, "runs": 10, "seed": 0, "points": 200}
     Experiment.of(policies, adversary, *(arguments.get(key, value) for key, value in defaults.items()))
-    for key in ("store", "save"):
-        if not isinstance(contents.get(key, ""), str):
-            raise BadType(f"{key} must be a path, not {contents[key]!r}")
+    if "store" in contents:
+        checked_path("store", contents["store"])
     return Described(
         policies,
         adversary,
         arguments,
-        Path(contents["save"]) if "save" in contents else None,
+        writable("save", contents["save"]) if "save" in contents else None,
         _summary(contents.get("summary", {})),
         tuple(_plots(contents.get("plots", []))),
     )
@@ -131,7 +132,7 @@ def _adversary(table: dict[str, Any], horizon: int | None) -> Adversary:
 
 def _policy(name: str, table: Any, arms: int, horizon: int | None) -> Policy:
     if not isinstance(table, dict):
-        raise BadType(f"it must be a table of arguments, not {table!r}")
+        raise BadType(f"it must be a table of arguments, not {shown(table)}")
     kind = table.get("policy", name)
     if kind not in CATALOGUE:
         raise BadArgument(f"there is no policy {kind!r}; {_nearest(kind, CATALOGUE)}")
@@ -151,7 +152,7 @@ def _policy(name: str, table: Any, arms: int, horizon: int | None) -> Policy:
 
 def _summary(table: Any) -> Look:
     if not isinstance(table, dict):
-        raise BadType(f'summary must be a table, such as [summary] with regret = "weak", not {table!r}')
+        raise BadType(f'summary must be a table, such as [summary] with regret = "weak", not {shown(table)}')
     with _within("summary"):
         _known(table, ("regret", "switches", "level"))
         kind, switches = _kind(table)
@@ -160,15 +161,15 @@ def _summary(table: Any) -> Look:
 
 def _plots(listed: Any) -> Iterator[Look]:
     if not isinstance(listed, list):
-        raise BadType(f"plots must be a list of files or of tables, not {listed!r}")
+        raise BadType(f"plots must be a list of files or of tables, not {shown(listed)}")
     for i, plot in enumerate(listed):
         table = {"file": plot} if isinstance(plot, str) else plot
         if not isinstance(table, dict) or not isinstance(table.get("file"), str):
-            raise BadType(f'plots[{i}] must be a file or a table with file = "...", not {plot!r}')
+            raise BadType(f'plots[{i}] must be a file or a table with file = "...", not {shown(plot)}')
         with _within(f"plots[{i}]"):
             _known(table, ("file", "regret", "switches", "log"))
             if not isinstance(table.get("log", False), bool):
-                raise BadType(f"log must be true or false, not {table['log']!r}")
+                raise BadType(f"log must be true or false, not {shown(table['log'])}")
             kind, switches = _kind(table)
             yield Look(kind, switches, file=plotting.check_path(table["file"]), log=table.get("log", False))
 

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hlmc.adversaries.base import Adversary
-from hlmc.errors import BadArgument, fraction
+from hlmc.checks import fraction, listed
+from hlmc.errors import BadArgument
 from hlmc.evaluation import benchmark, t_quantile
+from hlmc.simulation import devices
 from hlmc.simulation.experiment import Experiment, checked_arithmetic
 from hlmc.simulation.progress import reporter
-from hlmc.simulation.runner import simulate
+from hlmc.simulation.runner import gathered_runs
 from hlmc.simulation.runs import Task
 
 if TYPE_CHECKING:
@@ -144,17 +147,15 @@ def estimate(
     experiment = Experiment.of(policies, adversary, horizon, runs, seed, points, checked_arithmetic(device, precision))
     if experiment.runs < 2:
         raise BadArgument("runs must be at least 2: a single run has no variance")
-    wanted = np.array([fraction("quantiles", q) for q in quantiles])
+    wanted = np.array([fraction("quantiles", q) for q in listed("quantiles", quantiles)])
     kept = _Kept(experiment, wanted)
     if device == "cpu":
-        result = simulate(policies, adversary, horizon, runs, seed, points, progress=progress)
-        for name in experiment.policies:
-            rewards = result.data["reward"].sel(policy=name).values
+        opened = partial(reporter, progress, unit=experiment.horizon)
+        gathered = gathered_runs(experiment, opened)
+        for name, rewards in gathered.rewards.items():
             for point in range(len(experiment.points)):
                 kept.add(name, point, rewards[:, point])
-        return kept.moments(result.nanoseconds)
-    from hlmc.device.runs import play_on_device
-
+        return kept.moments(gathered.nanoseconds)
     tasks = [
         Task(name, policy, adversary, experiment.seed, 0, experiment.runs)
         for name, policy in experiment.policies.items()
@@ -162,7 +163,7 @@ def estimate(
     steps = experiment.runs * experiment.horizon
     seconds = dict.fromkeys(experiment.policies, 0.0)
     with reporter(progress, dict.fromkeys(experiment.policies, steps), experiment.horizon) as report:
-        for noted in play_on_device(tasks, experiment.points, experiment.precision, report.advance):
+        for noted in devices.noted(tasks, experiment.points, experiment.precision, report.advance):
             kept.add(noted.task.name, noted.point, noted.rewards)
             seconds[noted.task.name] = noted.seconds
     return kept.moments({name: 1e9 * spent / steps for name, spent in seconds.items()})

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from hlmc.errors import BadArgument, whole
+from hlmc.checks import unmasked, whole
+from hlmc.errors import BadArgument, shown
 
 Array = np.ndarray
 
@@ -42,9 +43,10 @@ def time_points(points: Any, horizon: int) -> Array:
 
 
 def _listed(points: Any, horizon: int) -> Array:
+    unmasked("points", points)
     if len(points) and not all(isinstance(t, (int, np.integer, float)) for t in points):
-        raise BadArgument(f'points must be a number, "log", ("log", number) or a list of steps, not {points!r}')
+        raise BadArgument(f'points must be a number, "log", ("log", number) or a list of steps, not {shown(points)}')
     chosen = [whole("points", t, 1, horizon) for t in points]
     if any(b <= a for a, b in pairwise(chosen)):
-        raise BadArgument(f"points must increase, not {points!r}")
+        raise BadArgument(f"points must increase, not {shown(points)}")
     return np.union1d(np.array(chosen, dtype=np.int64), [horizon]).astype(np.int64)

@@ -1,16 +1,20 @@
-"""How far a simulation is: a bar on a terminal, a line every few seconds elsewhere, nothing when asked."""
+"""How far the work is: a bar on a terminal, a line every few seconds elsewhere, nothing when asked."""
 
 from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable, Mapping
 from threading import Lock
 from typing import Any, Self
 
-from hlmc.errors import BadType
+from hlmc.errors import BadType, shown
 
 EVERY = 5.0
 """Seconds between two lines where there is no terminal."""
+
+Opened = Callable[[Mapping[str, int]], "Silent"]
+"""Given the steps that are missing of each policy, the report on them."""
 
 
 class Silent:
@@ -22,21 +26,45 @@ class Silent:
     def __exit__(self, *_: object) -> None:
         return None
 
-    def advance(self, name: str, amount: int) -> None:
-        """So much more of the policy's total is done. Any thread may say so."""
+    def advance(self, name: str, amount: float) -> None:
+        """So much more of the total is done, of the bar or the part of that name. Any thread may say so."""
+
+    def skip(self, amount: float) -> None:
+        """So much of the total need not be done."""
+
+    def part(self, name: str, work: float, steps: int) -> Opened:
+        """A report on an experiment that is ``work`` of the total and has so many steps, if all of them are missing."""
+
+        def opened(missing: Mapping[str, int]) -> Silent:
+            self.skip(work * (1.0 - sum(missing.values()) / steps))
+            return _Part(self, name, work / steps)
+
+        return opened
+
+
+class _Part(Silent):
+    """A part of a larger work: its steps count there."""
+
+    def __init__(self, whole: Silent, name: str, rate: float) -> None:
+        self._whole = whole
+        self._name = name
+        self._rate = rate
+
+    def advance(self, name: str, amount: float) -> None:
+        self._whole.advance(self._name, amount * self._rate)
 
 
 class Lines(Silent):
-    """A line on standard error every few seconds."""
+    """A line on standard error every few seconds: runs of ``unit`` steps, or the part that is being done."""
 
-    def __init__(self, totals: dict[str, int], unit: int) -> None:
+    def __init__(self, totals: Mapping[str, float], unit: int | None) -> None:
         self._total = sum(totals.values())
         self._unit = unit
-        self._done = 0
+        self._done = 0.0
         self._began = self._said = 0.0
         self._lock = Lock()
 
-    def advance(self, name: str, amount: int) -> None:
+    def advance(self, name: str, amount: float) -> None:
         with self._lock:
             now = time.monotonic()
             if not self._done:  # whatever was compiled before the first step says nothing about the rest
@@ -47,20 +75,26 @@ class Lines(Silent):
             self._said = now
             left = (now - self._began) * (self._total - self._done) / self._done
             share = f"{100 * self._done / self._total:.0f} %"
-            runs = f"{self._done / self._unit:.3g} of {self._total // self._unit} runs"
-            sys.stderr.write(f"{runs} ({share}), about {duration(left)} left\n")
+            if self._unit is None:
+                text = f"{name}; {share} of all"
+            else:
+                text = f"{self._done / self._unit:.3g} of {self._total // self._unit} runs ({share})"
+            sys.stderr.write(f"{text}, about {duration(left)} left\n")
             sys.stderr.flush()
+
+    def skip(self, amount: float) -> None:
+        with self._lock:
+            self._total -= amount
 
 
 class Bars(Silent):
-    """One bar a policy."""
+    """One bar for each policy; of a work in parts (``unit`` is None), one for all that names the part."""
 
-    def __init__(self, totals: dict[str, int], unit: int) -> None:
+    def __init__(self, totals: Mapping[str, float], unit: int | None) -> None:
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
         self._unit = unit
-        self._done = dict.fromkeys(totals, 0)
         self._progress = Progress(
             TextColumn("{task.description}", markup=False),
             BarColumn(),
@@ -70,11 +104,11 @@ class Bars(Silent):
             console=Console(stderr=True),
             transient=True,
         )
+        self._totals = dict(totals)
+        self._done = dict.fromkeys(totals, 0.0)
         self._bars = {
-            name: self._progress.add_task(name, total=total, runs=f"0 of {total // unit} runs")
-            for name, total in totals.items()
+            name: self._progress.add_task(name, total=total, runs=self._runs(name)) for name, total in totals.items()
         }
-        self._totals = totals
         self._lock = Lock()
 
     def __enter__(self) -> Self:
@@ -84,20 +118,32 @@ class Bars(Silent):
     def __exit__(self, *_: object) -> None:
         self._progress.stop()
 
-    def advance(self, name: str, amount: int) -> None:
+    def _runs(self, name: str) -> str:
+        if self._unit is None:
+            return ""
+        return f"{int(self._done[name] // self._unit)} of {int(self._totals[name] // self._unit)} runs"
+
+    def advance(self, name: str, amount: float) -> None:
         with self._lock:
-            self._done[name] += amount
-            runs = f"{self._done[name] // self._unit} of {self._totals[name] // self._unit} runs"
-            self._progress.update(self._bars[name], completed=self._done[name], runs=runs)
+            bar = name if self._unit is not None else next(iter(self._bars))
+            self._done[bar] += amount
+            self._progress.update(self._bars[bar], completed=self._done[bar], description=name, runs=self._runs(bar))
+
+    def skip(self, amount: float) -> None:
+        with self._lock:
+            (bar,) = self._bars
+            self._totals[bar] -= amount
+            self._progress.update(self._bars[bar], total=self._totals[bar])
 
 
-def reporter(progress: Any, totals: dict[str, int], unit: int = 1) -> Silent:
-    """The way to report how much of each total is done, where ``unit`` makes a run.
+def reporter(progress: Any, totals: Mapping[str, float], unit: int | None = None) -> Silent:
+    """The way to report how much of each total is done.
 
+    ``unit`` steps make a run; without it there is one total, whose parts are told by :meth:`Silent.part`.
     ``progress``: None or True decides by where standard error goes, False is silent.
     """
-    if progress not in (None, True, False):
-        raise BadType(f"progress must be None, True or False, not {progress!r}")
+    if progress is not None and not isinstance(progress, bool):
+        raise BadType(f"progress must be None, True or False, not {shown(progress)}")
     if progress is False or not sum(totals.values()):
         return Silent()
     return Bars(totals, unit) if sys.stderr.isatty() else Lines(totals, unit)

@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hlmc.checks import choice, whole
+from hlmc.checks import path as checked_path
 from hlmc.errors import BadArgument, BadFile, HLMCError
+from hlmc.evaluation.regret import KINDS
 from hlmc.simulation.tables import Runs, read_runs, write_runs
 
 if TYPE_CHECKING:
@@ -94,8 +97,11 @@ class Result:
 
         from hlmc.evaluation import benchmark
 
+        choice("kind", kind, *KINDS)
         if kind == "weak" and switches is None:
             return self.data["best_fixed"]
+        if switches is not None:
+            whole("switches", switches, 1)
         name = kind if switches is None else f"{kind}-{switches}"
         if name not in self._benchmarks:
             if self.adversary is None:
@@ -159,7 +165,7 @@ class Result:
             "nanoseconds": self.nanoseconds,
         }
         table = Runs(self.policies, data["run"].values, data["time"].values, data["reward"].values, notes)
-        write_runs(Path(path), table)
+        write_runs(checked_path("path", path), table)
 
     def __repr__(self) -> str:
         return (
@@ -182,7 +188,7 @@ def load_result(path: str | Path) -> Result:
     >>> again.data.identical(result.data)
     True
     """
-    table = read_runs(Path(path))
+    table = read_runs(checked_path("path", path))
     if table.notes.get("format") != _FORMAT:
         raise BadFile(f"{path} holds runs of hlmc but not a result; was it written by Result.save?")
     try:

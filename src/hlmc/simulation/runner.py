@@ -2,37 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import cached_property
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from hlmc.adversaries.base import Adversary
-from hlmc.errors import BadArgument
+from hlmc.interrupts import Interrupted, Interrupts, kept_in
+from hlmc.simulation import devices
 from hlmc.simulation.experiment import Experiment, checked_arithmetic
-from hlmc.simulation.progress import reporter
+from hlmc.simulation.progress import Opened, reporter
 from hlmc.simulation.result import Result
-from hlmc.simulation.runs import Played, Task
+from hlmc.simulation.runs import Played, Task, play
 from hlmc.simulation.store import Store
-from hlmc.simulation.workers import Work, checked_executor
+from hlmc.simulation.workers import Watch, Work, checked_executor, gather
 
 Array = np.ndarray
-
-
-class Interrupted(KeyboardInterrupt):
-    """Ctrl-C during a simulation. What was finished by then is in the store, and in :attr:`partial`."""
-
-    def __init__(self, gathered: _Gathered) -> None:
-        super().__init__(f"interrupted after {gathered.finished} of {gathered.wanted} runs")
-        self.finished = gathered.finished
-        self._gathered = gathered
-
-    @cached_property
-    def partial(self) -> Result:
-        """The result of the runs that all policies had finished, judged when it is first asked for."""
-        return self._gathered.result()
 
 
 def simulate(
@@ -96,71 +83,101 @@ def simulate(
     """
     arithmetic = checked_arithmetic(device, precision)
     experiment = Experiment.of(policies, adversary, horizon, runs, seed, points, arithmetic)
-    checked_executor(executor)
-    if device == "cuda" and executor is not None:
-        raise BadArgument('executor must be left out with device="cuda": the device does the work')
-    gathered = _Gathered(experiment)
-    kept = None if store is None else Store(store, experiment)
-    if kept is not None:
-        for played in kept.finished():
-            gathered.add(played)
-    tasks = list(gathered.missing())
-    totals = {task.name: 0 for task in tasks}
-    for task in tasks:
-        totals[task.name] += task.count * experiment.horizon
+    checked_executor(executor, device)
+    gathered = gathered_runs(experiment, partial(reporter, progress, unit=experiment.horizon), store, executor)
     try:
-        with reporter(progress, totals, experiment.horizon) as report:
-            work = _worked(experiment, tasks, executor, report.advance)
-            try:
-                for played in work:
-                    gathered.add(played)
-                    if kept is not None:
-                        kept.add(played)
-            finally:
-                for played in work.end():
-                    gathered.add(played)
-                    if kept is not None:
-                        kept.add(played)
         return gathered.result()
     except KeyboardInterrupt:
-        raise Interrupted(gathered) from None
+        raise gathered.interrupted(store) from None
 
 
-def _worked(experiment: Experiment, tasks: list[Task], executor: Any, advance: Callable[[str, int], None]) -> Any:
-    """Who plays the tasks: iterate to get what was played, and in the end ask for what was finished meanwhile."""
+def gathered_runs(
+    experiment: Experiment,
+    opened: Opened,
+    store: str | Path | None = None,
+    executor: Any = None,
+    threads: int | None = None,
+    slow: Mapping[str, float] | None = None,
+) -> Gathered:
+    """All runs of an experiment: from the store those that are there, and the others played and stored.
+
+    ``opened`` makes the report on what is missing. ``slow``: policies are handed out from the slowest to the fastest,
+    so that workers end together; by default run by run, so that all policies advance together.
+    """
+    gathered = Gathered(experiment)
+    try:
+        with Interrupts() as held:
+            kept = None if store is None else Store(store, experiment)
+            for played in () if kept is None else kept.finished():
+                gathered.add(played)
+                held.check()
+            tasks = list(gathered.missing())
+            if slow is not None:
+                tasks.sort(key=lambda task: -slow.get(task.name, 0.0))
+            missing = dict.fromkeys((task.name for task in tasks), 0)
+            for task in tasks:
+                missing[task.name] += task.count * experiment.horizon
+
+            def take(played: Played) -> None:
+                gathered.add(played)
+                if kept is not None:
+                    kept.add(played)
+
+            with opened(missing) as report:
+                gather(_work(experiment, tasks, report.advance, held, executor, threads), take, held)
+    except KeyboardInterrupt:
+        raise gathered.interrupted(store) from None
+    return gathered
+
+
+def _work(
+    experiment: Experiment,
+    tasks: list[Task],
+    advance: Callable[[str, float], None],
+    held: Interrupts,
+    executor: Any,
+    threads: int | None,
+) -> Work | Iterable[Played]:
+    """Who plays the tasks."""
     if experiment.device == "cpu":
-        return Work(tasks, experiment.points, executor, advance)
-    from hlmc.device.runs import DeviceWork
+        return Work(
+            tasks,
+            partial(_play, experiment.points),
+            lambda task: int(task.count) * experiment.horizon,
+            lambda task, steps: advance(task.name, steps),
+            held,
+            executor,
+            threads,
+        )
+    return devices.simulated(tasks, experiment.points, experiment.precision, advance)
 
-    return DeviceWork(tasks, experiment.points, experiment.precision, advance)
+
+def _play(points: Array, task: Task, watch: Watch | None = None) -> Played:
+    return play(task, points, watch)
 
 
-class _Gathered:
+class Gathered:
     """Rewards as they come in, and which are still missing."""
 
     def __init__(self, experiment: Experiment) -> None:
         self.experiment = experiment
         shape = (experiment.runs, len(experiment.points))
-        self._rewards = {name: np.full(shape, np.nan) for name in experiment.policies}
+        self.rewards = {name: np.full(shape, np.nan) for name in experiment.policies}
         self._done = {name: np.zeros(experiment.runs, dtype=bool) for name in experiment.policies}
         self._seconds = dict.fromkeys(experiment.policies, 0.0)
         self._timed = dict.fromkeys(experiment.policies, 0)
 
-    @property
-    def wanted(self) -> int:
-        """How many runs there will be, of all policies together."""
-        return self.experiment.runs * len(self.experiment.policies)
-
-    @property
-    def finished(self) -> int:
-        """How many are there."""
-        return int(sum(done.sum() for done in self._done.values()))
+    def interrupted(self, store: str | Path | None) -> Interrupted:
+        """The error after Ctrl-C."""
+        wanted = self.experiment.runs * len(self.experiment.policies)
+        finished = int(sum(done.sum() for done in self._done.values()))
+        return Interrupted(f"interrupted after {finished} of {wanted} runs{kept_in(store)}", finished, self.result)
 
     def add(self, played: Played) -> None:
         """Take in finished runs; those that the experiment does not ask for are passed over."""
         wanted = played.rewards[: max(self.experiment.runs - played.first, 0)]
         there = slice(played.first, played.first + len(wanted))
-        self._rewards[played.name][there] = wanted
+        self.rewards[played.name][there] = wanted
         self._done[played.name][there] = True
         self._seconds[played.name] += played.seconds
         self._timed[played.name] += len(played.rewards)
@@ -178,13 +195,14 @@ class _Gathered:
         """All that is there; a run that some policy has not finished is left out."""
         experiment = self.experiment
         complete = np.flatnonzero(np.logical_and.reduce(list(self._done.values())))
-        rewards = np.stack([self._rewards[name][complete] for name in experiment.policies])
-        nanoseconds = {
-            name: 1e9 * self._seconds[name] / (count * experiment.horizon)
-            for name, count in self._timed.items()
-            if count
-        }
-        return Result.of(experiment, rewards, complete, nanoseconds)
+        rewards = np.stack([self.rewards[name][complete] for name in experiment.policies])
+        return Result.of(experiment, rewards, complete, self.nanoseconds)
+
+    @property
+    def nanoseconds(self) -> dict[str, float]:
+        """Time of a step by policy, where a run was timed."""
+        steps = {name: count * self.experiment.horizon for name, count in self._timed.items() if count}
+        return {name: 1e9 * self._seconds[name] / count for name, count in steps.items()}
 
 
 def _stretches(numbers: Array) -> Iterator[tuple[int, int]]:

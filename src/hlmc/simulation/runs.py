@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from threading import Lock
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from hlmc.adversaries.base import Adversary
 from hlmc.errors import BadReward
 from hlmc.learner import fresh_rows
 from hlmc.policies.base import Policy
+from hlmc.simulation.workers import COMPILING, Watch
 from hlmc.streams import derive_seed, keys
 from hlmc.targets import address_of, linked, loop
 
@@ -23,11 +23,6 @@ SHORTEST, LONGEST = 1 << 12, 1 << 21
 
 BREATH = 0.05
 """Seconds that the steps between two looks should take."""
-
-Between = Callable[[str, int], bool]
-"""Told, after every few steps, the policy's name and the number of steps; answers whether to stop."""
-
-_compiling = Lock()
 
 
 @dataclass(frozen=True)
@@ -52,7 +47,7 @@ class Played:
     seconds: float
 
 
-def play(task: Task, points: Array, between: Between | None = None) -> Played:
+def play(task: Task, points: Array, watch: Watch | None = None) -> Played:
     """Play a task through to the last time point; when told to stop, only those of its runs that were finished."""
     run = prepared(task.policy, task.adversary)
     rows = fresh_rows(task.policy, keys(derive_seed(task.seed, task.name), task.first, task.count))
@@ -62,13 +57,13 @@ def play(task: Task, points: Array, between: Between | None = None) -> Played:
     finished = 0
     stopped = False
 
-    def watch(steps: int) -> bool:
+    def watched(steps: int) -> bool:
         nonlocal stopped
-        stopped = between is not None and between(task.name, steps)
+        stopped = watch is not None and watch(steps)
         return stopped
 
     for row in rows:
-        if stopped or not walk(run, task.policy, task.adversary, row, points, rewards[finished], watch):
+        if stopped or not walk(run, task.policy, task.adversary, row, points, rewards[finished], watched):
             break
         finished += 1
         seconds = time.thread_time() - started
@@ -76,19 +71,10 @@ def play(task: Task, points: Array, between: Between | None = None) -> Played:
 
 
 def prepared(policy: Policy, adversary: Adversary) -> Callable[..., int]:
-    """The compiled loop that plays this policy; whatever else must be compiled or laid out is, too.
-
-    One thread at a time: what a second one compiled meanwhile would replace what the first is about to use. In a thread
-    that is not the main one, Ctrl-C finds no compiler at work; Numba does not survive an exception at any place.
-    """
-    with _compiling:
+    """The compiled loop that plays this policy; whatever else must be compiled or laid out is, too."""
+    with COMPILING:
         _ = linked(policy), adversary.spec, adversary.address
         return loop(policy)
-
-
-def compiling() -> bool:
-    """Whether some thread is in :func:`prepared`."""
-    return _compiling.locked()
 
 
 def walk(

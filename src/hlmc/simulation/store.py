@@ -1,7 +1,8 @@
 """Results on disk while they come in: a folder of Parquet files, each written at once when its runs are finished.
 
-``_experiment.json`` says which experiment this is; every Parquet file repeats it, and says which policy, when and by
-which versions. Read together (``pandas.read_parquet(folder)``), the files are one table: policy, run, time, reward.
+``_experiment.json`` says which experiment this is and is rewritten under the lock of ``_lock``; every Parquet file
+repeats it, and says which policy, when and by which versions. Read together (``pandas.read_parquet(folder)``), the
+files are one table: policy, run, time, reward.
 """
 
 from __future__ import annotations
@@ -9,12 +10,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hlmc.checks import path as checked_path
 from hlmc.errors import BadArgument, BadFile, HLMCError
 from hlmc.files.writing import tidy, write_whole
 from hlmc.simulation.runs import Played
@@ -24,44 +27,53 @@ if TYPE_CHECKING:
     from hlmc.adversaries.base import Adversary
     from hlmc.simulation.experiment import Experiment
 
+try:
+    import fcntl
+except ImportError:  # pragma: no cover - Windows has no advisory locks of this kind
+    fcntl = None  # type: ignore[assignment]
+
 EXPERIMENT = "_experiment.json"
+LOCK = "_lock"
 
 
 class Store:
     """A folder that holds one experiment. Policies and runs may be added to it; nothing else may change."""
 
     def __init__(self, folder: str | Path, experiment: Experiment) -> None:
-        self.folder = Path(folder)
+        self.folder = checked_path("store", folder)
         self.experiment = experiment
         if self.folder.exists() and not self.folder.is_dir():
             raise BadArgument(f"store must be a folder, and {self.folder} is a file")
         self._identity = {**experiment.identity(), "rewards": _sample(experiment.adversary, experiment.horizon)}
-        self._agree()
+        self._policies = {name: repr(policy) for name, policy in experiment.policies.items()}
+        if any(self.folder.glob("*.parquet")) and not (self.folder / EXPERIMENT).exists():
+            raise BadArgument(f"{self.folder} holds Parquet files but no {EXPERIMENT}; choose an empty folder")
+        with _locked(self.folder):
+            self._agree()
         tidy(self.folder)
 
     def _agree(self) -> None:
         """Refuse a folder that holds another experiment; otherwise note policies that are new."""
         path = self.folder / EXPERIMENT
-        policies = {name: repr(policy) for name, policy in self.experiment.policies.items()}
+        known: dict[str, Any] = {}
         if path.exists():
             theirs = _read(path)
-            for field in (*self._identity, "arithmetic"):
-                self._compare(field, theirs.get(field), self._identity.get(field))
             known = theirs.get("policies", {})
-            for name in policies.keys() & known.keys():
-                self._compare(f"policy {name!r}", known[name], policies[name])
-            policies = known | policies
-        elif any(self.folder.glob("*.parquet")):
-            raise BadArgument(f"{self.folder} holds Parquet files but no {EXPERIMENT}; choose an empty folder")
-        self.folder.mkdir(parents=True, exist_ok=True)
-        write_whole(path, json.dumps({**self._identity, "policies": policies}, indent=1).encode())
+            if difference := self._difference(theirs, required=True):
+                raise BadArgument(
+                    f"{self.folder} holds another experiment: {difference}; choose another folder or delete this one"
+                )
+        write_whole(path, json.dumps({**self._identity, "policies": known | self._policies}, indent=1).encode())
 
-    def _compare(self, field: str, there: Any, here: Any) -> None:
-        if there != here:
-            raise BadArgument(
-                f"{self.folder} holds another experiment: {field} is {_short(there)} there and {_short(here)} here; "
-                f"choose another folder or delete this one"
-            )
+    def _difference(self, theirs: dict[str, Any], required: bool) -> str | None:
+        """The first field that is another experiment's; files of old stores do not have ``rewards``."""
+        pairs = [(field, theirs.get(field), self._identity.get(field)) for field in (*self._identity, "arithmetic")]
+        known = theirs.get("policies", {})
+        pairs += [(f"policy {name!r}", known[name], self._policies[name]) for name in self._policies if name in known]
+        for field, there, here in pairs:
+            if there != here and (required or field != "rewards" or there is not None):
+                return f"{field} is {_short(there)} there and {_short(here)} here"
+        return None
 
     def add(self, played: Played) -> None:
         """Write finished runs."""
@@ -71,7 +83,7 @@ class Store:
         experiment = self.experiment
         last = played.first + count - 1
         notes = {
-            "experiment": experiment.provenance([played.name]),
+            "experiment": {**experiment.provenance([played.name]), "rewards": self._identity["rewards"]},
             "seconds": played.seconds,
             "finished": datetime.now(UTC).isoformat(timespec="seconds"),
         }
@@ -86,13 +98,27 @@ class Store:
             try:
                 table = read_runs(path)
                 (name,) = table.policies
+                if difference := self._difference(table.notes["experiment"], required=False):
+                    raise BadFile(f"{path} is of another experiment than {EXPERIMENT} beside it: {difference}")
                 if not np.array_equal(table.times, self.experiment.points):
                     raise BadFile(f"{path} has other time points than {EXPERIMENT} beside it")
                 if name in self.experiment.policies:
                     rewards = table.rewards[0]
                     yield Played(name, int(table.runs[0]), rewards, float(table.notes["seconds"]))
-            except (BadFile, LookupError, TypeError, ValueError) as error:
+            except (BadFile, AttributeError, LookupError, TypeError, ValueError) as error:
                 raise BadFile(f"{error}; delete {path.name} and its runs are played again") from error
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Make a folder, and be the only process that reads and rewrites what it says about itself."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if fcntl is None:
+        yield
+        return
+    with (folder / LOCK).open("ab") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -120,7 +146,7 @@ def _sample(adversary: Adversary, horizon: int) -> str:
 def _file_name(name: str) -> str:
     """A name that any file system takes; the digest keeps apart names that differ only in what it drops."""
     plain = "".join(c if c.isascii() and (c.isalnum() or c in ".-") else "-" for c in name).strip(".-")
-    return f"{plain[:40] or 'policy'}-{hashlib.blake2b(name.encode(), digest_size=3).hexdigest()}"
+    return f"{plain[:40] or 'policy'}-{hashlib.blake2b(name.encode(), digest_size=16).hexdigest()}"
 
 
 def _short(value: Any) -> str:

@@ -1,56 +1,99 @@
-"""Hand tasks to workers and take back what they bring, whoever they are."""
+"""The one work loop: hand out tasks, take back results, end in order after Ctrl-C.
+
+:func:`hlmc.simulate`, :func:`hlmc.estimate`, :func:`hlmc.arena`, :func:`hlmc.play` and ``hlmc reproduce`` share it.
+"""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from queue import SimpleQueue
-from threading import Event
+from threading import Event, Lock
 from typing import Any
 
-import numpy as np
-
-from hlmc.errors import BadType, HLMCError
-from hlmc.evaluation.rows import checked_threads
-from hlmc.simulation.runs import Between, Played, Task, compiling, play
-
-Array = np.ndarray
+from hlmc.errors import BadArgument, BadType, HLMCError, shown
+from hlmc.evaluation.segments import checked_threads
+from hlmc.interrupts import Interrupts
 
 TRIES = 3
 """How often a task is handed out whose worker was lost."""
+
+COMPILING = Lock()
+"""Held by the thread that compiles. Two at once would replace each other's functions. It is never the main thread,
+where an interrupt could come: Numba does not survive an exception at any place."""
+
+Watch = Callable[[int], bool]
+"""Called by a task after every few steps with their number; the answer is whether to stop."""
 
 
 class Work:
     """Tasks in the hands of workers: iterate to get what they bring back, in the order in which they finish.
 
-    ``executor`` is anything whose ``submit(function, *arguments)`` gives something that has a ``result()``. A future
-    that can call back is asked when it is ready; of others, the one that was handed out first. None: threads, one a
-    core.
+    Parameters
+    ----------
+    tasks
+        Anything that can be handed to ``play``.
+    play
+        ``play(task)`` gives a result, without side effects; ``play(task, watch)`` may give None, when ``watch`` says
+        to stop.
+    steps
+        How many steps a task has, for the report.
+    advance
+        Told by any thread of a task how many more of its steps were taken.
+    executor
+        Anything whose ``submit(function, *arguments)`` gives something that has a ``result()``. A future that can call
+        back is asked when it is ready; of others, the one that was handed out first. None: threads.
+    threads
+        How many; default: one for each core.
+    held
+        The interrupts that waiting must look at.
     """
 
-    def __init__(self, tasks: list[Task], points: Array, executor: Any, advance: Callable[[str, int], None]) -> None:
-        self._tasks = tasks
-        self._points = points
+    def __init__(
+        self,
+        tasks: Iterable[Any],
+        play: Callable[..., Any],
+        steps: Callable[[Any], int],
+        advance: Callable[[Any, int], None],
+        held: Interrupts,
+        executor: Any = None,
+        threads: int | None = None,
+    ) -> None:
+        self._tasks = list(tasks)
+        self._play = play
+        self._steps = steps
         self._advance = advance
-        self._own = ThreadPoolExecutor(checked_threads(None)) if executor is None else None
+        self._held = held
+        self._own = ThreadPoolExecutor(checked_threads(threads)) if executor is None else None
         self._workers: Executor = executor if self._own is None else self._own
         # Threads share our memory: they can be watched and told to stop.
         self._threads = isinstance(self._workers, ThreadPoolExecutor)
         self._stop = Event()
         self._futures: list[Any] = []
-        self._ready: SimpleQueue[tuple[Task, int, Any]] = SimpleQueue()
-        self._silent: deque[tuple[Task, int, Any]] = deque()
+        self._ready: SimpleQueue[tuple[Any, int, Any] | None] = SimpleQueue()
+        self._silent: deque[tuple[Any, int, Any]] = deque()
+        held.wake = lambda: self._ready.put(None)  # which a signal handler may do
 
-    def __iter__(self) -> Iterator[Played]:
+    def __iter__(self) -> Iterator[Any]:
         for task in self._tasks:
+            self._held.check()
             self._hand_out(task, 1)
         left = len(self._tasks)
         while left:
-            task, tries, future = self._silent.popleft() if self._silent else self._ready.get()
+            self._held.check()
+            wait: AbstractContextManager[None] = nullcontext()
+            if self._silent:
+                task, tries, future = self._silent.popleft()
+                wait = self._held.opened()
+            elif (ready := self._ready.get()) is not None:
+                task, tries, future = ready
+            else:
+                continue
             try:
-                played: Played = future.result()
+                with wait:
+                    played = future.result()
             except (HLMCError, BrokenExecutor, CancelledError):
                 raise
             except Exception:
@@ -61,10 +104,11 @@ class Work:
                 continue
             left -= 1
             if not self._threads:
-                self._advance(task.name, len(played.rewards) * int(self._points[-1]))
-            yield played
+                self._advance(task, self._steps(task))
+            if played is not None:
+                yield played
 
-    def end(self) -> list[Played]:
+    def end(self) -> list[Any]:
         """Let nobody go on; what was finished meanwhile is returned. Foreign workers end on their own, unattended."""
         self._stop.set()
         for future in self._futures:
@@ -72,33 +116,54 @@ class Work:
                 future.cancel()
         if self._own is not None:
             # Threads look up every few steps, but a compiler at work cannot be interrupted.
-            self._own.shutdown(wait=not compiling(), cancel_futures=True)
+            self._own.shutdown(wait=not COMPILING.locked(), cancel_futures=True)
         played = []
         while not self._ready.empty():
-            with suppress(Exception, CancelledError):
-                played.append(self._ready.get()[2].result())
-        return played
+            ready = self._ready.get()
+            if ready is not None:
+                with suppress(Exception, CancelledError):
+                    played.append(ready[2].result())
+        return [each for each in played if each is not None]
 
-    def _hand_out(self, task: Task, tries: int) -> None:
-        watched = (self._between,) if self._threads else ()
-        future = self._workers.submit(play, task, self._points, *watched)
+    def _hand_out(self, task: Any, tries: int) -> None:
+        watch = (lambda steps: self._watch(task, steps),) if self._threads else ()
+        future = self._workers.submit(self._play, task, *watch)
         self._futures.append(future)
         if hasattr(future, "add_done_callback"):
             future.add_done_callback(lambda _: self._ready.put((task, tries, future)))
         else:
             self._silent.append((task, tries, future))
 
-    @property
-    def _between(self) -> Between:
-        def between(name: str, steps: int) -> bool:
-            self._advance(name, steps)
-            return self._stop.is_set()
-
-        return between
+    def _watch(self, task: Any, steps: int) -> bool:
+        self._advance(task, steps)
+        return self._stop.is_set()
 
 
-def checked_executor(executor: Any) -> Any:
-    """Refuse what cannot be handed a task."""
+def gather(work: Work | Iterable[Any], take: Callable[[Any], None], held: Interrupts) -> None:
+    """Let ``take`` have everything that is brought back; after an error or Ctrl-C too, what was finished by then.
+
+    ``work`` is a :class:`Work`, or what a GPU plays in this thread, where an interrupt may come at any place.
+    """
+    if not isinstance(work, Work):
+        with held.opened():
+            for played in work:
+                take(played)
+        return
+    try:
+        for played in work:
+            take(played)
+    finally:
+        for played in work.end():
+            take(played)
+
+
+def checked_executor(executor: Any, device: str = "cpu", **others: Any) -> Any:
+    """Refuse what cannot be handed a task; with a GPU, any executor and whatever else is for the processor."""
     if executor is not None and not callable(getattr(executor, "submit", None)):
-        raise BadType(f"executor must have a submit method as concurrent.futures' executors have, not {executor!r}")
+        raise BadType(
+            f"executor must have a submit method as concurrent.futures' executors have, not {shown(executor)}"
+        )
+    given = {"executor": executor, **others}
+    if device != "cpu" and any(value is not None for value in given.values()):
+        raise BadArgument(f'{" and ".join(given)} must be left out with device="{device}": the device does the work')
     return executor

@@ -12,18 +12,17 @@ from typing import Any
 import numpy as np
 
 from hlmc.adversaries.base import Adversary
-from hlmc.arena.cases import Case
-from hlmc.arena.field import SWITCHES
+from hlmc.arenas.cases import Case
+from hlmc.arenas.contenders import SWITCHES
 from hlmc.errors import BadFile
 from hlmc.evaluation import best_fixed, best_switching, dynamic
 from hlmc.files.writing import write_whole
-from hlmc.paper.progress import Progress
 from hlmc.policies.base import Policy
 from hlmc.simulation.experiment import Experiment
-from hlmc.simulation.runs import Played, Task
+from hlmc.simulation.progress import Silent
+from hlmc.simulation.runner import gathered_runs
+from hlmc.simulation.runs import Task
 from hlmc.simulation.runs import play as play_task
-from hlmc.simulation.store import Store
-from hlmc.simulation.workers import Work
 from hlmc.streams import derive_seed
 
 Array = np.ndarray
@@ -49,6 +48,7 @@ class Cell:
     seed: int
     kinds: tuple[str, ...]
     policies: Mapping[str, Policy]
+    arithmetic: tuple[str, str] = ("cpu", "float64")
 
     @property
     def name(self) -> str:
@@ -69,7 +69,12 @@ class Cell:
         for run, runs in each:
             seed = derive_seed(self.seed, "arena", run)
             name = f"{folder}-{run:03d}" if self.case.random else folder
-            yield name, Experiment.of(self.policies, self.adversary(run), self.horizon, runs, seed, [self.horizon])
+            yield (
+                name,
+                Experiment.of(
+                    self.policies, self.adversary(run), self.horizon, runs, seed, [self.horizon], self.arithmetic
+                ),
+            )
 
 
 @dataclass(frozen=True)
@@ -84,67 +89,37 @@ def play(
     cell: Cell,
     store: Path | None,
     executor: Any,
-    threads: int | None,
+    threads: int,
     slow: Mapping[str, float],
-    report: Progress,
+    report: Silent,
     cost: float,
 ) -> Scores:
     """Play what is missing of a cell and judge it.
 
-    Policies are handed out from the slowest to the fastest, by ``slow``, so that workers end together. ``cost`` is what
-    the cell counts for in the report.
+    Policies are handed out from the slowest to the fastest, by ``slow``. ``cost`` is what the cell counts for in the
+    report.
     """
     rewards: dict[str, list[Array]] = {name: [] for name in cell.policies}
     benchmarks: dict[str, list[Array]] = {kind: [] for kind in cell.kinds}
     meetings = list(cell.meetings())
-    for i, (folder, experiment) in enumerate(meetings):
+    for i, (name, experiment) in enumerate(meetings):
+        folder = None if store is None else store / name
         which = f", sequence {i + 1} of {len(meetings)}" if cell.case.random else ""
-        report.begin(f"{cell.name}{which}", cost / len(meetings))
-        kept = None if store is None else Store(store / folder, experiment)
-        for name, values in _rewards(experiment, kept, executor, slow).items():
-            rewards[name].append(values)
-        path = None if kept is None else kept.folder / BENCHMARKS
+        steps = experiment.horizon * experiment.runs * len(experiment.policies)
+        opened = report.part(f"{cell.name}{which}", cost / len(meetings), steps)
+        gathered = gathered_runs(experiment, opened, folder, executor, threads, slow)
+        for policy, values in gathered.rewards.items():
+            rewards[policy].append(values[:, -1])
+        path = None if folder is None else folder / BENCHMARKS
         for kind, value in _benchmarks(experiment, cell.kinds, path, threads).items():
             benchmarks[kind].append(np.full(experiment.runs, value))
-        report.end()
     return Scores(
         {name: np.concatenate(parts) for name, parts in rewards.items()},
         {kind: np.concatenate(parts) for kind, parts in benchmarks.items()},
     )
 
 
-def _rewards(experiment: Experiment, kept: Store | None, executor: Any, slow: Mapping[str, float]) -> dict[str, Array]:
-    """The rewards at the horizon, [run] by policy."""
-    rewards = {name: np.full(experiment.runs, np.nan) for name in experiment.policies}
-
-    def add(played: Played) -> None:
-        wanted = played.rewards[: max(experiment.runs - played.first, 0), -1]
-        rewards[played.name][played.first : played.first + len(wanted)] = wanted
-
-    for played in kept.finished() if kept is not None else ():
-        add(played)
-    names = sorted(rewards, key=lambda name: -slow.get(name, 0.0))
-    tasks = [
-        Task(name, experiment.policies[name], experiment.adversary, experiment.seed, int(run), 1)
-        for name in names
-        for run in np.flatnonzero(np.isnan(rewards[name]))
-    ]
-    work = Work(tasks, experiment.points, executor, lambda name, steps: None)
-    try:
-        for played in work:
-            add(played)
-            if kept is not None:
-                kept.add(played)
-    finally:
-        for played in work.end():
-            if kept is not None:
-                kept.add(played)
-    return rewards
-
-
-def _benchmarks(
-    experiment: Experiment, kinds: tuple[str, ...], path: Path | None, threads: int | None
-) -> dict[str, float]:
+def _benchmarks(experiment: Experiment, kinds: tuple[str, ...], path: Path | None, threads: int) -> dict[str, float]:
     """What could have been earned until the horizon, by kind; from the folder, where it is known there."""
     adversary, T = experiment.adversary, experiment.horizon
     known = _known(path)

@@ -1,12 +1,17 @@
-"""The figures that the champion is to reach: its regret over the paper's HLMC's, adversary by adversary.
+"""The champion's goals, measured: its regret over that of the paper's HLMC, adversary by adversary.
 
-K = 100 arms and 20 words, the champion as it comes. The last row is the paper's experiment 3, 16 arms and 8 words: the
-champion is not told how often the best arm changes, and the other one, HLMC.S, is.
+    python scripts/champion_goals.py [--store DIR] [--horizon 1e6,1e7] [--runs N] [--seed S] [--csv FILE]
+
+A goal is reached when the upper end of the ratio's 95 % interval is below it. Where the goal is 0 the champion's own
+regret has to be negative, and the upper end of that one's interval decides. K = 100 arms, 20 words, the champion as it
+comes. The last row is the paper's experiment 3, 16 arms and 8 words: the champion is not told how often the best arm
+changes, and the other one, HLMC.S, is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import argparse
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,14 +19,13 @@ from typing import Any
 import pandas as pd
 
 from hlmc import adversaries as catalogue
-from hlmc.arena.cases import CASES, Case
-from hlmc.arena.field import SWITCHES
-from hlmc.arena.playing import Cell
-from hlmc.arena.result import compared
-from hlmc.arena.suite import played
-from hlmc.errors import BadArgument, whole
+from hlmc.arenas.cases import CASES, Case
+from hlmc.arenas.contenders import SWITCHES
+from hlmc.arenas.playing import Cell
+from hlmc.arenas.result import compared
+from hlmc.arenas.suite import played
+from hlmc.cli.numbers import whole_number, whole_numbers
 from hlmc.policies import HLMC, Champion
-from hlmc.streams import derive_seed
 
 HORIZONS = (10**6, 10**7)
 RUNS = {10**6: 96, 10**7: 24}
@@ -62,68 +66,6 @@ TARGETS = (
 """The table, row by row."""
 
 
-class FiguresResult:
-    """The outcome of :func:`hlmc.arena.figures`.
-
-    Attributes
-    ----------
-    runs
-        One row for each policy and run, as in :class:`hlmc.arena.ArenaResult`.
-    data
-        One row for each figure: ``ratio`` with its 95 % interval from ``low`` to ``high``, the ``target``, and whether
-        it is ``reached``: whether ``high`` is below it. Where the target is 0 the champion's own regret has to be
-        negative, and the upper end of that one's interval decides.
-    """
-
-    def __init__(self, runs: pd.DataFrame, data: pd.DataFrame) -> None:
-        self.runs = runs
-        self.data = data
-
-    def __repr__(self) -> str:
-        return f"<figures: {int(self.data['reached'].sum())} of {len(self.data)} reached>"
-
-
-def figures(
-    *,
-    horizons: Iterable[int] = HORIZONS,
-    runs: int | None = None,
-    seed: int = 0,
-    store: str | Path | None = None,
-    jobs: int | None = None,
-    executor: Any = None,
-    progress: bool | None = None,
-) -> FiguresResult:
-    """Play the champion and the paper's HLMC for the table of figures to reach.
-
-    Parameters
-    ----------
-    horizons
-        10^6 and 10^7, or one of them; the targets are for these.
-    runs
-        Runs of each. Default: at least 96 at 10^6 and 24 at 10^7.
-    seed, store, jobs, executor, progress
-        As in :func:`hlmc.arena`.
-
-    Examples
-    --------
-    >>> import hlmc
-    >>> hlmc.arena.figures(horizons=[10**5])
-    Traceback (most recent call last):
-    hlmc.errors.BadArgument: horizons: there is no target for 100000 steps; there are 1000000, 10000000
-    """
-    steps = [whole("horizons", value, 1) for value in horizons]
-    for value in steps:
-        if value not in HORIZONS:
-            known = ", ".join(map(str, HORIZONS))
-            raise BadArgument(f"horizons: there is no target for {value} steps; there are {known}")
-    derive_seed(seed)
-    count = None if runs is None else whole("runs", runs, 2)
-    wanted = [(target, T) for T in steps for target in TARGETS if T in target.below]
-    cells = [cell(target, T, count or target.runs[T], seed) for target, T in wanted]
-    table = played(cells, store, jobs, executor, progress)
-    return FiguresResult(table, pd.DataFrame([judged(table, target, T) for target, T in wanted]))
-
-
 def cell(target: Target, horizon: int, runs: int, seed: int) -> Cell:
     """The champion and who it is compared with."""
     arms, memory = target.arms, target.memory
@@ -156,3 +98,27 @@ def judged(runs: pd.DataFrame, target: Target, horizon: int) -> dict[str, Any]:
         "target": below,
         "reached": bool(row["regret_high"] < 0.0 if sign else row["ratio_high"] < below),
     }
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Play what the store does not hold, and print the table."""
+    parser = argparse.ArgumentParser(description="Measure the champion's goals.")
+    parser.add_argument("--horizon", type=whole_numbers, default=HORIZONS, metavar="T,...", help="1e6, 1e7 or both")
+    parser.add_argument("--runs", type=whole_number, metavar="N", help="runs of each (at least 96 and 24)")
+    parser.add_argument("--seed", type=whole_number, default=0, metavar="S", help="decides everything random (0)")
+    parser.add_argument("--store", type=Path, metavar="DIR", help="keep finished runs here, and go on from them")
+    parser.add_argument("--csv", type=Path, metavar="FILE", help="write the table as .csv")
+    options = parser.parse_args(arguments)
+    wanted = [(target, T) for T in options.horizon for target in TARGETS if T in target.below]
+    if not wanted:
+        parser.error(f"there are goals for {' and '.join(map(str, HORIZONS))} steps only")
+    cells = [cell(target, T, options.runs or target.runs[T], options.seed) for target, T in wanted]
+    runs = played(cells, options.store, None, None, None)
+    table = pd.DataFrame([judged(runs, target, T) for target, T in wanted])
+    if options.csv is not None:
+        table.to_csv(options.csv, index=False, float_format="%.6g")
+    print(table.to_string(index=False, float_format="{:.4f}".format))
+
+
+if __name__ == "__main__":
+    main()

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from hlmc.arena.field import BASELINE
-from hlmc.errors import BadArgument, BadFile
+from hlmc.arenas.contenders import BASELINE
+from hlmc.errors import BadArgument, BadFile, shown
 from hlmc.evaluation import paired_ratio_interval, t_interval
 from hlmc.evaluation.regret import KINDS
 from hlmc.files.writing import replacing
@@ -17,7 +17,7 @@ from hlmc.files.writing import replacing
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from hlmc.arena.playing import Cell, Scores
+    from hlmc.arenas.playing import Cell, Scores
 
 SIZE = ["adversary", "arms", "horizon"]
 
@@ -143,7 +143,7 @@ class ArenaResult:
     def kind(self, kind: str, arms: int | None = None, horizon: int | None = None) -> pd.DataFrame:
         """The rows of one kind of regret, of one size or of all."""
         if kind not in KINDS:
-            raise BadArgument(f"kind must be one of {', '.join(map(repr, KINDS))}, not {kind!r}")
+            raise BadArgument(f"kind must be one of {', '.join(map(repr, KINDS))}, not {shown(kind)}")
         rows = self.data[self.data["kind"] == kind]
         for name, value in (("arms", arms), ("horizon", horizon)):
             if value is not None:
@@ -193,7 +193,7 @@ class ArenaResult:
 
     def plot(self, kind: str = "weak", arms: int | None = None, horizon: int | None = None) -> Figure:
         """A heat map of the ratios, policies down and adversaries across; over several sizes, of their medians."""
-        from hlmc.arena.drawing import heat_map
+        from hlmc.arenas.drawing import heat_map
 
         return heat_map(self, kind, arms, horizon)
 
@@ -204,13 +204,13 @@ class ArenaResult:
         >>> result = hlmc.arena(against=[], adversaries=["Needle"], arms=[16], horizons=[500], runs=2, progress=False)
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     result.save(os.path.join(folder, "arena.parquet"))
-        ...     again = hlmc.arena.ArenaResult.load(os.path.join(folder, "arena.parquet"))
+        ...     again = hlmc.arenas.ArenaResult.load(os.path.join(folder, "arena.parquet"))
         >>> again.data.equals(result.data)
         True
         """
         path = Path(path)
         if path.suffix not in (".csv", ".parquet"):
-            raise BadArgument(f"the file must end in .csv or .parquet, not {str(path)!r}")
+            raise BadArgument(f"the file must end in .csv or .parquet, not {shown(str(path))}")
         with replacing(path) as file:
             if path.suffix == ".csv":
                 self.data.to_csv(file, index=False, float_format="%.6g")
@@ -228,7 +228,7 @@ class ArenaResult:
 
     def report(self, folder: str | Path) -> Path:
         """Write everything into a folder: ``arena.md`` with the tables, ``arena.csv``, ``arena.parquet``, pictures."""
-        from hlmc.arena.writing import write
+        from hlmc.arenas.writing import write
 
         return write(self, Path(folder))
 

@@ -8,13 +8,13 @@ import numpy as np
 import pandas as pd
 
 from hlmc import plotting
-from hlmc.arena.field import BASELINE, SWITCHES
-from hlmc.arena.result import number
+from hlmc.arenas.contenders import BASELINE, SWITCHES
+from hlmc.arenas.result import number
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from hlmc.arena.result import ArenaResult
+    from hlmc.arenas.result import ArenaResult
 
 LEAST, MOST = 0.01, 100.0
 """Colours end here; beyond, the number says how far."""

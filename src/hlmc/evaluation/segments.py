@@ -1,7 +1,7 @@
-"""An adversary's rewards, row by row: what every benchmark walks over.
+"""An adversary's rewards, segment by segment: what every benchmark walks over.
 
-A *row* is a stretch of time in which no reward changes. It is a phase of an adversary that knows its
-changes, and a single step of any other. Rows come in blocks of a fixed number of words, so that memory
+A *segment* is a stretch of time in which no reward changes. It is a phase of an adversary that knows its
+changes, and a single step of any other. Segments come in blocks of a fixed number of words, so that memory
 grows neither with T nor with K, and a block's rewards can be worked out by any thread: nothing about a
 result depends on who did.
 """
@@ -20,9 +20,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from hlmc.adversaries.base import STEPS, Adversary
+from hlmc.checks import unmasked, whole
 from hlmc.engine.kernel import Address, kernel
 from hlmc.engine.primitives import call_reward, words
-from hlmc.errors import BadArgument, BadReward, BadType, whole
+from hlmc.errors import BadArgument, BadReward, BadType, shown
 from hlmc.targets import address_of, compiled
 
 Array = np.ndarray
@@ -41,20 +42,20 @@ PATIENCE = 600.0
 
 @kernel
 def _gather(
-    reward_at: Address, spec_at: Address, edges_at: Address, out_at: Address, rows: int, low: int, count: int
+    reward_at: Address, spec_at: Address, edges_at: Address, out_at: Address, segments: int, low: int, count: int
 ) -> None:
-    """Rewards of ``count`` arms from ``low`` on, at the first step of each row."""
+    """Rewards of ``count`` arms from ``low`` on, at the first step of each segment."""
     spec = words(spec_at)
     edges = words(edges_at)
     out = words(out_at)
-    for i in range(rows):
+    for i in range(segments):
         t = int(edges[i])
         for arm in range(count):
             out[i * count + arm] = call_reward(reward_at, spec, t, low + arm)
 
 
-class Rows:
-    """The rows of an adversary up to a horizon.
+class RewardSegments:
+    """The segments of an adversary up to a horizon.
 
     ``phased`` says whether they are the adversary's phases.
     """
@@ -70,16 +71,16 @@ class Rows:
             adversary.rewards(0, 1, 0, 1)
 
     def count(self, most: int) -> int:
-        """The number of rows; phases are counted as far as ``most``."""
+        """The number of segments; phases are counted as far as ``most``."""
         changes = self.adversary.changes(self.horizon)
         if changes is None:
             return self.horizon
         return 1 + sum(1 for _ in islice(changes, most - 1))
 
     def blocks(self, first: int, last: int, arms: int) -> Iterator[Array]:
-        """The edges of the rows from step ``first`` to step ``last``, block by block.
+        """The edges of the segments from step ``first`` to step ``last``, block by block.
 
-        A block of n rows has n + 1 edges, as 64-bit floats, and begins with the edge that ended the one
+        A block of n segments has n + 1 edges, as 64-bit floats, and begins with the edge that ended the one
         before. Both ends must be edges; ``arms`` is the number of arms that a block will hold.
         """
         size = max(1, BLOCK // arms)
@@ -98,15 +99,15 @@ class Rows:
             start = int(edges[-1])
 
     def rewards(self, edges: Array, low: int, high: int) -> Array:
-        """The rewards per step of the arms low .. high - 1 in the rows between the edges, as [rows, arms]."""
+        """The rewards per step of the arms low .. high - 1 in the segments between the edges, as [segments, arms]."""
         if not self.phased:
             return self._checked(self.adversary.rewards(int(edges[0]), int(edges[-1]), low, high), edges, low)
-        rows, count = len(edges) - 1, high - low
-        out = np.empty((rows, count))
+        segments, count = len(edges) - 1, high - low
+        out = np.empty((segments, count))
         spec = self.adversary.spec
         at = (address_of(spec), address_of(edges), address_of(out.reshape(-1)))
         with np.errstate(over="ignore"):  # as in Adversary.rewards
-            compiled(_gather)(self.adversary.address, *at, rows, low, count)
+            compiled(_gather)(self.adversary.address, *at, segments, low, count)
         return self._checked(out, edges, low)
 
     def _checked(self, rewards: Array, edges: Array, low: int) -> Array:
@@ -114,9 +115,11 @@ class Rows:
         with np.errstate(invalid="ignore"):
             right = rewards.min() >= 0.0 and rewards.max() <= 1.0
         if not right:
-            row, column = np.argwhere(~((rewards >= 0.0) & (rewards <= 1.0)))[0]
-            at = f"at step {int(edges[row])} to arm {low + column}"
-            raise BadReward(f"{self.adversary!r} gives {rewards[row, column]} {at}; rewards must be numbers in [0, 1]")
+            segment, column = np.argwhere(~((rewards >= 0.0) & (rewards <= 1.0)))[0]
+            at = f"at step {int(edges[segment])} to arm {low + column}"
+            raise BadReward(
+                f"{self.adversary!r} gives {rewards[segment, column]} {at}; rewards must be numbers in [0, 1]"
+            )
         return rewards
 
 
@@ -127,9 +130,10 @@ def steps(adversary: Adversary) -> int:
 
 def checked_points(adversary: Adversary, points: Any) -> Array:
     """Time points as 64-bit floats, or a clear refusal of what are not increasing numbers of steps."""
+    unmasked("points", points)
     given = np.asarray(points)
     if given.ndim != 1 or (given.size and given.dtype.kind not in "iuf"):
-        raise BadType(f"points must be a sequence of whole numbers, not {points!r}")
+        raise BadType(f"points must be a sequence of whole numbers, not {shown(points)}")
     most = steps(adversary)
     times = given.astype(np.float64)
     wrong = ~((times >= 0) & (times <= most) & (times == np.floor(times)))
@@ -140,29 +144,29 @@ def checked_points(adversary: Adversary, points: Any) -> Array:
     return times
 
 
-def checked_threads(threads: int | None) -> int:
+def checked_threads(threads: int | None, name: str = "threads") -> int:
     """The number of threads to use: by default one for each core that this process may use."""
     if threads is not None:
-        return whole("threads", threads, 1)
+        return whole(name, threads, 1)
     if sys.platform == "linux":
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
-def refused(rows: Rows, extra: str, row_seconds: float) -> None:
+def refused(segments: RewardSegments, extra: str, segment_seconds: float) -> None:
     """Refuse what would take very long, saying how long it would take."""
-    bound = int(PATIENCE / row_seconds)
-    if rows.horizon <= bound:
+    bound = int(PATIENCE / segment_seconds)
+    if segments.horizon <= bound:
         return
     most = max(bound + 1, 10**6)
-    n = rows.count(most)
+    n = segments.count(most)
     if n > bound:
-        seconds = row_seconds * n
+        seconds = segment_seconds * n
         wait = f"{seconds / 60:,.0f} minutes" if seconds < 7200 else f"{seconds / 3600:,.0f} hours"
-        unit = "phases" if rows.phased else "steps"
-        least = "at least " if rows.phased and n == most else ""
+        unit = "phases" if segments.phased else "steps"
+        least = "at least " if segments.phased and n == most else ""
         raise BadArgument(
-            f"{rows.arms:,} arms{extra} in {least}{n:,} {unit} take {least}{wait} on one core;"
+            f"{segments.arms:,} arms{extra} in {least}{n:,} {unit} take {least}{wait} on one core;"
             " force=True computes it all the same"
         )
 

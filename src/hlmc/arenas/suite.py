@@ -1,26 +1,27 @@
-"""The arena itself: from sizes, adversaries and policies to an :class:`~hlmc.arena.result.ArenaResult`."""
+"""The arena itself: from sizes, adversaries and policies to an :class:`~hlmc.arenas.result.ArenaResult`."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import ExitStack
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from hlmc.arena.cases import CASES, Case
-from hlmc.arena.field import Factory, budget, chosen, made
-from hlmc.arena.held_out import HELD_OUT
-from hlmc.arena.playing import Cell, Costs, play
-from hlmc.arena.result import ArenaResult, runs_of
-from hlmc.errors import BadArgument, BadType, whole
+from hlmc.arenas.cases import CASES, Case
+from hlmc.arenas.contenders import Factory, budget, chosen, made
+from hlmc.arenas.held_out import HELD_OUT
+from hlmc.arenas.playing import Cell, Costs, play
+from hlmc.arenas.result import ArenaResult, runs_of
+from hlmc.checks import choice, listed, whole
+from hlmc.checks import path as checked_path
+from hlmc.errors import BadArgument, shown
 from hlmc.evaluation.regret import KINDS
-from hlmc.evaluation.rows import checked_threads
-from hlmc.paper.progress import Progress, Workers
-from hlmc.simulation.progress import duration
+from hlmc.evaluation.segments import checked_threads
+from hlmc.interrupts import Interrupted, kept_in
+from hlmc.simulation.experiment import checked_arithmetic
+from hlmc.simulation.progress import duration, reporter
 from hlmc.simulation.workers import checked_executor
 from hlmc.streams import derive_seed
 
@@ -37,15 +38,6 @@ DEFAULTS: dict[tuple[str, bool], tuple[tuple[int, ...], tuple[int, ...], int]] =
     ("held-out", True): ((100,), (20_000,), 4),
 }
 """Arms, horizons and runs by (suite, quick)."""
-
-
-class Interrupted(KeyboardInterrupt):
-    """Ctrl-C in the arena. What was finished is in the store; ``partial`` has what was finished whole, or is None."""
-
-    def __init__(self, partial: ArenaResult | None, store: Path | None) -> None:
-        kept = f"; what was finished is kept in {store}, and the same call goes on from there" if store else ""
-        super().__init__(f"interrupted{kept}")
-        self.partial = partial
 
 
 def arena(
@@ -65,6 +57,8 @@ def arena(
     jobs: int | None = None,
     executor: Any = None,
     progress: bool | None = None,
+    device: str = "cpu",
+    precision: str | None = None,
 ) -> ArenaResult:
     """Let policies of equal memory play every adversary at many sizes, and compare each with the paper's HLMC.
 
@@ -78,7 +72,7 @@ def arena(
         Your own, which join the arena's: functions ``(arms, memory, horizon) -> policy`` by name. None in place of a
         policy leaves a size out.
     against
-        Which of the arena's policies play (:data:`hlmc.arena.POLICIES`); the baseline always does. Default: all.
+        Which of the arena's policies play (:data:`hlmc.arenas.POLICIES`); the baseline always does. Default: all.
     adversaries
         Names from the suite. Default: all.
     arms, horizons
@@ -103,6 +97,15 @@ def arena(
         Who plays in place of threads: anything with the interface of :mod:`concurrent.futures`.
     progress
         None: an estimate first, then how far it is, on standard error. False: silence.
+    device, precision
+        As in :func:`hlmc.simulate`. A GPU plays the policies and runs that face one sequence of rewards side by side;
+        benchmarks are always computed on the processor.
+
+    Returns
+    -------
+    ArenaResult
+        Ctrl-C ends the work with a :class:`KeyboardInterrupt` whose ``partial`` is the result of the pairs of adversary
+        and size that were finished, or None.
 
     Examples
     --------
@@ -113,8 +116,7 @@ def arena(
     >>> result.table().index.tolist()
     ['HLMC', 'Champion', 'EXP3', 'mine']
     """
-    if suite not in SUITES:
-        raise BadArgument(f"suite must be one of {', '.join(map(repr, SUITES))}, not {suite!r}")
+    choice("suite", suite, *SUITES)
     usual_arms, usual_horizons, usual_runs = DEFAULTS[suite, bool(quick)]
     derive_seed(seed)
     cells = _cells(
@@ -125,6 +127,7 @@ def arena(
         _kinds(kinds),
         usual_runs if runs is None else whole("runs", runs, 2),
         seed,
+        checked_arithmetic(device, precision),
     )
     if not cells:
         raise BadArgument("no adversary has a part in these sizes: K times T must be at most 10^10 for most of them")
@@ -134,30 +137,23 @@ def arena(
 def _cases(suite: Mapping[str, Case], names: Any) -> list[Case]:
     if names is None:
         return list(suite.values())
-    listed = [names] if isinstance(names, str) else list(names)
-    for name in listed:
-        if name not in suite:
-            raise BadArgument(f"adversaries: there is no {name!r} in this suite; there are {', '.join(suite)}")
-    return [suite[name] for name in suite if name in listed]
+    wanted = [names] if isinstance(names, str) else listed("adversaries", names, "names")
+    for name in wanted:
+        if not isinstance(name, str) or name not in suite:
+            raise BadArgument(f"adversaries: there is no {shown(name)} in this suite; there are {', '.join(suite)}")
+    return [suite[name] for name in suite if name in wanted]
 
 
 def _sizes(name: str, given: Any, usual: tuple[int, ...], least: int) -> tuple[int, ...]:
     if given is None:
         return usual
-    if isinstance(given, str):
-        raise BadType(f"{name} must be whole numbers, not {given!r}")
-    listed = list(given) if isinstance(given, Iterable) else [given]
-    if not listed:
-        raise BadArgument(f"{name} must hold at least one number")
-    return tuple(dict.fromkeys(whole(name, value, least) for value in listed))
+    sizes = listed(name, given) if isinstance(given, Iterable) else [given]
+    return tuple(dict.fromkeys(whole(name, value, least) for value in sizes))
 
 
 def _kinds(given: Any) -> list[str]:
-    listed = [given] if isinstance(given, str) else list(given)
-    for kind in listed:
-        if kind not in KINDS:
-            raise BadArgument(f"kinds must be some of {', '.join(map(repr, KINDS))}, not {kind!r}")
-    return ["weak", *listed]
+    wanted = [given] if isinstance(given, str) else listed("kinds", given, "names")
+    return ["weak", *(choice("kinds", kind, *KINDS) for kind in wanted)]
 
 
 def _cells(
@@ -168,6 +164,7 @@ def _cells(
     wanted: Sequence[str],
     runs: int,
     seed: int,
+    arithmetic: tuple[str, str],
 ) -> list[Cell]:
     """Small sizes first: what is soon known comes soon."""
     cells = []
@@ -177,7 +174,7 @@ def _cells(
         for case in cases:
             kinds = tuple(kind for kind in case.kinds(arms, words, horizon) if kind in wanted)
             if kinds:
-                cells.append(Cell(case, arms, words, horizon, runs, seed, kinds, policies))
+                cells.append(Cell(case, arms, words, horizon, runs, seed, kinds, policies, arithmetic))
     return cells
 
 
@@ -185,27 +182,24 @@ def played(
     cells: Sequence[Cell], store: str | Path | None, jobs: int | None, executor: Any, progress: bool | None
 ) -> pd.DataFrame:
     """The runs of all cells, one below the other."""
-    checked_executor(executor)
-    if progress not in (None, True, False):
-        raise BadType(f"progress must be None, True or False, not {progress!r}")
-    folder = None if store is None else Path(store)
-    threads = checked_threads(None) if jobs is None else whole("jobs", jobs, 1)
+    device = cells[0].arithmetic[0]
+    checked_executor(executor, device)
+    folder = None if store is None else checked_path("store", store)
+    threads = checked_threads(jobs, "jobs")
     costs = Costs.of(cells)
-    report = Progress(sum(costs.cells), None if progress is not False else StringIO())
-    if progress is not False:
-        time = duration(sum(costs.cells) / threads)
-        again = " at most; what the store holds is not played again" if folder is not None else ""
-        cores = f"{threads} core{'s' * (threads > 1)}"
-        sys.stderr.write(f"{len(cells)} pairs of adversary and size, about {time} on {cores}{again}\n")
     parts: list[pd.DataFrame] = []
-    with ExitStack() as stack:
-        stack.callback(report.close)
-        workers = stack.enter_context(Workers(threads, report)) if executor is None else executor
-        try:
+    try:
+        with reporter(progress, {"": sum(costs.cells)}) as report:
+            if progress is not False and device == "cpu":
+                time = duration(sum(costs.cells) / threads)
+                again = " at most; what the store holds is not played again" if folder is not None else ""
+                cores = f"{threads} core{'s' * (threads > 1)}"
+                sys.stderr.write(f"{len(cells)} pairs of adversary and size, about {time} on {cores}{again}\n")
             for cell, cost in zip(cells, costs.cells, strict=True):
                 slow = {name: costs.steps[name, cell.arms] for name in cell.policies}
-                parts.append(runs_of(cell, play(cell, folder, workers, threads, slow, report, cost)))
-        except KeyboardInterrupt:
-            partial = ArenaResult(pd.concat(parts, ignore_index=True)) if parts else None
-            raise Interrupted(partial, folder) from None
+                parts.append(runs_of(cell, play(cell, folder, executor, threads, slow, report, cost)))
+    except KeyboardInterrupt:
+        message = f"interrupted after {len(parts)} of {len(cells)} pairs of adversary and size{kept_in(folder)}"
+        partial = ArenaResult(pd.concat(parts, ignore_index=True)) if parts else None
+        raise Interrupted(message, len(parts), lambda: partial) from None
     return pd.concat(parts, ignore_index=True)

@@ -10,7 +10,7 @@ import numpy as np
 
 from hlmc import adversaries as catalogue
 from hlmc.adversaries.base import Adversary
-from hlmc.arena.field import SWITCHES
+from hlmc.arenas.contenders import SWITCHES
 from hlmc.streams import derive_seed
 
 Make = Callable[[int, int, int, int], Adversary | None]

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from hlmc import plotting
-from hlmc.arena.field import BASELINE, SWITCHES
+from hlmc.arenas.contenders import BASELINE, SWITCHES
 from hlmc.files.writing import write_whole
 
 if TYPE_CHECKING:
-    from hlmc.arena.result import ArenaResult
+    from hlmc.arenas.result import ArenaResult
 
 NOTES = (
     f"Ratios of mean regret to that of the paper's {BASELINE} in the same runs, ± half of their 95 % interval.",

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from hlmc.errors import BadArgument, BadType, whole
+from hlmc.checks import whole
+from hlmc.errors import BadArgument, BadType, shown
 from hlmc.planning import deepest, even_groups
 from hlmc.policies import (
     CATALOGUE,
@@ -107,21 +108,28 @@ FULL = ("EXP3", "EXP3.P", "EXP3.S", "EXP3 loss", "EXP3-IX", "Tsallis-INF", "UCB1
 
 def chosen(theirs: Any, against: Any) -> dict[str, Factory]:
     """The arena's policies, or those named, the baseline always, and the user's own."""
-    names = list(POLICIES) if against is None else [against] if isinstance(against, str) else list(against)
+    names = [against] if isinstance(against, str) else POLICIES if against is None else against
+    if not isinstance(names, Iterable):
+        raise BadType(f"against must be names of the arena's policies, not {shown(names)}")
+    names = list(names)
     for name in names:
-        if name not in POLICIES:
-            raise BadArgument(f"against: there is no policy {name!r} in the arena; there are {', '.join(POLICIES)}")
+        if not isinstance(name, str) or name not in POLICIES:
+            raise BadArgument(
+                f"against: there is no policy {shown(name)} in the arena; there are {', '.join(POLICIES)}"
+            )
     field = {name: POLICIES[name] for name in POLICIES if name in names or name == BASELINE}
     if theirs is None:
         return field
     if not isinstance(theirs, Mapping):
         raise BadType(
             "policies must be a dictionary of functions (arms, memory, horizon) -> policy by name, such as "
-            f"{{'mine': lambda arms, memory, horizon: ...}}, not {theirs!r}"
+            f"{{'mine': lambda arms, memory, horizon: ...}}, not {shown(theirs)}"
         )
     for name, factory in theirs.items():
         if not isinstance(name, str) or not callable(factory):
-            raise BadType(f"policies must map names to functions (arms, memory, horizon), not {name!r} to {factory!r}")
+            raise BadType(
+                f"policies must map names to functions (arms, memory, horizon), not {shown(name)} to {factory!r}"
+            )
         if name in POLICIES:
             raise BadArgument(f"policies: {name!r} is one of the arena's own; give yours another name")
     return field | dict(theirs)
@@ -133,7 +141,7 @@ def made(field: Mapping[str, Factory], arms: int, memory: int, horizon: int) -> 
     for name, factory in field.items():
         policy = factory(arms, memory, horizon)
         if policy is not None and not isinstance(policy, Policy):
-            raise BadType(f"policies: {name!r} must give a policy of hlmc or None, not {policy!r}")
+            raise BadType(f"policies: {name!r} must give a policy of hlmc or None, not {shown(policy)}")
         if policy is not None:
             found[name] = policy
     return found

@@ -15,12 +15,13 @@ import numpy as np
 
 from hlmc.adversaries.base import Adversary, Array, packed
 from hlmc.adversaries.chance import coin, fork, key, seed_of
-from hlmc.arena.cases import Case
+from hlmc.arenas.cases import Case
+from hlmc.checks import whole
 from hlmc.engine.arithmetic import exponential
 from hlmc.engine.kernel import kernel
 from hlmc.engine.primitives import bits
 from hlmc.engine.stream import unit
-from hlmc.errors import BadArgument, whole
+from hlmc.errors import BadArgument
 
 COIN, DRAWN, ARMS, HORIZON, FIRST, SECOND, THIRD = range(7)
 

@@ -1,0 +1,213 @@
+"""Checks of arguments: each gives the value in the type that the library keeps, or a refusal in one line.
+
+A refusal names the argument, the range and the value, and is raised before anything has changed. :func:`shown` keeps
+what is shown of a value short.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import os
+from collections.abc import Iterable
+from numbers import Real
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hlmc.errors import BadArgument, BadType, shown
+
+if TYPE_CHECKING:
+    import numpy as np
+
+LARGEST = 2**53
+"""Whole numbers up to this are exact in a word."""
+
+_SEED_BITS = 4096
+_NAME_BYTES = 255
+
+
+def whole(name: str, value: Any, least: int, most: int = LARGEST, otherwise: str = "") -> int:
+    """A whole number in a range; whole floats such as 1e6 are taken.
+
+    >>> whole("arms", 1e6, 1)
+    1000000
+    >>> whole("arms", 0, 1)
+    Traceback (most recent call last):
+    hlmc.errors.BadArgument: arms must be a whole number of at least 1, not 0
+    """
+    wanted = f"{name} must be a whole number of at least {least}{otherwise}"
+    if isinstance(value, float):
+        if not math.isfinite(value) or value != int(value):
+            raise BadArgument(f"{wanted}, not {shown(value)}")
+        number = int(value)
+    else:
+        number = _index(value, wanted)
+    if number < least:
+        raise BadArgument(f"{wanted}, not {shown(value)}")
+    if number > most:
+        raise BadArgument(f"{name} must be at most {most}, not {shown(value)}")
+    return number
+
+
+def _index(value: Any, wanted: str) -> int:
+    try:
+        if not isinstance(value, bool):
+            return operator.index(value)
+    except TypeError:
+        pass
+    raise BadType(f"{wanted}, not {shown(value)}")
+
+
+def seed(value: Any) -> int:
+    """A whole number of either sign."""
+    number = _index(value, "seed must be a whole number")
+    if number.bit_length() > _SEED_BITS:
+        raise BadArgument(f"seed must be a whole number of at most {_SEED_BITS} bits, not {shown(number)}")
+    return number
+
+
+def between(name: str, value: Any, low: float, high: float, text: str) -> float:
+    """A number in a range, which the text shows; an end of it is open when the text says so.
+
+    >>> between("step", 10**400, 0.0, math.inf, "(0, inf)")
+    Traceback (most recent call last):
+    hlmc.errors.BadArgument: step must be a number in (0, inf), not a number of about 401 digits
+    """
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise BadType(f"{name} must be a number in {text}, not {shown(value)}")
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.nan
+    above = number > low if text[0] == "(" else number >= low
+    below = number < high if text[-1] == ")" else number <= high
+    if not (above and below):
+        raise BadArgument(f"{name} must be a number in {text}, not {shown(value)}")
+    return number
+
+
+def share(name: str, value: Any) -> float:
+    """A number in [0, 1].
+
+    >>> share("high", 1.5)
+    Traceback (most recent call last):
+    hlmc.errors.BadArgument: high must be a number in [0, 1], not 1.5
+    """
+    return between(name, value, 0.0, 1.0, "[0, 1]")
+
+
+def fraction(name: str, value: Any) -> float:
+    """A number strictly between 0 and 1.
+
+    >>> fraction("delta", 1.5)
+    Traceback (most recent call last):
+    hlmc.errors.BadArgument: delta must be a number in (0, 1), not 1.5
+    """
+    return between(name, value, 0.0, 1.0, "(0, 1)")
+
+
+def at_least(name: str, value: Any, least: float) -> float:
+    """A finite number of at least so much.
+
+    >>> at_least("horizon", "1000", 1)
+    Traceback (most recent call last):
+    hlmc.errors.BadType: horizon must be a number in [1, inf), not '1000'
+    """
+    return between(name, value, least, math.inf, f"[{least}, inf)")
+
+
+def flag(name: str, value: Any) -> bool:
+    """True or False."""
+    if not isinstance(value, bool):
+        raise BadType(f"{name} must be True or False, not {shown(value)}")
+    return value
+
+
+def choice(name: str, value: Any, *options: str) -> str:
+    """One of some words.
+
+    >>> choice("ties", "frist", "first", "random")
+    Traceback (most recent call last):
+    hlmc.errors.BadArgument: ties must be one of 'first', 'random', not 'frist'
+    """
+    if not isinstance(value, str) or value not in options:
+        raise BadArgument(f"{name} must be one of {', '.join(map(repr, options))}, not {shown(value)}")
+    return value
+
+
+def listed(name: str, values: Any, what: str = "numbers") -> list[Any]:
+    """The members of a sequence, of which there is at least one; a masked array is refused."""
+    unmasked(name, values)
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+        raise BadType(f"{name} must be a sequence of {what}, not {shown(values)}")
+    found = list(values)
+    if not found:
+        raise BadArgument(f"{name} must hold at least one number")
+    return found
+
+
+def wholes(name: str, values: Any, least: int = 1) -> tuple[int, ...]:
+    """A tuple of whole numbers, which may be empty.
+
+    >>> wholes("groups", [10, 1e1])
+    (10, 10)
+    """
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+        raise BadType(f"{name} must be a sequence of whole numbers, not {shown(values)}")
+    return tuple(whole(name, value, least) for value in values)
+
+
+def array(name: str, values: Any) -> np.ndarray:
+    """An array of float64."""
+    import numpy as np
+
+    unmasked(name, values)
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise BadType(f"{name} must be an array of numbers, not {shown(values)}") from None
+
+
+def one_an_arm(name: str, values: Any, low: float, high: float, text: str) -> tuple[float, ...]:
+    """A tuple of numbers, one for each arm, all within the range."""
+    found = listed(name, values, "numbers, one for each arm")
+    return tuple(between(f"{name}[{arm}]", value, low, high, text) for arm, value in enumerate(found))
+
+
+def unmasked(name: str, values: Any) -> None:
+    """Refuse a masked array: whoever reads its numbers does not see its mask."""
+    if hasattr(values, "mask") and hasattr(values, "filled"):
+        raise BadType(f"{name} must not be a masked array; fill or drop what is masked first")
+
+
+def path(name: str, value: Any) -> Path:
+    r"""A path.
+
+    >>> path("store", "runs\0")
+    Traceback (most recent call last):
+    hlmc.errors.BadArgument: store must be a path without NUL characters, not 'runs\x00'
+    """
+    try:
+        text = os.fspath(value)
+    except TypeError:
+        text = None
+    if not isinstance(text, str):
+        raise BadType(f"{name} must be a path, not {shown(value)}")
+    if "\0" in text:
+        raise BadArgument(f"{name} must be a path without NUL characters, not {shown(text)}")
+    found = Path(text)
+    if any(len(os.fsencode(part)) > _NAME_BYTES for part in found.parts):
+        raise BadArgument(f"{name} must be a path whose parts have at most {_NAME_BYTES} bytes, not {shown(text)}")
+    return found
+
+
+def writable(name: str, value: Any) -> Path:
+    """The path of a file that can be written, as far as can be told before it is."""
+    file = path(name, value)
+    if not file.parent.is_dir():
+        raise BadArgument(f"{name}: there is no folder {shown(str(file.parent))} for {shown(file.name)}; make it first")
+    if file.is_dir():
+        raise BadArgument(f"{name} must be a file, and {shown(str(file))} is a folder")
+    if not os.access(file.parent, os.W_OK | os.X_OK):
+        raise BadArgument(f"{name}: the folder {shown(str(file.parent))} cannot be written to")
+    return file

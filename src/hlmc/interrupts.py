@@ -1,0 +1,96 @@
+"""Ctrl-C: never lost, taken where nothing is half done, and told in one line."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from threading import current_thread, main_thread
+from typing import Any, Self
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C. The message says what was finished and what is kept.
+
+    Attributes
+    ----------
+    finished
+        The number of runs, or of other parts of the work, that were finished.
+    partial
+        The result of what was finished, computed when it is first asked for; None where nothing was.
+    """
+
+    def __init__(self, message: str, finished: int = 0, partial: Callable[[], Any] = lambda: None) -> None:
+        super().__init__(message)
+        self.finished = finished
+        self._partial = partial
+
+    @cached_property
+    def partial(self) -> Any:
+        return self._partial()
+
+
+def kept_in(store: Any) -> str:
+    """The end of an :class:`Interrupted`'s message."""
+    if store is None:
+        return ""
+    return f"; what was finished is kept in {store}, and the same call goes on from there"
+
+
+class Interrupts:
+    """Within this block Ctrl-C is noted; if it is ``held``, nothing is raised until :meth:`check` or the block's end.
+
+    A KeyboardInterrupt that is raised at an arbitrary place can be lost: Python ignores exceptions in destructors and
+    in callbacks of C libraries such as LLVM's, and some packages catch everything while they are imported. It can also
+    leave a result half counted. Pressed twice, Ctrl-C is raised at once. Blocks may be nested: one that was lost in an
+    outer block is raised when an inner one begins. Where the main thread has a handler of somebody else's, or this is
+    another thread, nothing is changed.
+    """
+
+    def __init__(self, held: bool = True) -> None:
+        self._came = False
+        self._held = held
+        self.wake: Callable[[], None] = lambda: None
+        """Called by the handler, so that a wait can end."""
+
+    def __enter__(self) -> Self:
+        self._before = signal.getsignal(signal.SIGINT) if current_thread() is main_thread() else None
+        outer = getattr(self._before, "__self__", None)
+        self._outer = outer if isinstance(outer, Interrupts) else None
+        if self._outer is not None:
+            self._outer.check()
+        elif self._before is not signal.default_int_handler:
+            self._before = None
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._note)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)
+        if self._outer is not None:
+            self._outer._came |= self._came
+        if kind is None and self._held:
+            self.check()
+
+    def _note(self, *_: object) -> None:
+        again, self._came = self._came, True
+        if again or not self._held:
+            raise KeyboardInterrupt
+        self.wake()
+
+    def check(self) -> None:
+        """Raise what came."""
+        if self._came:
+            raise KeyboardInterrupt
+
+    @contextmanager
+    def opened(self) -> Iterator[None]:
+        """Where a wait cannot be woken: raise at once."""
+        self._held = False
+        try:
+            self.check()
+            yield
+        finally:
+            self._held = True
