@@ -14,6 +14,7 @@ from hlmc.files.format import Front, Layout, as_bytes, digest
 from hlmc.files.writing import replacing
 
 if TYPE_CHECKING:
+    # A circle of imports: a fleet imports this package, to keep its rows in a file.
     from hlmc.fleet import Fleet
     from hlmc.learner import Learner
     from hlmc.policies.base import Policy

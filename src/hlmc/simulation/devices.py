@@ -20,7 +20,7 @@ Array = np.ndarray
 
 def check() -> None:
     """Raise :class:`hlmc.errors.NoDevice` where there is no GPU that can be used."""
-    from hlmc.device.memory import checked_device
+    from hlmc.targets.cuda.memory import checked_device
 
     checked_device()
 
@@ -29,20 +29,20 @@ def simulated(
     tasks: list[Task], points: Array, precision: str, advance: Callable[[str, float], None]
 ) -> Iterable[Played]:
     """All runs of all tasks, each task when it is finished."""
-    from hlmc.device.runs import DeviceWork
+    from hlmc.simulation.on_device import DeviceWork
 
     return DeviceWork(tasks, points, precision, advance) if tasks else ()
 
 
 def noted(tasks: list[Task], points: Array, precision: str, advance: Callable[[str, float], None]) -> Iterator[Any]:
     """All runs of all tasks, time point by time point: ``task``, ``point``, ``rewards`` [run] and ``seconds``."""
-    from hlmc.device.runs import play_on_device
+    from hlmc.simulation.on_device import play_on_device
 
     return play_on_device(tasks, points, precision, advance)
 
 
 def played(tasks: list[GameTask], precision: str, advance: Callable[[float], None]) -> Iterator[PlayedGame]:
     """All runs of a game."""
-    from hlmc.device.match import play_on_device
+    from hlmc.games.on_device import play_on_device
 
     return play_on_device(tasks, precision, advance)

@@ -226,6 +226,7 @@ TREE = Structure(
     arm_of=tree_arm_of,
     check_row=tree_check_row,
     contiguous=True,
+    full_groups=True,
     keeps_statistics=False,
     random_order=False,
 )
