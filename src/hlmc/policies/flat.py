@@ -68,7 +68,7 @@ class EXP3(FlatPolicy):
     Parameters
     ----------
     arms
-        K.
+        K, the number of arms.
     horizon
         T, or None if unknown: the policy restarts in stages of 2^r steps.
     gamma
@@ -240,7 +240,7 @@ class UCB1(FlatPolicy):
     Parameters
     ----------
     arms
-        K.
+        K, the number of arms.
     ties
         ``"random"``, ``"first"`` or ``"last"``: how ties between arms with the same index are broken.
 
@@ -356,7 +356,7 @@ class TsallisINF(FlatPolicy):
     Parameters
     ----------
     arms
-        K.
+        K, the number of arms.
     estimator
         ``"reduced-variance"`` or ``"importance-weighted"``.
 

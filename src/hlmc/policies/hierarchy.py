@@ -31,7 +31,7 @@ class HLMC(TreePolicy):
     Parameters
     ----------
     arms
-        K.
+        K, the number of arms.
     memory
         M: the planner takes the tree with the smallest bound in at most M words of statistics or, if all bounds are
         vacuous (at least T), the one with the fewest levels.
