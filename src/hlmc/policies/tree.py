@@ -35,12 +35,12 @@ from hlmc.policies.base import Array, Policy, Words
 from hlmc.routines.base import LevelContext, Routine
 
 SHOWN_STAGE = 20
-"""Of a policy with unknown horizon, the plan shows the stage of 2^20 steps."""
+"""If the horizon is unknown, the plan shows the stage of 2^20 steps."""
 
 
 @dataclass(frozen=True)
 class Level:
-    """One level in one stage: where it stands, what runs there, and for how long its choices stand."""
+    """One level in one stage: its place in the tree, its routine, arms per child, and steps per choice."""
 
     context: LevelContext
     routine: Routine
@@ -49,7 +49,7 @@ class Level:
 
 
 class TreePolicy(Policy):
-    """A policy with one routine a level over a tree of groups."""
+    """A policy with one routine per level over a tree of groups."""
 
     structure: ClassVar[Structure] = TREE
 
@@ -64,23 +64,23 @@ class TreePolicy(Policy):
         raise NotImplementedError
 
     def epochs_used(self, horizon: int) -> tuple[int, ...]:
-        """S_1, ..., S_D at a horizon: balanced by what the routines cost, unless the user said otherwise."""
+        """S_1, ..., S_D at a horizon. Default: balanced by the costs of the routines."""
         costs = [r.cost(p) for r, p in zip(self.routines_used, self._contexts(horizon), strict=True)]
         return planning.epochs(self.groups_used, horizon, costs)
 
     @property
     def first_stage(self) -> int:
-        """With unknown horizon, the first stage takes 2^this steps."""
+        """If the horizon is unknown, the first stage takes 2^first_stage steps."""
         return 0
 
     @property
     def assumed_switches(self) -> int:
-        """V, or 1 when it is not told."""
+        """V, or 1 if it is not given."""
         return 1
 
     @property
     def assumed_delta(self) -> float:
-        """The probability with which a bound may fail."""
+        """The probability that a bound fails."""
         return 0.05
 
     def _contexts(self, horizon: int, epochs: tuple[int, ...] | None = None) -> list[LevelContext]:
@@ -103,7 +103,7 @@ class TreePolicy(Policy):
         ]
 
     def levels_at(self, horizon: int) -> list[Level]:
-        """The levels as they stand in a stage of this many steps."""
+        """The levels in a stage of ``horizon`` steps."""
         epochs = self.epochs_used(horizon)
         return [
             Level(*each)
@@ -118,12 +118,12 @@ class TreePolicy(Policy):
 
     @property
     def anytime(self) -> bool:
-        """Whether an unknown horizon needs no stages."""
+        """Whether the policy needs no stages if the horizon is unknown."""
         return len(self.groups_used) == 1 and self.routines_used[0].anytime
 
     @property
     def level_words(self) -> tuple[int, ...]:
-        """The statistics words of each level, top first; they add up to ``words.statistics``."""
+        """The words of statistics of each level, top first. Their sum is ``words.statistics``."""
         return tuple(r.words(n) for r, n in zip(self.routines_used, self.groups_used, strict=True))
 
     @property
@@ -196,7 +196,7 @@ class TreePolicy(Policy):
         )
 
     promised: ClassVar[str] = "expected weak regret"
-    """What :meth:`bound` bounds."""
+    """The quantity that :meth:`bound` bounds."""
 
     @property
     def guarantee(self) -> Guarantee:
@@ -212,7 +212,7 @@ class TreePolicy(Policy):
 
     @property
     def _proof(self) -> str:
-        """Where the bound in force is proved."""
+        """The source of the bound that applies."""
         sources = list(dict.fromkeys(r.source for r in self.routines_used))
         if len(self.groups_used) == 1:
             return sources[0]
@@ -252,7 +252,7 @@ class TreePolicy(Policy):
         return total
 
     def _stage_bound(self, horizon: int, switches: int | None) -> float | None:
-        """The bound for one stage, or for the horizon when it is known."""
+        """The bound for one stage, or for the horizon if it is known."""
         total = 0.0
         for level in self.levels_at(horizon):
             run = level.routine.regret(level.context)
