@@ -150,7 +150,7 @@ def test_what_is_no_number_is_refused_by_name(value: Any) -> None:
     with pytest.raises(BadType, match=r"^gamma must be a number in "):
         bounds.exp3(1000, 10, value)
     with pytest.raises(BadType, match=r"^groups must be a "):
-        bounds.hierarchy(1000, value)
+        bounds.hierarchy(1000, (value,) if isinstance(value, list) else value)
 
 
 def test_theorem_3_says_when_the_horizon_is_too_short() -> None:

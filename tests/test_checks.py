@@ -58,6 +58,8 @@ GIVEN: dict[str, Any] = {
     "gamma": 0.1,
     "eta": 0.1,
     "children": 4,
+    "steps": 100,
+    "doubt": 0.1,
     "reward": lambda t, arm: 0.5,
 }
 OWN: dict[Any, dict[str, Any]] = {

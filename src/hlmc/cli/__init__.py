@@ -13,6 +13,7 @@ times faster than Typer.
 from __future__ import annotations
 
 import argparse
+import atexit
 import importlib
 import io
 import os
@@ -175,7 +176,16 @@ def _abandon_output() -> None:
 
 
 def entry() -> NoReturn:
-    """The command as a process. Ctrl-C while Python waits for its threads to end is not worth a traceback."""
+    """The command as a process.
+
+    After Ctrl-C it ends without waiting for threads (a compiler may be at work in one), and with status 130: where the
+    interrupt came while a C library ran Python, Python itself would end by the signal.
+    """
     status = main()
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # pressed again from here on, it is not worth a traceback
+    if status == 130:
+        atexit._run_exitfuncs()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
     sys.exit(status)
