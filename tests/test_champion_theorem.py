@@ -1,9 +1,10 @@
-"""The proofs of docs/champion.md, inequality by inequality on random instances, and the bounds that follow from them."""
+"""The proofs of docs/champion.md, inequality by inequality on random instances, and the bounds that follow."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -11,7 +12,6 @@ import pytest
 import hlmc
 from hlmc import bounds
 from hlmc.kernels.layout import BEGAN, CHALLENGE, TURN
-
 from reference_losses import estimates, faded, tsallis
 
 pytestmark = pytest.mark.interpreted
@@ -233,6 +233,11 @@ def test_what_an_epoch_loses_to_a_champion_that_is_ahead() -> None:
         others = sum(math.sqrt(each) for each in p[1:])
         assert found <= 2.0 * eta * others + 1e-12
         assert sum(map(math.sqrt, p)) - 1.0 <= others + 1e-12
+    for D in (15, 100, 3796):
+        rates = [4.0 / math.sqrt(D + t) for t in range(1, D + 1)]
+        slower = [4.0 * (1.0 / new - 1.0 / old) for old, new in pairwise(rates)]
+        assert all(w <= 0.13 * eta for w, eta in zip(slower, rates[1:], strict=True))
+        assert sum((2.13 * eta) ** 2 for eta in rates) <= 51.0
 
 
 # --- The bounds that policies give ------------------------------------------------------------------------------
@@ -242,7 +247,7 @@ def R(n: int, H: int) -> float:
     """Lemma 1 with reduced variance, read from the page."""
     if n == 1:
         return 0.0
-    log = 10 * n / 3 * (1 + math.log(3 * H / (40 * n))) if H >= 40 * n / 3 else H / 4
+    log = 10 * n / 3 * (1 + math.log(3 * H / (40 * n))) if 40 * n / 3 <= H else H / 4
     return min(H, (2 * n**0.5 - 1) * H**0.5 + log + (8 / 3) * math.log(math.e * n))
 
 
@@ -264,7 +269,7 @@ def test_the_champion_s_bound_is_the_theorem_s() -> None:
     for switches in (None, 9):
         policy = hlmc.Champion(100, memory=20, horizon=T, switches=switches)
         S, D = policy.plan.epochs
-        assert S == math.ceil(T / D)
+        assert math.ceil(T / D) == S
         challenged = math.floor(math.sqrt(S))
         assert policy.bound() == pytest.approx(D * (R(10, S) + challenged) + S * beta(11, D, least(10, D)))
     deep = hlmc.Champion(100, memory=14, horizon=T)

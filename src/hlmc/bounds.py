@@ -496,7 +496,7 @@ def tsallis_rv_sharp(horizon: float, arms: int) -> float:
     H, n = _at_least("horizon", horizon, 1), whole("arms", arms, 1)
     if n == 1:
         return 0.0
-    excess = 10 / 3 * n * (1 + math.log(3 * H / (40 * n))) if 3 * H >= 40 * n else H / 4
+    excess = 10 / 3 * n * (1 + math.log(3 * H / (40 * n))) if 40 * n <= 3 * H else H / 4
     return min(H, 2 * math.sqrt(n * H) - math.sqrt(H) + excess + 8 / 3 * (1 + math.log(n)))
 
 

@@ -38,9 +38,10 @@ class CrownedHLMC(TreePolicy):
     ---------
     Against every sequence of rewards that is fixed in advance: with two levels, expected weak regret of at most
     D R(L + 1, S) + S R(N, D) for S = ceil(T / D) epochs of D steps, R being the bound of Tsallis-INF
-    (:func:`hlmc.bounds.tsallis_iw_sharp`, :func:`hlmc.bounds.tsallis_rv_sharp`); and expected regret of at most D R(L + 1, S) to the crowned arms themselves. Both are proved in
-    ``docs/champion.md``, whatever the rule by which the crown is passed on, at any depth. It loses several times what
-    :class:`Champion <hlmc.Champion>` does on most of what was measured.
+    (:func:`hlmc.bounds.tsallis_iw_sharp`, :func:`hlmc.bounds.tsallis_rv_sharp`); and expected regret of at most
+    D R(L + 1, S) to the crowned arms themselves. Both are proved in ``docs/champion.md``, whatever the rule by which
+    the crown is passed on, at any depth. It loses several times what :class:`Champion <hlmc.Champion>` does on most of
+    what was measured.
 
     Examples
     --------
