@@ -32,7 +32,7 @@ ADVERSARIES = {
 FULL = "EXP3"  # with memory for all arms
 
 
-def measured(options: argparse.Namespace) -> list[dict[str, Any]]:
+def measured(options: argparse.Namespace) -> list[dict[Any, Any]]:
     """The arena's rows, by the hlmc that this interpreter finds."""
     import hlmc
 
@@ -54,10 +54,10 @@ def measured(options: argparse.Namespace) -> list[dict[str, Any]]:
         jobs=options.jobs,
         progress=False,
     )
-    return result.data[result.data["kind"] == "weak"].to_dict("records")  # type: ignore[no-any-return]
+    return result.data[result.data["kind"] == "weak"].to_dict("records")
 
 
-def measured_by(source: str) -> list[dict[str, Any]]:
+def measured_by(source: str) -> list[dict[Any, Any]]:
     """The same by the hlmc of another checkout, which is not told of ``--old``."""
     call = [sys.executable, __file__, *sys.argv[1:], "--json", "--old", ""]
     environment = os.environ | {"PYTHONPATH": source}
@@ -65,7 +65,7 @@ def measured_by(source: str) -> list[dict[str, Any]]:
     return json.loads(done.stdout)  # type: ignore[no-any-return]
 
 
-def cell(row: dict[str, Any]) -> str:
+def cell(row: dict[Any, Any]) -> str:
     return f"{row['ratio']:.3f} ({row['ratio_low']:.3f} to {row['ratio_high']:.3f})"
 
 

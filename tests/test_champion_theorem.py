@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -233,6 +234,11 @@ def test_what_an_epoch_loses_to_a_champion_that_is_ahead() -> None:
         others = sum(math.sqrt(each) for each in p[1:])
         assert found <= 2.0 * eta * others + 1e-12
         assert sum(map(math.sqrt, p)) - 1.0 <= others + 1e-12
+    for D in (15, 100, 3796):
+        rates = [4.0 / math.sqrt(D + t) for t in range(1, D + 1)]
+        slower = [4.0 * (1.0 / new - 1.0 / old) for old, new in pairwise(rates)]
+        assert all(w <= 0.13 * eta for w, eta in zip(slower, rates[1:], strict=True))
+        assert sum((2.13 * eta) ** 2 for eta in rates) <= 51.0
 
 
 # --- The bounds that policies give ------------------------------------------------------------------------------

@@ -65,7 +65,7 @@ def check_policy(policy: Policy, steps: int = 60, seed: int = 0) -> None:
     _check_words(policy)
     for level, routine in enumerate(getattr(policy, "routines_used", ())):
         if isinstance(routine, Custom):
-            _check_custom(routine, policy.levels_at(policy.horizon or 1000)[level].place)  # type: ignore[attr-defined]
+            _check_custom(routine, policy.levels_at(policy.horizon or 1000)[level].context)  # type: ignore[attr-defined]
     steps = min(steps, policy.horizon or steps)
     _check_steps(policy, steps, seed)
     _check_chances(policy, steps, seed)
