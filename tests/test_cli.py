@@ -95,7 +95,7 @@ def test_a_reader_that_has_read_enough_is_no_error() -> None:
         ("plan --arms 0 --memory 5", "hlmc plan: arms must be a whole number of at least 1, not 0"),
         ("plan --arms 100 --memory 12", "memory must be at least 13 words for 100 arms, not 12"),
         ("plan --arms 100 --memory 20 --levels 2", "argument --levels: not allowed with argument --memory"),
-        ("plan --arms 100 --levels 8", "levels must lie between 1 and ceil(log2(arms)) = 7"),
+        ("plan --arms 100 --levels 8", "levels must be between 1 and ceil(log2(arms)) = 7"),
         ("plan --arms 100 --groups 3,3", "groups must have a product of at least arms = 100, not (3, 3)"),
         ("plan --arms 100 --groups 3,x", "argument --groups: 'x' is not a whole number"),
         ("plan --arms 100 --memory 20 --horizon 0", "horizon must be a whole number of at least 1, not 0"),
