@@ -105,7 +105,7 @@ def test_a_reader_that_has_read_enough_is_no_error() -> None:
         ("plan --arms 100 --memory 20 --routines exp4", "there is no routine 'exp4'; there are"),
         ("plan --arms 100 --memory 20 --routines exp3,exp3,exp3", "routines must be 2 names"),
         ("plan --arms 100 --memory 20 --plot a.png", "--plot draws bounds at a horizon; give one"),
-        (f"{PLAN} --plot curve.gif", "a plot's file must end in .png, .svg or .pdf, not 'curve.gif'"),
+        (f"{PLAN} --plot curve.gif", "the file of a plot must end in .png, .svg or .pdf, not 'curve.gif'"),
         (f"{PLAN} --plot nowhere/curve.png", "there is no folder 'nowhere' for 'curve.png'; make it first"),
         ("plan --arms 1 --memory 5 --horizon 10 --plot a.png", "--plot has nothing to draw"),
         (f"{PLAN} --jso", "hlmc plan: unrecognized arguments: --jso; did you mean --json? (see hlmc plan --help)"),
