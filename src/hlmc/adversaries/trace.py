@@ -13,6 +13,7 @@ import numpy as np
 
 from hlmc.adversaries.base import Adversary, Array, packed
 from hlmc.adversaries.tables import check_length, checked, digest, mapped, prepared, stamp
+from hlmc.checks import path as checked_path
 from hlmc.checks import unmasked
 from hlmc.engine.kernel import kernel
 from hlmc.engine.primitives import load_float32, load_float64, load_uint8
@@ -74,7 +75,7 @@ class Trace(Adversary):
 
     def __post_init__(self) -> None:
         if isinstance(self.table, (str, os.PathLike)):
-            path = Path(self.table)
+            path = checked_path("table", self.table)
             # Another process, in another folder, must find the same file, as it is now.
             self._keep(table=str(self.table), _path=path.absolute(), _stamp=stamp(path))
         else:

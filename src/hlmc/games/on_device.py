@@ -140,7 +140,7 @@ class Tables:
         return np.concatenate([board.words for board in self.boards])
 
     def _fresh(self, words: int) -> Array:
-        """The rows of all agents of all runs, as [run, tile, word, lane], flat; ``words`` are those of a run per lane."""
+        """The rows of all agents of all runs as [run, tile, word, lane], flat; a run has ``words`` of them per lane."""
         rows = np.zeros((len(self._tasks), words * LANES))
         for row, task in zip(rows, self._tasks, strict=True):
             at = 0

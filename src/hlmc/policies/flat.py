@@ -139,7 +139,7 @@ class EXP3P(FlatPolicy):
         super().__post_init__()
 
     @property
-    def told_delta(self) -> float:
+    def assumed_delta(self) -> float:
         return self.delta
 
     @property
@@ -207,7 +207,7 @@ class EXP3S(FlatPolicy):
         super().__post_init__()
 
     @property
-    def told_switches(self) -> int:
+    def assumed_switches(self) -> int:
         return self.switches or 1
 
     @property

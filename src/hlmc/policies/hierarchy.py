@@ -179,11 +179,11 @@ class HLMC(TreePolicy):
         return super().epochs_used(horizon)
 
     @property
-    def told_switches(self) -> int:
+    def assumed_switches(self) -> int:
         return self.switches if isinstance(self.switches, int) else 1
 
     @property
-    def told_delta(self) -> float:
+    def assumed_delta(self) -> float:
         return self.delta or 0.05
 
     def _stage_bound(self, horizon: int, switches: int | None) -> float | None:
@@ -213,7 +213,7 @@ class HLMC(TreePolicy):
         if T is None and self.delta is not None:
             return Guarantee(lost="a bound for an unknown horizon: the failures of the stages would add up")
         shown = T or 2**20
-        V = None if self.switches == UNKNOWN else self.told_switches
+        V = None if self.switches == UNKNOWN else self.assumed_switches
         # With V unknown the bound is V + 5 times the same number.
         bound = self.bound(shown, V or 1)
         if bound is None:
@@ -272,7 +272,7 @@ class HLMC(TreePolicy):
         depth, K = len(self.groups_used), self.arms
         if self.switches == UNKNOWN:
             return bounds.theorem_4(horizon, K, switches) if depth == 2 and even and switches else None
-        V = self.told_switches
+        V = self.assumed_switches
         if (switches or V) > V:
             return None
         if depth == 1:

@@ -37,7 +37,7 @@ from hlmc.guarantee import Guarantee
 from hlmc.plan import Plan, PlanLevel
 from hlmc.policies.base import Array, Policy, Words
 from hlmc.routines import UCB1, CountedEXP3
-from hlmc.routines.base import Place, Routine
+from hlmc.routines.base import LevelContext, Routine
 from hlmc.routines.ucb1 import TIES as TIE_RULES
 
 FILLS = ("left", "wrap")
@@ -121,19 +121,19 @@ class RoundsPolicy(Policy):
         header[TIES] = TIE_RULES.index(self.ties)
         for phase in range(count):
             record = table[1 + phase]
-            place = self._place(phase)
+            context = self._context(phase)
             record[CHILDREN] = self.held
             record[SIZE] = record[LENGTH] = 1
-            record[SPAN] = min(place.choices, FOREVER)
+            record[SPAN] = min(context.choices, FOREVER)
             record[CONTROL] = self.structure.header_words
             record[AT] = self.structure.header_words + LEVEL_CONTROL
-            values = self.routine.packed(place)
+            values = self.routine.packed(context)
             record[PARAMETERS : PARAMETERS + len(values)] = values
         return self._finished(table)
 
-    def _place(self, phase: int) -> Place:
+    def _context(self, phase: int) -> LevelContext:
         h0, b0 = self.phases
-        return Place(arms=self.arms, horizon=h0 * b0, children=self.held, choices=b0 * 2**phase)
+        return LevelContext(arms=self.arms, horizon=h0 * b0, children=self.held, choices=b0 * 2**phase)
 
     @property
     def plan(self) -> Plan:

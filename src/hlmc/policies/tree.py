@@ -32,7 +32,7 @@ from hlmc.engine.structures import TREE, Structure
 from hlmc.guarantee import Guarantee, at_most
 from hlmc.plan import Plan, PlanLevel
 from hlmc.policies.base import Array, Policy, Words
-from hlmc.routines.base import Place, Routine
+from hlmc.routines.base import LevelContext, Routine
 
 SHOWN_STAGE = 20
 """If the horizon is unknown, the plan shows the stage of 2^20 steps."""
@@ -42,7 +42,7 @@ SHOWN_STAGE = 20
 class Level:
     """One level in one stage: its place in the tree, its routine, arms per child, and steps per choice."""
 
-    place: Place
+    context: LevelContext
     routine: Routine
     size: int
     length: int
@@ -65,7 +65,7 @@ class TreePolicy(Policy):
 
     def epochs_used(self, horizon: int) -> tuple[int, ...]:
         """S_1, ..., S_D at a horizon. Default: balanced by the costs of the routines."""
-        costs = [r.cost(p) for r, p in zip(self.routines_used, self._places(horizon), strict=True)]
+        costs = [r.cost(p) for r, p in zip(self.routines_used, self._contexts(horizon), strict=True)]
         return planning.epochs(self.groups_used, horizon, costs)
 
     @property
@@ -74,20 +74,20 @@ class TreePolicy(Policy):
         return 0
 
     @property
-    def told_switches(self) -> int:
+    def assumed_switches(self) -> int:
         """V, or 1 if it is not given."""
         return 1
 
     @property
-    def told_delta(self) -> float:
+    def assumed_delta(self) -> float:
         """The probability that a bound fails."""
         return 0.05
 
-    def _places(self, horizon: int, epochs: tuple[int, ...] | None = None) -> list[Place]:
+    def _contexts(self, horizon: int, epochs: tuple[int, ...] | None = None) -> list[LevelContext]:
         groups = self.groups_used
         choices = epochs or (1,) * len(groups)
         return [
-            Place(
+            LevelContext(
                 arms=self.arms,
                 horizon=horizon,
                 children=n,
@@ -96,8 +96,8 @@ class TreePolicy(Policy):
                 levels=len(groups),
                 groups=min(math.prod(groups[: d + 1]), self.arms),
                 restarts=math.prod(choices[:d]),
-                switches=self.told_switches,
-                delta=self.told_delta,
+                switches=self.assumed_switches,
+                delta=self.assumed_delta,
             )
             for d, n in enumerate(groups)
         ]
@@ -108,7 +108,7 @@ class TreePolicy(Policy):
         return [
             Level(*each)
             for each in zip(
-                self._places(horizon, epochs),
+                self._contexts(horizon, epochs),
                 self.routines_used,
                 planning.sizes(self.arms, self.groups_used),
                 planning.lengths(epochs),
@@ -151,7 +151,7 @@ class TreePolicy(Policy):
         span = horizon
         for d, level in enumerate(self.levels_at(horizon)):
             record = records[d]
-            record[CHILDREN] = level.place.children
+            record[CHILDREN] = level.context.children
             record[SIZE] = level.size
             # A choice that would stand for longer than the stage stands until the stage ends. Cut to that, the product
             # of any epochs is a number that a word holds exactly.
@@ -159,8 +159,8 @@ class TreePolicy(Policy):
             record[SPAN] = span
             record[CONTROL] = self.structure.header_words + LEVEL_CONTROL * d
             record[AT] = at
-            if level.place.children > 1:
-                values = level.routine.packed(level.place)
+            if level.context.children > 1:
+                values = level.routine.packed(level.context)
                 record[PARAMETERS : PARAMETERS + len(values)] = values
             at += self.level_words[d]
             span = min(level.length, horizon)
@@ -172,11 +172,11 @@ class TreePolicy(Policy):
             PlanLevel(
                 level=d + 1,
                 routine=getattr(level.routine, "label", level.routine.name),
-                children=level.place.children,
+                children=level.context.children,
                 size=level.size,
-                choices=level.place.choices,
+                choices=level.context.choices,
                 length=level.length,
-                parameters=level.routine.parameters(level.place) if level.place.children > 1 else {},
+                parameters=level.routine.parameters(level.context) if level.context.children > 1 else {},
                 words=self.level_words[d],
             )
             for d, level in enumerate(self.levels_at(shown))
@@ -228,7 +228,7 @@ class TreePolicy(Policy):
     @property
     def _lost(self) -> str:
         without = [
-            r for r, p in zip(self.routines_used, self._places(2**SHOWN_STAGE), strict=True) if r.regret(p) is None
+            r for r, p in zip(self.routines_used, self._contexts(2**SHOWN_STAGE), strict=True) if r.regret(p) is None
         ]
         if without:
             return f"no bound is known here for {', '.join(dict.fromkeys(map(repr, without)))}"
@@ -255,8 +255,8 @@ class TreePolicy(Policy):
         """The bound for one stage, or for the horizon if it is known."""
         total = 0.0
         for level in self.levels_at(horizon):
-            run = level.routine.regret(level.place)
+            run = level.routine.regret(level.context)
             if run is None:
                 return None
-            total += horizon / level.place.choices * run
+            total += horizon / level.context.choices * run
         return total

@@ -12,7 +12,7 @@ from hlmc.checks import between
 from hlmc.engine.routines import RoutineKernels as Kernels
 from hlmc.values import Value
 
-__all__ = ["RATE_RANGE", "SHARE_RANGE", "Array", "Kernels", "Place", "Routine"]
+__all__ = ["RATE_RANGE", "SHARE_RANGE", "Array", "Kernels", "LevelContext", "Routine"]
 
 SHARE_RANGE = (1e-300, 1.0, "[1e-300, 1]")
 """The range of a probability of uniform exploration gamma: gamma / n is a positive float64 for every n up to 2^53."""
@@ -24,7 +24,7 @@ Array = np.ndarray
 
 
 @dataclass(frozen=True)
-class Place:
+class LevelContext:
     """The level of a hierarchy that a routine runs at: everything that its parameters may depend on."""
 
     arms: int  # K
@@ -64,22 +64,22 @@ class Routine(Value):
         """The number of words of statistics for n children."""
         return n if n > 1 else 0
 
-    def cost(self, place: Place) -> float:
+    def cost(self, context: LevelContext) -> float:
         """x in the regret c sqrt(x S) of the level. It determines the balance of the epoch lengths."""
-        n = place.children
+        n = context.children
         return n * math.log(n) if n > 1 else 0.0
 
-    def regret(self, place: Place) -> float | None:
+    def regret(self, context: LevelContext) -> float | None:
         """A bound on the expected weak regret of one run of S choices, or None if there is none."""
         return None
 
-    def parameters(self, place: Place) -> dict[str, float]:
+    def parameters(self, context: LevelContext) -> dict[str, float]:
         """The parameters in use at a level, by the paper's names."""
         return {}
 
-    def packed(self, place: Place) -> tuple[float, ...]:
+    def packed(self, context: LevelContext) -> tuple[float, ...]:
         """The numbers that the kernels read, in order."""
-        return tuple(self.parameters(place).values())
+        return tuple(self.parameters(context).values())
 
     def chosen(self, **defaults: float) -> dict[str, float]:
         """The defaults, overridden by the fields of this routine that are not None."""

@@ -1,8 +1,8 @@
 """Play many runs on a CUDA device at once, some steps per launch.
 
-Runs of policies of one shape (:mod:`hlmc.targets.cuda.shape`) are played side by side: each policy has blocks of its own,
-each run a thread. Rows, workspaces and sums stay on the device from the first launch to the last; at every time point
-the sums are copied back. How long a launch is depends on the clock; no number depends on that.
+Runs of policies of one shape (:mod:`hlmc.targets.cuda.shape`) are played side by side: each policy has blocks of its
+own, each run a thread. Rows, workspaces and sums stay on the device from the first launch to the last; at every time
+point the sums are copied back. How long a launch is depends on the clock; no number depends on that.
 """
 
 from __future__ import annotations

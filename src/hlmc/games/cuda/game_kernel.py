@@ -8,9 +8,9 @@ Agents are held in *tiles* of :data:`LANES`, each of one group of the population
 so that the threads of a warp read and write neighbouring words. A block plays one tile after another: with W blocks per
 run, block w plays the tiles w, w + W, w + 2 W and so on.
 
-Most turns fall in the middle of everybody's epoch. They have code of their own (:func:`short_pass`), in which nothing of
-beginnings and endings is left that would take registers. For every tile the launch keeps the time at which one of its
-agents is next *due* for a full turn; a tile that is due is played by :func:`full_pass`, which is not inlined.
+Most turns fall in the middle of everybody's epoch. They have code of their own (:func:`short_pass`), in which nothing
+of beginnings and endings is left that would take registers. For every tile the launch keeps the time at which one of
+its agents is next *due* for a full turn; a tile that is due is played by :func:`full_pass`, which is not inlined.
 
 Choices are counted in shared memory first and then added to one of :data:`COPIES` sets of counters, so that blocks
 rarely wait for the same counter; with too many arms for that, they are counted in global memory directly.
@@ -26,7 +26,7 @@ import numpy as np
 from hlmc.engine.hooks import Hook, Hooks
 from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import FOREVER, UNTIL
-from hlmc.engine.linker import constant, substitute, substitute_where_used
+from hlmc.engine.linker import Kernel, constant, substitute, substitute_where_used
 from hlmc.engine.primitives import noinline, offset
 from hlmc.games import board as layout
 from hlmc.games.board import add_up, appraise, call_observe, price, tally
@@ -72,9 +72,9 @@ rows and workspaces begin, in words per lane."""
 class GameLaunch(NamedTuple):
     """What a launch is given: addresses of arrays on the device (in the simulator, the arrays), three arrays, sizes.
 
-    A named tuple, because numba-cuda passes one by value. R runs are played at once. ``run`` is a run's number, ``place``
-    is ``run * tile_count + tile``. Words of an agent are written by its own thread; ``states``, ``boards`` and ``flags``
-    by the referee of the run.
+    A named tuple, because numba-cuda passes one by value. R runs are played at once. ``run`` is a run's number,
+    ``place`` is ``run * tile_count + tile``. Words of an agent are written by its own thread; ``states``, ``boards``
+    and ``flags`` by the referee of the run.
     """
 
     programs: Any
@@ -436,7 +436,7 @@ def entries(
     full_passes = substitute(full_pass, {tile_turn: substitute(tile_turn, {other_turn: full})})
     passes = substitute(short_pass, {tile_turn: substitute(tile_turn, {other_turn: short}), full_pass: full_passes})
     played = substitute(rounds, {short_pass: passes})
-    counted = {counted_in_shared: constant(in_shared)}
+    counted: dict[Kernel, Kernel] = {counted_in_shared: constant(in_shared)}
     if not in_shared:
         counted[count_choice] = count_globally
     played = substitute_where_used(played, {**rules.substitutions(), **counted})

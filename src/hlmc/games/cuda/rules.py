@@ -1,7 +1,7 @@
 """A game's own kernels on a device: called directly, and with counts that need not be written to.
 
-On a processor the referee asks "what would this arm pay with one agent more" by changing the count, asking, and changing
-it back. On a device many threads read the same counts at once, so the question is asked of an overlay
+On a processor the referee asks "what would this arm pay with one agent more" by changing the count, asking, and
+changing it back. On a device many threads read the same counts at once, so the question is asked of an overlay
 (:func:`hlmc.targets.cuda.primitives.overlay`), and nothing is written.
 """
 

@@ -66,13 +66,13 @@ def fast_exp(x: float) -> float:
 
 
 @primitive
-def exp2(x: float) -> float:
+def exp2(x: Any) -> Any:
     """2^x."""
     return 2.0**x
 
 
 @primitive
-def saturate(x: float) -> float:
+def saturate(x: Any) -> Any:
     """x cut off at 0 and 1, in one instruction."""
     return min(max(x, 0.0), 1.0)
 
@@ -90,20 +90,20 @@ def fast_exponential(x: float) -> float:
 
 
 @kernel
-def fast_growth(rate: float, reward: float, chance: float) -> float:
+def fast_growth(rate: float, reward: float, chance: float) -> Any:
     """exp(rate * reward / chance) as a power of two; rate * log2(e) does not change within a loop."""
     return exp2(rate * _LOG2_E * reward * (1.0 / chance))
 
 
 @kernel
-def fast_binary_growth(rate: float, reward: float, chance: float) -> float:
+def fast_binary_growth(rate: float, reward: float, chance: float) -> Any:
     """The same for a reward that is 0 or 1: a selection in place of a product."""
     scaled = rate * _LOG2_E
     return exp2((scaled if reward > 0.0 else 0.0) * (1.0 / chance))
 
 
 @kernel
-def fast_passed(rest: float) -> float:
+def fast_passed(rest: float) -> Any:
     """1 where what is left of a draw is positive, else 0: the rest times something very large, cut off at 0 and 1.
 
     It is a fraction only where the rest is next to nothing, and then either slot is right.

@@ -1,9 +1,9 @@
 """Calls of a structure and of its routines where there is no table of addresses.
 
 On a processor the levels above the last one call their routines through the program's table. A GPU calls through
-addresses too, but slowly, and a compiler cannot look through such a call. Here the ROUTINE word of a level is a place in
-the shape's list of distinct routines (:meth:`hlmc.targets.cuda.shape.Shape.program`), of which there are one or two, and
-a call is a chain of comparisons, each with a direct call.
+addresses too, but slowly, and a compiler cannot look through such a call. Here the ROUTINE word of a level is a place
+in the shape's list of distinct routines (:meth:`hlmc.targets.cuda.shape.Shape.program`), of which there are one or two,
+and a call is a chain of comparisons, each with a direct call.
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ where a run is cut, if the cuts are multiples of :data:`CHECKED_EVERY` or time p
 
 Most groups have the same number of arms. For that number there is a copy of the loop in which it is a constant: the
 compiler unrolls every loop over the slots, and the draw has no branch left. Where weights only grow, a second copy does
-not ask of each weight whether it is one (:func:`hlmc.engine.weights.pieces_clean`), and where restarts are rare it takes
-four steps at a time. ``docs/device.md`` has a profile of the result.
+not ask of each weight whether it is one (:func:`hlmc.engine.weights.pieces_clean`), and where restarts are rare it
+takes four steps at a time. ``docs/device.md`` has a profile of the result.
 """
 
 from __future__ import annotations
@@ -257,7 +257,7 @@ class Launch(NamedTuple):
     sums: Any
     """[B, sum_words, L] float64: what was earned in all by each of the stops."""
     carried: Any
-    """[B, 1, L] float64: what was earned before the last restart; -(t + 1) if the reward at step t was not in [0, 1]."""
+    """[B, 1, L] float64: what was earned before the last restart; -(t + 1) if step t paid something not in [0, 1]."""
     flag: Any
     """[1] float64: 1 if there was such a reward."""
     stops: Any
@@ -369,7 +369,7 @@ def loop_of(shape: Shape, adversary: Adversary, precision: str) -> Kernel:
 
     steps = stretch(1, {})
     if shape.slots > 1:
-        by_count = {any_stretch: steps, clean_stretch: steps, full_count: constant(shape.slots)}
+        by_count: dict[Kernel, Kernel] = {any_stretch: steps, clean_stretch: steps, full_count: constant(shape.slots)}
         if shape.pieces and shape.only_grows:
             by_count[clean_stretch] = stretch(shape.stride, {weights.is_weight: always_true})
             by_count[is_clean] = substitute_where_used(weights.pieces_clean, leaf, precision)

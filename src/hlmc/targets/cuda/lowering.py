@@ -43,7 +43,7 @@ def _words(run: Any) -> Any:
 
 
 @kernel
-def _floor_log2(x: int) -> int:
+def _floor_log2(x: int) -> Any:
     """64-bit integers: 63 less the leading zeros."""
     return 63 - cuda.clz(x)
 

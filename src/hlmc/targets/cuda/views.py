@@ -1,7 +1,7 @@
 """Where a thread finds its words in what a launch was given.
 
-A launch hands over addresses; in the simulator, the arrays themselves. A *view* is a kernel that makes a run of words of
-one of them. The bodies below are the simulator's. On a device each is replaced by address arithmetic and a pointer
+A launch hands over addresses; in the simulator, the arrays themselves. A *view* is a kernel that makes a run of words
+of one of them. The bodies below are the simulator's. On a device each is replaced by address arithmetic and a pointer
 whose stride, precision and address space are part of its type (:mod:`hlmc.targets.cuda.pointers`), which is why there
 is a view for each kind of memory and not one for all.
 
@@ -175,7 +175,11 @@ def view(template: Kernel, precision: str, stride: int = 1, **options: Any) -> K
     from hlmc.targets.cuda.pointers import run_at
 
     size = constant(np.dtype(precision).itemsize)
-    replaced = {pointer: run_at(precision, stride, **options), word_size: size, block_size: constant(stride)}
+    replaced: dict[Kernel, Any] = {
+        pointer: run_at(precision, stride, **options),
+        word_size: size,
+        block_size: constant(stride),
+    }
     return substitute_where_used(template, replaced)
 
 

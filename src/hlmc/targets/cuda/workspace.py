@@ -11,7 +11,8 @@ It lies in shared memory where that has room, in the precision asked for. Its wo
 
 The thread that plays a learner is the only one that reads or writes its workspace. When a run of the routine begins the
 statistics are loaded from the row, when it ends they are stored again unless nobody would read them
-(:attr:`hlmc.targets.cuda.shape.Shape.forgets`), and in between they are rescaled when they have grown or shrunk too far.
+(:attr:`hlmc.targets.cuda.shape.Shape.forgets`), and in between they are rescaled when they have grown or shrunk too
+far.
 """
 
 from __future__ import annotations
@@ -144,7 +145,7 @@ def workspace_kernels(shape: Shape, leaf: dict[Kernel, Kernel], precision: str, 
         needed = narrowed(grown)
         inside |= {arrange: narrowed(weights.pieces_start), restore: narrowed(weights.pieces_end)}
     stored = forget if forgets else substitute(store, {k: v for k, v in inside.items() if k is not arrange})
-    ends = {store: stored, rescale: substitute(rescale, inside)}
+    ends: dict[Kernel, Kernel] = {store: stored, rescale: substitute(rescale, inside)}
     if shape.pieces:
         ends[needs_rescale] = needed
     return WorkspaceKernels(
