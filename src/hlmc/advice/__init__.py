@@ -91,8 +91,8 @@ class Candidate:
     """A policy that fits, the bound on its regret at the horizon (None: not proved), and its measurements.
 
     >>> lowest = advise(arms=100, memory=20, horizon=10**6).lowest
-    >>> lowest.policy, lowest.bound, lowest.measured.stays
-    (Champion(arms=100, memory=20, horizon=1000000), None, 0.0734)
+    >>> lowest.policy, lowest.bound == lowest.policy.bound(), lowest.measured.stays
+    (Champion(arms=100, memory=20, horizon=1000000), True, 0.0734)
     """
 
     policy: Policy
