@@ -261,7 +261,7 @@ def test_labels_of_any_kind_and_a_range_of_a_billion():
     assert seen == labels
     with pytest.raises(BadArgument, match="same in every pull"):
         policy.pull([("a", 1), None, "new"])
-    with pytest.raises(BadArgument, match="for 3 arms"):
+    with pytest.raises(BadArgument, match="must have 3 arms"):
         policy.pull(labels[:2])
     with pytest.raises(BadArgument, match="same label"):
         RiverPolicy(hlmc.UCB1(arms=3)).pull(["a", "a", "b"])

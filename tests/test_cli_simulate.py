@@ -178,7 +178,7 @@ def test_jobs_change_nothing(file: Path, jobs: str, capsys: pytest.CaptureFixtur
         ("summary.level=2", "trap.toml: summary: level must be a number in (0, 1)"),
         ("plots=a.png", "trap.toml: plots must be a list"),
         ("plots=[3]", "trap.toml: plots[0] must be a file or a table"),
-        ('plots=["a.gif"]', "trap.toml: plots[0]: a plot's file must end in .png"),
+        ('plots=["a.gif"]', "trap.toml: plots[0]: the file of a plot must end in .png"),
         ('plots=[{file="a.png", log=1}]', "trap.toml: plots[0]: log must be true or false"),
         ("store=3", "trap.toml: store must be a path, not 3"),
     ],

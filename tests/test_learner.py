@@ -292,7 +292,7 @@ BAD_ARGUMENTS: list[tuple[Callable[[], object], type[Exception], str]] = [
     (lambda: hlmc.HLMC(100, memory=12, horizon=10), BadArgument, r"memory must be at least 13 words .*, not 12"),
     (lambda: hlmc.HLMC(100, memory=0, horizon=10), BadArgument, r"memory must be .* at least 1, not 0"),
     (lambda: hlmc.HLMC(100, levels=0, horizon=10), BadArgument, r"levels must be .* at least 1, not 0"),
-    (lambda: hlmc.HLMC(100, levels=8, horizon=10), BadArgument, r"levels must lie between 1 and .* 7 .*, not 8"),
+    (lambda: hlmc.HLMC(100, levels=8, horizon=10), BadArgument, r"levels must be between 1 and .* 7 .*, not 8"),
     (lambda: hlmc.HLMC(100, groups=(9, 11), horizon=10), BadArgument, r"product of at least arms = 100, not \(9, 11\)"),
     (lambda: hlmc.HLMC(100, groups=(100, 0), horizon=10), BadArgument, r"groups must be .* at least 1, not 0"),
     (lambda: hlmc.HLMC(100, groups=100, horizon=10), BadType, r"groups must be a tuple .*, not 100"),

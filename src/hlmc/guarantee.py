@@ -1,4 +1,4 @@
-"""What is known about a policy's regret: proved, measured, and lost."""
+"""What is known about the regret of a policy: proved, measured, and not covered."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Guarantee:
-    """What can be said about the regret of one policy, with its parameters as they are.
+    """What is known about the regret of a policy with its actual parameters.
 
     Parameters
     ----------
     proved
-        What a proof promises, with its number where there is one; empty when nothing is proved.
+        The proved bound, with its value if there is one; empty if nothing is proved.
     source
-        Where the proof stands.
+        The source of the proof.
     measured
-        What simulations here have shown. No promise.
+        The result of simulations. Not a guarantee.
     lost
-        What the policy does not promise, though others do or one might expect it.
+        What the guarantee does not cover, although others do or one might expect it.
 
     Examples
     --------
     >>> import hlmc
     >>> print(hlmc.HLMC(arms=100, memory=20, horizon=10**7).guarantee)
-    proved: expected weak regret of at most 8,240,309 in 10,000,000 steps, whatever the rewards, fixed in advance
+    proved: expected weak regret of at most 8,240,309 in 10,000,000 steps, against any oblivious adversary
     source: Theorem 1 of Xu and Zhao (2021)
     measured: 17 % of the bound in experiment 1 of the paper at T = 10^7 (docs/reproduction.md)
     lost: regret of single runs (give delta=), a best arm that changes (give switches=), rewards that react to the play
@@ -37,7 +37,7 @@ class Guarantee:
     measured: str = ""
     lost: str = ""
     adversarial: bool = False
-    """Whether a bound is proved, and holds for every sequence of rewards."""
+    """Whether a bound is proved that holds against any oblivious adversary."""
 
     def __str__(self) -> str:
         lines = [f"proved: {self.proved or 'nothing'}"]
@@ -46,12 +46,12 @@ class Guarantee:
 
 
 def at_most(what: str, bound: float, horizon: int) -> str:
-    """A bound as a sentence, which says so when it promises nothing.
+    """A bound as text, marked if it is vacuous.
 
     >>> at_most("expected weak regret", 1234.5, 10**4)
-    'expected weak regret of at most 1,234 in 10,000 steps, whatever the rewards, fixed in advance'
+    'expected weak regret of at most 1,234 in 10,000 steps, against any oblivious adversary'
     >>> at_most("weak regret", 1234.5, 1000)
-    'weak regret of at most 1,234 in 1,000 steps (more than can be lost), whatever the rewards, fixed in advance'
+    'weak regret of at most 1,234 in 1,000 steps (vacuous: at least T), against any oblivious adversary'
     """
-    empty = " (more than can be lost)" if bound >= horizon else ""
-    return f"{what} of at most {bound:,.0f} in {horizon:,} steps{empty}, whatever the rewards, fixed in advance"
+    vacuous = " (vacuous: at least T)" if bound >= horizon else ""
+    return f"{what} of at most {bound:,.0f} in {horizon:,} steps{vacuous}, against any oblivious adversary"

@@ -1,4 +1,4 @@
-"""A policy laid open: what each level does, with what parameters, in how many words, for what bound."""
+"""The plan of a policy: its levels, their parameters, the memory in words, and the bound."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class PlanLevel:
-    """One level of a plan, from the top: level 1 chooses first."""
+    """One level of a plan. Level 1 is the top."""
 
     level: int
     routine: str
@@ -22,7 +22,7 @@ class PlanLevel:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a policy will do. ``print(plan)`` shows it as a table, ``plan.as_dict()`` is for programs.
+    """The plan of a policy. ``print(plan)`` shows it as a table; ``plan.as_dict()`` is for programs.
 
     >>> import hlmc
     >>> print(hlmc.HLMC(arms=100, memory=20, horizon=10**6).plan)
@@ -49,12 +49,12 @@ class Plan:
 
     @property
     def epochs(self) -> tuple[int, ...]:
-        """S_1, ..., S_D: how often each level chooses before it starts afresh."""
+        """S_1, ..., S_D: the number of choices of each level before it restarts."""
         return tuple(level.choices for level in self.levels)
 
     @property
     def lengths(self) -> tuple[int, ...]:
-        """For how many steps a choice of each level stands; with two levels the first is Delta."""
+        """The number of steps for which a choice of each level stands. With two levels, the first is Delta."""
         return tuple(level.length for level in self.levels)
 
     @property
@@ -68,11 +68,11 @@ class Plan:
         return tuple(level.parameters for level in self.levels)
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain numbers, strings and lists, as JSON has them."""
+        """The plan as numbers, strings and lists, ready for JSON."""
         return asdict(self) | {"total": self.statistics + self.control}
 
     def rows(self) -> list[tuple[str, ...]]:
-        """The table's cells, headings first."""
+        """The cells of the table, headings first."""
         head = ("level", "routine", "children", "arms each", "choices", "steps each", "words", "parameters")
         body = [
             (
@@ -90,7 +90,7 @@ class Plan:
         return [head, *body]
 
     def closing(self) -> str:
-        """The line under the table."""
+        """The line below the table: words, bytes and bound."""
         total = self.statistics + self.control
         words = f"words: {self.statistics} statistics + {self.control} control = {total} ({8 * total} bytes)"
         bound = "none proved" if self.bound is None else f"{self.bound:,.0f}"

@@ -1,12 +1,12 @@
 r"""The planner: from K arms, M words and T steps to the levels of a hierarchy.
 
-A hierarchy is written as the children that each level chooses among, top first, :math:`(N_1, \dots, N_D)`. It
-reaches K arms when :math:`\prod_d N_d \ge K` and keeps :math:`\sum_d N_d` words of statistics. Whatever is
-counted here is counted in exact integers; floating point serves only to compare bounds and to compute epochs.
+A hierarchy is written as the number of children at each level, top first, :math:`(N_1, \dots, N_D)`. It
+covers K arms if :math:`\prod_d N_d \ge K`, and keeps :math:`\sum_d N_d` words of statistics. All counts are
+exact integers; floating point is used only to compare bounds and to compute epochs.
 
 The formulas are those of X. Xu and Q. Zhao, "Memory-Constrained No-Regret Learning in Adversarial Multi-Armed
-Bandits", IEEE Transactions on Signal Processing, 2021, and, beyond them, exact searches for the least memory
-and for the least bound.
+Bandits", IEEE Transactions on Signal Processing, 2021. The exact searches for the least memory and for the least
+bound are our own.
 """
 
 import math
@@ -51,7 +51,7 @@ def _ceil_div(a: int, b: int) -> int:
 
 
 def ceil_root(arms: int, depth: int) -> int:
-    r"""The least integer n with :math:`n^D \ge K`, which is :math:`\lceil K^{1/D} \rceil`, exactly.
+    r"""The smallest integer n with :math:`n^D \ge K`, that is :math:`\lceil K^{1/D} \rceil`, exactly.
 
     >>> ceil_root(10**12, 3), ceil_root(10**12 + 1, 3), ceil_root(100, 3)
     (10000, 10001, 5)
@@ -68,7 +68,7 @@ def ceil_root(arms: int, depth: int) -> int:
 
 
 def deepest(arms: int) -> int:
-    r"""The greatest depth, :math:`\lceil \log_2 K \rceil`: any deeper, and some level has no choice to make.
+    r"""The largest useful depth, :math:`\lceil \log_2 K \rceil`. In a deeper hierarchy some level has a single child.
 
     >>> deepest(100), deepest(128), deepest(129), deepest(1)
     (7, 7, 8, 1)
@@ -79,17 +79,17 @@ def deepest(arms: int) -> int:
 def _depth(arms: int, levels: int) -> int:
     D, limit = whole("levels", levels, 1), deepest(arms)
     if limit < D:
-        raise BadArgument(f"levels must lie between 1 and ceil(log2(arms)) = {limit} for {arms} arms, not {D}")
+        raise BadArgument(f"levels must be between 1 and ceil(log2(arms)) = {limit} for {arms} arms, not {D}")
     return D
 
 
 def even_groups(arms: int, levels: int) -> Groups:
     r"""The paper's even hierarchy of D levels.
 
-    For D = 2 the groups hold :math:`N = \lceil\sqrt{K}\rceil` arms and there are :math:`L = \lceil K/N\rceil`
-    of them, written (L, N). For D > 2 every level but the last has :math:`\lceil K^{1/D}\rceil` children and
-    the last has what is needed. Rounding up can leave groups without arms: a level has no more children than
-    its groups have parts, and a level with one child makes no choice and is left out.
+    For D = 2 there are :math:`L = \lceil K/N\rceil` groups of :math:`N = \lceil\sqrt{K}\rceil` arms, written
+    (L, N). For D > 2 every level except the last has :math:`\lceil K^{1/D}\rceil` children, and
+    the last has as many as needed. Rounding up can leave groups without arms; these are removed, and so are levels
+    with a single child.
 
     >>> even_groups(100, 1), even_groups(100, 2), even_groups(100, 3)
     ((100,), (10, 10), (5, 5, 4))
@@ -114,7 +114,7 @@ def _reaching(arms: int, groups: Sequence[int]) -> tuple[int, Groups]:
 
 
 def sizes(arms: int, groups: Sequence[int]) -> Groups:
-    r"""How many arms a child of each level holds at most, :math:`\lceil K / (N_1 \cdots N_d) \rceil`.
+    r"""The largest number of arms in a child of each level, :math:`\lceil K / (N_1 \cdots N_d) \rceil`.
 
     >>> sizes(100, (5, 5, 4)), sizes(17, (3, 3, 2))
     ((20, 4, 1), (6, 2, 1))
@@ -124,10 +124,10 @@ def sizes(arms: int, groups: Sequence[int]) -> Groups:
 
 
 def partition(arms: int, groups: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """The groups of arms that the last level chooses in, as half-open ranges (first, last + 1).
+    """The groups of arms of the last level, as half-open ranges (first, last + 1).
 
-    Every level cuts a range into runs of the level's size; the last run may be shorter, and runs that would
-    be empty do not exist. The number of ranges grows with the number of arms.
+    Every level divides a range into parts of the level's size. The last part may be shorter; empty parts are
+    omitted. The number of ranges grows with the number of arms.
 
     >>> list(partition(7, (3, 3)))
     [(0, 3), (3, 6), (6, 7)]
@@ -149,8 +149,8 @@ def _cut(ranges: Iterator[tuple[int, int]], size: int) -> Iterator[tuple[int, in
 def printed_depth(arms: int, memory: int) -> int:
     r"""The paper's depth for M words, :math:`D^*(M) = \min\{D : D\lceil K^{1/D}\rceil \le M\}`.
 
-    It is not the smallest that fits: three levels (5, 5, 4) reach 100 arms in 14 words, which `tight_depth`
-    finds.
+    It is not always the smallest depth that fits: three levels (5, 5, 4) cover 100 arms in 14 words. `tight_depth`
+    finds the smallest.
 
     >>> printed_depth(100, 20), printed_depth(100, 15), printed_depth(100, 14)
     (2, 3, 7)
@@ -164,19 +164,19 @@ def printed_depth(arms: int, memory: int) -> int:
 
 
 def _reach(parts: int, words: int) -> int:
-    """The most arms that ``parts`` levels reach in ``words`` words: the levels as equal as can be."""
+    """The largest number of arms that ``parts`` levels cover in ``words`` words: the levels as equal as possible."""
     n, larger = divmod(words, parts)
     return int((n + 1) ** larger * n ** (parts - larger))
 
 
 def _least_words(arms: int, levels: int) -> int:
-    """The fewest words in which D levels reach K arms; up to `deepest` no level then has a single child."""
+    """The fewest words in which D levels cover K arms. Up to `deepest`, no level has a single child."""
     n = ceil_root(arms, levels)
     return next(w for w in range((n - 1) * levels, n * levels + 1) if _reach(levels, w) >= arms)
 
 
 def least_memory(arms: int) -> int:
-    """The fewest words in which any hierarchy reaches K arms: levels of threes, with a four or twos to fit.
+    """The fewest words in which any hierarchy covers K arms: levels of 3 children, with some of 2 or 4.
 
     >>> least_memory(100), least_memory(10**9), least_memory(1)
     (13, 57, 1)
@@ -193,7 +193,7 @@ def _enough(arms: int, memory: int) -> tuple[int, int]:
 
 
 def tight_groups(arms: int, levels: int) -> Groups:
-    """The hierarchy of D levels with the fewest words, and among those the least bound.
+    """The hierarchy of D levels with the fewest words and, among these, the smallest bound.
 
     >>> tight_groups(100, 3), tight_groups(100, 7)
     ((5, 5, 4), (2, 2, 2, 2, 2, 2, 2))
@@ -203,7 +203,7 @@ def tight_groups(arms: int, levels: int) -> Groups:
 
 
 def tight_depth(arms: int, memory: int) -> tuple[int, Groups]:
-    """The smallest depth at which some hierarchy fits M words, and its groups with the fewest words.
+    """The smallest depth at which a hierarchy fits in M words, and the hierarchy of that depth with the fewest words.
 
     >>> tight_depth(100, 14), tight_depth(100, 19), tight_depth(100, 20)
     ((3, (5, 5, 4)), (3, (5, 5, 4)), (2, (10, 10)))
@@ -214,11 +214,11 @@ def tight_depth(arms: int, memory: int) -> tuple[int, Groups]:
 
 
 def two_level_split(arms: int, memory: int) -> tuple[int, int]:
-    r"""The paper's adaptive split in two levels, (L, N), which uses as much of M words as it can (Section V).
+    r"""The paper's adaptive split into two levels, (L, N), which uses as many of M words as possible (Section V).
 
     .. math:: N = \Big\lceil\frac{M - \sqrt{M^2 - 4K}}{2}\Big\rceil, \qquad L = \lceil K/N\rceil
 
-    It needs :math:`M^2 \ge 4K`, and then :math:`L + N \le M`. From K + 1 words on, N is 1: the flat routine.
+    It needs :math:`M^2 \ge 4K`; then :math:`L + N \le M`. With K + 1 words or more, N is 1: the flat routine.
 
     >>> [two_level_split(100, memory) for memory in (20, 50, 80)]
     [(10, 10), (34, 3), (50, 2)]
@@ -233,12 +233,12 @@ def two_level_split(arms: int, memory: int) -> tuple[int, int]:
 
 
 def best_split(arms: int, memory: int, horizon: int | None = None) -> Groups:
-    """The hierarchy with the least `hlmc.bounds.hierarchy` in M words, over all depths, largest level first.
+    """The hierarchy with the smallest `hlmc.bounds.hierarchy` in M words, over all depths, largest level first.
 
-    Exact: a branch-and-bound search over the integers, from whose ties the fewest levels come out. Without a
-    horizon the order in T decides: the fewest levels, then the least bound. A short horizon, up to a few
-    times the arms that it must tell apart, can favour a hierarchy deeper than the memory asks for; all bounds
-    then exceed the horizon, and none says anything about the regret; `choose_split` minds that.
+    This is an exact branch-and-bound search over the integers; ties go to the fewest levels. Without a
+    horizon the order in T decides: the fewest levels, then the smallest bound. If the horizon is short, up to a few
+    times the number of arms, the result can be deeper than the memory requires. All bounds are then vacuous (larger
+    than the horizon); `choose_split` takes care of that.
 
     >>> [best_split(100, memory, 10**7) for memory in (14, 20, 50, 80, 100)]
     [(5, 5, 4), (10, 10), (34, 3), (50, 2), (100,)]
@@ -252,11 +252,11 @@ def best_split(arms: int, memory: int, horizon: int | None = None) -> Groups:
 
 
 def choose_split(arms: int, memory: int, horizon: int | None = None) -> Groups:
-    """The hierarchy for M words: the least bound where it says something, otherwise the fewest levels.
+    """The hierarchy for M words: the smallest bound unless it is vacuous, otherwise the fewest levels.
 
-    A bound of T or more says nothing about T steps, and the least of several such bounds is no reason to
-    choose: it would often be a hierarchy deeper than the memory asks for. So this is `best_split` while its
-    bound is below the horizon, and `best_split` without a horizon when it is not.
+    A bound of T or more is vacuous, and the smallest of several vacuous bounds would often choose a hierarchy
+    deeper than the memory requires. This is therefore `best_split` if its bound is below the horizon, and
+    `best_split` without a horizon otherwise.
 
     >>> [choose_split(100, memory, 10**7) for memory in (14, 20, 50, 80)]
     [(5, 5, 4), (10, 10), (34, 3), (50, 2)]
@@ -270,12 +270,12 @@ def choose_split(arms: int, memory: int, horizon: int | None = None) -> Groups:
 
 
 def _depths(arms: int, memory: int) -> list[int]:
-    """The depths at which some hierarchy fits."""
+    """The depths at which a hierarchy fits in the memory."""
     return [D for D in range(1, deepest(arms) + 1) if _least_words(arms, D) <= memory]
 
 
 def _least_bound(arms: int, memory: int, horizon: int, below: float = math.inf) -> Groups:
-    """The groups with the least bound, or none where no bound is below the given number."""
+    """The groups with the smallest bound, or () if no bound is below ``below``."""
     log_T = math.log(horizon)
     best: Groups = ()
     # The bound is 2 sqrt(2) T exp(least).
@@ -290,22 +290,22 @@ def _least_bound(arms: int, memory: int, horizon: int, below: float = math.inf) 
 
 
 def _ceil(value: float) -> int:
-    """The ceiling of a computed number; what only rounding lifts above an integer counts as that integer."""
+    """The ceiling of a computed number, where a number above an integer only by rounding counts as that integer."""
     nearest = round(value)
     return nearest if math.isclose(value, nearest, rel_tol=_ROUNDING) else math.ceil(value)
 
 
 def epochs(groups: Sequence[int], horizon: int, costs: Sequence[float] | None = None) -> Groups:
-    r"""How many choices each level makes before it is reset, :math:`S_1, \dots, S_D`.
+    r"""The number of choices of each level before it restarts, :math:`S_1, \dots, S_D`.
 
     .. math:: S_i = \Big\lceil x_i \Big(\frac{T}{\prod_j x_j}\Big)^{1/D} \Big\rceil, \qquad x_i = N_i \ln N_i
 
-    Theorem 5's numbers carried to any depth: every level then loses as much as any other. Two levels are
-    rounded as Theorem 1 has it, :math:`\Delta = \lceil\sqrt{T x_2/x_1}\rceil` and
-    :math:`S = \lceil T/\Delta\rceil`. A level with one child makes no choice and takes no part; its number is
-    1. As they are rounded up, the product may exceed T: the last epochs are then cut short.
+    This extends Theorem 5 to any depth: all levels have the same regret. Two levels are
+    rounded as in Theorem 1, :math:`\Delta = \lceil\sqrt{T x_2/x_1}\rceil` and
+    :math:`S = \lceil T/\Delta\rceil`. A level with one child makes no choice; its number is
+    1. Because the numbers are rounded up, their product may exceed T; the last epochs are then truncated.
 
-    Other routines or theorems balance the levels with other ``costs`` :math:`x_i`: :math:`N_i` for
+    Other routines or theorems use other ``costs`` :math:`x_i`: :math:`N_i` for
     Tsallis-INF; :math:`L\ln(2L/\delta)` and :math:`N\ln(2KT/\delta)` for Theorem 2; :math:`VL\ln(TL)` and
     :math:`N\ln N` for Theorem 3.
 
@@ -352,7 +352,7 @@ def _balanced(costs: Sequence[float], T: int) -> list[int]:
 
 
 def lengths(epochs: Sequence[int]) -> Groups:
-    """How many steps a choice of each level stands: the product of the choices below it; 1 at the arms.
+    """The number of steps for which a choice of each level stands: the product of the choices below it; 1 at the arms.
 
     >>> lengths((244, 244, 169)), lengths((3162, 3163))
     ((41236, 169, 1), (3163, 1))
@@ -363,7 +363,7 @@ def lengths(epochs: Sequence[int]) -> Groups:
 
 @dataclass(frozen=True, slots=True)
 class OperatingPoint:
-    """A point on the curve of memory against regret: a hierarchy, its epochs, its words and its bound."""
+    """A trade-off between memory and regret: a hierarchy, its epochs, its words and its bound."""
 
     levels: int
     groups: Groups
@@ -373,9 +373,9 @@ class OperatingPoint:
 
 
 def neighbours(arms: int, horizon: int | None = None, memory: int | None = None) -> list[Groups]:
-    """The hierarchies to choose from: of every depth the one with the fewest words, in order of depth.
+    """Candidate hierarchies: for every depth the one with the fewest words, in order of depth.
 
-    With a memory also `choose_split` for M words, for half of them and for twice as many.
+    If a memory is given, also `choose_split` for M, M // 2 and 2 M words.
 
     >>> neighbours(100, 10**7, memory=20)[:4]
     [(100,), (10, 10), (34, 3), (5, 5, 4)]
@@ -404,13 +404,13 @@ def operating_points(arms: int, horizon: int, memory: int | None = None) -> list
     return [OperatingPoint(len(N), N, epochs(N, T), sum(N), bounds.hierarchy(T, N)) for N in splits]
 
 
-# The search. For a given depth the bound grows with prod N_d ln N_d, so with the sum of u + ln u over u =
-# ln N_d. That function is concave: its least value under a sum of logarithms lies where the levels are as
-# unequal as the words allow, but integers that overshoot K cost something too, so neighbours must be tried.
-# Levels are chosen from the smallest up; the last and largest follows from the others. If no level may be
-# smaller than n, then each ln N_d lies in an interval and a concave function on a box with a given sum has
-# its minimum at a corner: that is a lower bound on everything still to be tried, and the loop over n ends
-# where it passes the best found.
+# The search. For a given depth the bound increases with prod N_d ln N_d, and so with the sum of u + ln u over
+# u = ln N_d. That function is concave: for a given sum of logarithms it is smallest where the levels are as
+# unequal as the words allow. But integers whose product exceeds K cost something too, so neighbours must be tried.
+# Levels are chosen from the smallest to the largest; the last follows from the others. If no level may be
+# smaller than n, each ln N_d is in an interval, and a concave function on a box with a given sum has
+# its minimum at a corner. This is a lower bound on everything still to be tried, and the loop over n ends
+# when it exceeds the best value found.
 
 
 def _weight(u: float) -> float:
@@ -419,7 +419,7 @@ def _weight(u: float) -> float:
 
 
 def _corner(parts: int, total: float, low: float, high: float) -> float:
-    """The least sum of weights of ``parts`` logarithms in [low, high] that add up to at least ``total``."""
+    """The smallest sum of weights of ``parts`` logarithms in [low, high] whose sum is at least ``total``."""
     if high <= low:
         return parts * _weight(low)
     at_high, rest = divmod(max(total - parts * low, 0.0), high - low)
@@ -427,7 +427,7 @@ def _corner(parts: int, total: float, low: float, high: float) -> float:
 
 
 def _smallest(parts: int, reach: int, words: int, least: int) -> range:
-    """The sizes that the smallest of ``parts`` levels can have, none below ``least``."""
+    """The possible sizes of the smallest of ``parts`` levels, none below ``least``."""
     low, high = least, min(ceil_root(reach, parts), words // parts)
     end = high + 1
     while low < end:
@@ -462,7 +462,7 @@ class _Search:
             self.value, self.groups = value, groups
 
     def descend(self, parts: int, reach: int, words: int, least: int, value: float, chosen: Groups) -> None:
-        """Try every way to reach ``reach`` arms with ``parts`` more levels of at least ``least`` children."""
+        """Try every way to cover ``reach`` arms with ``parts`` more levels of at least ``least`` children."""
         if parts == 1:
             largest = max(reach, least)
             self.offer(value + _weight(math.log(largest)), (largest, *chosen))
@@ -477,7 +477,7 @@ class _Search:
 
 @lru_cache(maxsize=1024)  # a plan asks for the same splits more than once
 def _least_product(arms: int, memory: int, levels: int, ceiling: float = math.inf) -> tuple[float, Groups]:
-    """ln prod N_d ln N_d and the groups where it is least, or no groups where none is below ``ceiling``."""
+    """The smallest ln prod N_d ln N_d and its groups, or () if none is below ``ceiling``."""
     if arms == 1:
         return -math.inf, (1,)
     search = _Search(ceiling)

@@ -1,9 +1,8 @@
-"""How the library's plots look: one style, and one colour, line and marker for each policy everywhere.
+"""The style of the plots: each policy has the same colour, line and marker in all of them.
 
-The colours are those of Okabe and Ito ("Color Universal Design", 2008), which the colour-blind can tell
-apart; line styles and markers tell the policies apart in a black-and-white print. Matplotlib is imported when
-something is drawn, and the global state of `pyplot` is left alone: a figure belongs to whoever asked for it,
-and no window is opened.
+The colours are those of Okabe and Ito ("Color Universal Design", 2008), which are distinguishable for
+colour-blind readers. Line styles and markers distinguish the policies in black-and-white prints. Matplotlib is
+imported at the first plot. The global state of `pyplot` does not change, and no window is opened.
 
 >>> with style():
 ...     fig = figure()
@@ -49,7 +48,7 @@ COLOURS = {
     "sky": "#56B4E9",
     "yellow": "#F0E442",
 }
-"""Okabe and Ito's colours. Yellow is too pale for a line on white and serves for areas only."""
+"""Okabe and Ito's colours. Yellow is too pale for lines on white and is used for areas only."""
 
 LINES = {
     "solid": "-",
@@ -60,14 +59,14 @@ LINES = {
 
 
 class Look(NamedTuple):
-    """The look of one policy: a name from `COLOURS`, a name from `LINES`, and a marker of Matplotlib's."""
+    """The look of one policy: a name from `COLOURS`, a name from `LINES`, and a Matplotlib marker."""
 
     colour: str
     dashes: str
     marker: str
 
     def line(self) -> dict[str, Any]:
-        """Arguments for ``ax.plot``; the markers are few, however many points the line has."""
+        """Arguments for ``ax.plot``; a line has few markers, however many points it has."""
         return {
             "color": COLOURS[self.colour],
             "linestyle": LINES[self.dashes],
@@ -97,7 +96,7 @@ LOOKS = {
     "EXP3-M": Look("sky", "dotted", "<"),
     "Uniform": Look("black", "mixed", "."),
 }
-"""The looks of the catalogue, by the names that the plots use."""
+"""The looks of the catalogue, by the names used in plots."""
 
 
 def _plain(name: str) -> str:
@@ -116,7 +115,7 @@ _SPARE = [
 
 
 def look(name: str) -> Look:
-    """The look of a policy by its name, with or without points and dashes.
+    """The look of a policy by its name, with or without dots and hyphens.
 
     >>> look("UCB-M") == look("ucbm")
     True
@@ -127,10 +126,10 @@ def look(name: str) -> Look:
 
 
 def looks(names: Iterable[str]) -> dict[str, Look]:
-    """A look for each name, no two alike.
+    """A look for each name, all different.
 
-    Names of the catalogue have their own. Any other name has a place among the spare looks that depends on
-    nothing but its letters, or the next free one where two names would share it.
+    Names of the catalogue have fixed looks. Any other name gets a spare look that depends only on
+    its letters, or the next free one if two names would share it.
 
     >>> found = looks(["HLMC", "mine", "enim"])
     >>> found["HLMC"] == LOOKS["HLMC"], found["mine"] == look("mine"), found["enim"] == found["mine"]
@@ -180,10 +179,10 @@ STYLE: dict[str, Any] = {
 
 @contextmanager
 def style() -> Iterator[None]:
-    """Within this block Matplotlib draws in the library's style; afterwards its settings are what they were.
+    """A context in which Matplotlib uses the style of the library; its settings are restored afterwards.
 
-    Whatever is drawn on a figure of the library belongs into such a block, as Matplotlib looks at its
-    settings when something is drawn.
+    Draw on figures of the library only in such a context, because Matplotlib reads its settings when something is
+    drawn.
     """
     import matplotlib
 
@@ -194,7 +193,7 @@ def style() -> Iterator[None]:
 
 
 def figure(width: float = 6.4, height: float = 4.0) -> Figure:
-    """An empty figure, in inches, whose parts make room for each other."""
+    """An empty figure with constrained layout; the size is in inches."""
     from matplotlib.figure import Figure
 
     with style():
@@ -202,7 +201,7 @@ def figure(width: float = 6.4, height: float = 4.0) -> Figure:
 
 
 def short(value: float) -> str:
-    """A number in three digits and a prefix.
+    """A number with three digits and an SI prefix.
 
     >>> [short(value) for value in (0, 7, 0.25, 1500, 10**7, 2.5e9, -3e3, 1e-9, 1e18)]
     ['0', '7', '0.25', '1.5k', '10M', '2.5G', '-3k', '1e-09', '1e18']
@@ -214,7 +213,7 @@ def short(value: float) -> str:
 
 
 def short_ticks(axis: Axis) -> None:
-    """Label an axis by `short` numbers; a logarithmic one of less than three decades also at 2 and 5."""
+    """Label an axis with `short` numbers; a logarithmic axis of less than three decades also at 2 and 5."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     label = FuncFormatter(lambda value, _: short(value))
@@ -231,21 +230,21 @@ SUFFIXES = (".png", ".svg", ".pdf")
 
 
 def check_path(path: str | Path) -> Path:
-    """The path of a plot, refused where its suffix is not known or it cannot be written.
+    """The path of a plot; an error if its suffix is unknown or it cannot be written.
 
     >>> check_path("curve.gif")
     Traceback (most recent call last):
-    hlmc.errors.BadArgument: a plot's file must end in .png, .svg or .pdf, not 'curve.gif'
+    hlmc.errors.BadArgument: the file of a plot must end in .png, .svg or .pdf, not 'curve.gif'
     """
     if Path(path).suffix.lower() not in SUFFIXES:
-        raise BadArgument(f"a plot's file must end in .png, .svg or .pdf, not {shown(str(path))}")
+        raise BadArgument(f"the file of a plot must end in .png, .svg or .pdf, not {shown(str(path))}")
     return writable("plot", path)
 
 
 def save(fig: Figure, path: str | Path) -> Path:
-    """Write a figure as PNG, SVG or PDF, by its suffix; a crash leaves the old file or the new one.
+    """Write a figure as PNG, SVG or PDF, by its suffix. A crash leaves the old file or the new one.
 
-    The bytes depend on the figure alone, not on the time of day.
+    The bytes depend only on the figure, not on the time.
     """
     from hlmc.files.writing import replacing
 

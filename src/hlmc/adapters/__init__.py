@@ -1,4 +1,4 @@
-"""Bridges to libraries that people already use; each needs its library and is imported by its own name.
+"""Adapters for other libraries. Each needs its library and is imported by name.
 
 ``hlmc.adapters.gymnasium``, ``hlmc.adapters.pettingzoo`` and ``hlmc.adapters.river``.
 """

@@ -1,7 +1,7 @@
-"""Gymnasium, both ways: every adversary as an environment, and every policy in anybody's environment.
+"""Gymnasium: every adversary as an environment, and every policy in any environment.
 
 Importing this module registers the catalogue of adversaries: ``hlmc/BlockTrap-v0``, ``hlmc/Bernoulli-v0`` and so on.
-``gymnasium.make("hlmc.adapters.gymnasium:hlmc/BlockTrap-v0")`` imports it by the way.
+``gymnasium.make("hlmc.adapters.gymnasium:hlmc/BlockTrap-v0")`` imports it automatically.
 """
 
 from __future__ import annotations
@@ -29,28 +29,28 @@ Array = np.ndarray
 __all__ = ["AdversaryEnv", "Played", "env_id", "play_env"]
 
 STEPS = 1_000_000
-"""How long an episode is where neither the caller nor the adversary says."""
+"""Steps per episode if neither the caller nor the adversary defines it."""
 
 
 class AdversaryEnv(gymnasium.Env[Any, Any]):
-    """An adversary as an environment: an action is an arm, the reward is what the arm pays at this step.
+    """An adversary as an environment: an action is an arm, and the reward is that of the arm at this step.
 
-    There is nothing to observe (the observation is always 0), and an episode is cut short, ``truncated``, when its
-    steps are over. ``info["time"]`` counts the steps taken.
+    The observation is always 0. An episode ends as ``truncated`` after ``horizon`` steps. ``info["time"]`` is the
+    number of steps taken.
 
     Parameters
     ----------
     adversary
         An adversary, or its name in the catalogue.
     horizon
-        Steps in an episode. Default: as many as the adversary has rewards for, or a million.
+        Steps per episode. Default: the length of the adversary, or a million.
     arguments
-        The arguments of an adversary that is given by its name.
+        The arguments of an adversary given by name.
 
     Notes
     -----
-    An adversary is one sequence of rewards, so every episode is the same again. ``reset(seed=...)`` gives another
-    sequence where the adversary has a seed of its own, and changes nothing where it has none.
+    An adversary is one sequence of rewards, so every episode is the same. ``reset(seed=...)`` selects another
+    sequence if the adversary has a seed; otherwise it has no effect.
 
     Examples
     --------
@@ -66,7 +66,7 @@ class AdversaryEnv(gymnasium.Env[Any, Any]):
         if isinstance(adversary, str):
             adversary = named(adversary, **arguments)
         elif arguments:
-            raise BadType(f"arguments go with an adversary's name, not with {adversary!r}")
+            raise BadType(f"arguments can only be given with the name of an adversary, not with {adversary!r}")
         if not isinstance(adversary, Adversary):
             raise BadType(f"adversary must be one of hlmc.adversaries or the name of one, not {shown(adversary)}")
         self.adversary = adversary
@@ -79,7 +79,7 @@ class AdversaryEnv(gymnasium.Env[Any, Any]):
         self.time = 0
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[int, dict[str, Any]]:
-        """Go back to the first step."""
+        """Return to the first step."""
         super().reset(seed=seed)
         if seed is not None and any(f.name == "seed" for f in fields(self.adversary)):  # type: ignore[arg-type]
             self.adversary = replace(self.adversary, seed=int(seed))  # type: ignore[type-var]
@@ -96,7 +96,7 @@ class AdversaryEnv(gymnasium.Env[Any, Any]):
 
 
 def env_id(kind: type[Adversary]) -> str:
-    """The id under which an adversary of the catalogue is registered.
+    """The Gymnasium id of an adversary of the catalogue.
 
     >>> from hlmc.adversaries import BlockTrap
     >>> env_id(BlockTrap)
@@ -106,7 +106,7 @@ def env_id(kind: type[Adversary]) -> str:
 
 
 def _register() -> None:
-    """Register the catalogue; what an adversary cannot be made without is taken from its example."""
+    """Register the catalogue. Required arguments of an adversary are taken from its example."""
     for kind in CATALOGUE:
         if env_id(kind) in gymnasium.registry:
             continue
@@ -124,7 +124,7 @@ _register()
 
 @dataclass(frozen=True)
 class Played:
-    """What became of :func:`play_env`: the arms played, the rewards as the environment gave them, and the learner."""
+    """The result of :func:`play_env`: the arms played, the rewards in the environment's units, and the learner."""
 
     arms: Array
     rewards: Array
@@ -146,22 +146,22 @@ def play_env(
     high: float = 1.0,
     clip: bool = False,
 ) -> Played:
-    """Let a policy play somebody's environment with discrete actions, as a bandit: what is observed is not looked at.
+    """Run a policy in an environment with discrete actions, as a bandit: observations are ignored.
 
     Parameters
     ----------
     policy
-        With as many arms as the environment has actions.
+        A policy with as many arms as the environment has actions.
     env
         Any environment whose action space is ``Discrete``.
     steps
-        Steps to take; an episode that ends is followed by another.
+        Steps to take; when an episode ends, another begins.
     seed
-        Decides the learner's chance and the environment's first reset.
+        The seed of the learner and of the environment's first reset.
     low, high
-        The range of the environment's rewards: the learner is told ``(reward - low) / (high - low)``.
+        The range of the environment's rewards. The learner observes ``(reward - low) / (high - low)``.
     clip
-        Whether a reward beyond that range counts as the end of it; otherwise it is an error.
+        Whether rewards outside that range are clipped to it; otherwise they are an error.
 
     Examples
     --------

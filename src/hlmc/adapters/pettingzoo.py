@@ -31,23 +31,23 @@ __all__ = ["GameEnv", "env", "parallel_env", "raw_env"]
 
 
 class GameEnv(ParallelEnv):  # type: ignore[misc]
-    """A game of :mod:`hlmc.games` in which every agent is somebody else's to play.
+    """A game of :mod:`hlmc.games` as a PettingZoo parallel environment.
 
-    An action is an arm. An agent observes what a radio knows: in the first place what it was just paid, over the game's
-    scale; then a 1 in the place of the arm it was on, or in the last place when it has not been anywhere yet. Its
-    reward is what it was paid, in the game's units. :meth:`state` is the share of the agents on each arm and, in the
-    last place, nowhere yet. All agents are truncated together after ``max_cycles`` steps.
+    An action is an arm. The observation of an agent is a vector: its last payoff divided by the game's scale, then a
+    one-hot encoding of its last arm, with one more entry for an agent that has not chosen yet. The reward is the
+    payoff in the game's units. :meth:`state` is the fraction of agents on each arm and, as the last entry, of agents
+    that have not chosen yet. All agents are truncated together after ``max_cycles`` steps.
 
     Parameters
     ----------
     game
-        The game; small numbers of agents are meant.
+        The game, with a small number of agents.
     max_cycles
-        Steps in an episode.
+        Steps per episode.
     render_mode
-        ``"ansi"``: :meth:`render` gives a line of text; ``"human"``: it prints it.
+        ``"ansi"``: :meth:`render` returns a line of text; ``"human"``: it prints the line.
     name
-        What an agent is called: "radio" makes radio_0, radio_1, ...
+        The name of an agent: "radio" gives radio_0, radio_1, ...
 
     Examples
     --------
@@ -80,15 +80,15 @@ class GameEnv(ParallelEnv):  # type: ignore[misc]
         self._match: Match | None = None
 
     def action_space(self, agent: str) -> spaces.Discrete:
-        """Every arm."""
+        """The arms."""
         return self.action_spaces[agent]
 
     def observation_space(self, agent: str) -> spaces.Box:
-        """What an agent was just paid, and where it was."""
+        """The last payoff of an agent, and its last arm."""
         return self.observation_spaces[agent]
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[dict[str, Any], Any]:
-        """Begin a run of the game; what is random in it comes from the seed."""
+        """Begin a run of the game; the seed determines its randomness."""
         if seed is not None:
             self._random = np.random.default_rng(seed)
         self._match = self.game.match(int(self._random.integers(2**63)))
@@ -97,20 +97,20 @@ class GameEnv(ParallelEnv):  # type: ignore[misc]
         return dict(zip(self.agents, nowhere, strict=True)), {agent: {} for agent in self.agents}
 
     def _observed(self, payoffs: Array, places: Array) -> Array:
-        """One row an agent."""
+        """The observations, one row per agent."""
         seen = np.zeros((self.game.agents, self.game.arms + 2), np.float32)
         seen[:, 0] = payoffs / self.game.scale
         seen[np.arange(self.game.agents), 1 + places] = 1.0
         return seen
 
     def step(self, actions: dict[str, int]) -> tuple[dict[str, Any], ...]:
-        """Everybody chooses; everybody is paid."""
+        """Take the choices of all agents; return their payoffs."""
         if not self.agents or self._match is None:
             self.agents = []
             return {}, {}, {}, {}, {}
         missing = [agent for agent in self.agents if agent not in actions]
         if missing:
-            raise BadArgument(f"actions has no choice for {missing[0]}")
+            raise BadArgument(f"actions must have an arm for every agent; {missing[0]} is missing")
         choices = np.array([int(actions[agent]) for agent in self.agents])
         payoffs = self._match.play(choices)
         over = self._match.time >= self.max_cycles
@@ -126,14 +126,14 @@ class GameEnv(ParallelEnv):  # type: ignore[misc]
         )
 
     def state(self) -> Array:
-        """The share of the agents that was on each arm in the last step, and nowhere yet."""
+        """The fraction of agents on each arm in the last step; the last entry is agents that have not chosen yet."""
         if self._match is None:
-            raise BadArgument("the environment has not been reset yet")
+            raise BadArgument("the environment must be reset first: call reset()")
         nowhere = 0 if self._match.time else self.game.agents
         return (np.append(self._match.counts, nowhere) / self.game.agents).astype(np.float32)
 
     def render(self) -> str | None:
-        """Agents on each arm in the last step; what the game marks in brackets."""
+        """The number of agents on each arm in the last step; arms that the game marks are in brackets."""
         if self.render_mode is None or self._match is None:
             return None
         counts, marks = self._match.counts, np.zeros(self.game.arms, dtype=bool)
@@ -147,7 +147,7 @@ class GameEnv(ParallelEnv):  # type: ignore[misc]
         return None
 
     def close(self) -> None:
-        """There is nothing to let go of."""
+        """Do nothing: there are no resources to release."""
 
 
 def parallel_env(
@@ -157,15 +157,15 @@ def parallel_env(
     render_mode: str | None = None,
     **arguments: Any,
 ) -> GameEnv:
-    """The spectrum game as a parallel environment; further arguments are those of :class:`hlmc.games.Spectrum`."""
+    """The spectrum game as a parallel environment; other arguments are those of :class:`hlmc.games.Spectrum`."""
     return GameEnv(Spectrum(agents, channels, **arguments), max_cycles, render_mode, name="radio")
 
 
 def raw_env(**arguments: Any) -> Any:
-    """The spectrum game, agent after agent."""
+    """The spectrum game as a turn-based (AEC) environment."""
     return parallel_to_aec(parallel_env(**arguments))
 
 
 def env(**arguments: Any) -> Any:
-    """The spectrum game, agent after agent, in PettingZoo's usual wrapper."""
+    """The spectrum game as a turn-based (AEC) environment, in PettingZoo's usual wrapper."""
     return wrappers.OrderEnforcingWrapper(raw_env(**arguments))

@@ -27,26 +27,26 @@ __all__ = ["RiverPolicy"]
 
 
 class RiverPolicy(Base):
-    """A policy of this library that river can clone, pull and update.
+    """A policy of this library with river's interface: clone, pull and update.
 
-    river's own policies keep an object for every arm; this one keeps the learner's words, and, where arms have labels
-    other than the numbers of a ``range``, the labels. So there is no ranking of the arms, and no burn-in.
+    river's own policies keep an object per arm. This one keeps the words of the learner and, if the arms are not a
+    ``range``, their labels. Therefore it has no ranking of the arms and no burn-in.
 
     Parameters
     ----------
     policy
-        With as many arms as there will be to pull.
+        A policy with as many arms as will be pulled.
     seed
-        Of the learner. A clone starts from the same.
+        The seed of the learner. A clone has the same seed.
     low, high
-        The range of the rewards: the learner is told ``(reward - low) / (high - low)``.
+        The range of the rewards. The learner observes ``(reward - low) / (high - low)``.
     clip
-        Whether a reward beyond that range counts as the end of it; otherwise it is an error.
+        Whether rewards outside that range are clipped to it; otherwise they are an error.
 
     Notes
     -----
-    A pull stands until it is answered: pulled again without an update between, the policy names the same arm. In
-    ``bandit.evaluate_offline`` it so waits for the log to play the arm it wants.
+    A pull stays pending until its update: without an update in between, another pull returns the same arm. In
+    ``bandit.evaluate_offline`` the policy thus waits until the log plays its arm.
 
     Examples
     --------
@@ -74,7 +74,7 @@ class RiverPolicy(Base):
 
     @property
     def learner(self) -> Learner:
-        """The learner behind it."""
+        """The learner."""
         return self._learner
 
     def pull(self, arm_ids: Sequence[Hashable]) -> Any:
@@ -88,9 +88,9 @@ class RiverPolicy(Base):
         return self._arms[self._learner.select()]
 
     def _meet(self, arm_ids: Sequence[Hashable]) -> None:
-        """Learn what the arms are called, or see that they are still the same, in whichever order."""
+        """Store the labels of the arms at the first pull; later, check that they are the same, in any order."""
         if len(arm_ids) != self.policy.arms:
-            raise BadArgument(f"{self.policy!r} was made for {self.policy.arms} arms, not for {len(arm_ids)}")
+            raise BadArgument(f"arm_ids must have {self.policy.arms} arms, as {self.policy!r} has, not {len(arm_ids)}")
         if isinstance(arm_ids, range):
             if len(self._arms) and arm_ids != self._arms:
                 raise BadArgument(f"the arms were {self._arms!r} so far; they cannot become {arm_ids!r}")
@@ -105,11 +105,11 @@ class RiverPolicy(Base):
             raise BadArgument("the arms must be the same in every pull; this policy cannot leave any of them out")
 
     def update(self, arm_id: Hashable, *reward_args: Any, **reward_kwargs: Any) -> None:
-        """Learn the reward of the arm pulled last."""
+        """Learn from the reward of the last pulled arm."""
         if reward_kwargs or len(reward_args) != 1:
             raise BadArgument("update takes an arm and one reward")
         if not len(self._arms) or self._arms[self._learner.select()] != arm_id:
-            raise OutOfTurn(f"update is for the arm pulled last, not for {arm_id!r}")
+            raise OutOfTurn(f"update needs the arm that was pulled last, not {arm_id!r}")
         share = (float(reward_args[0]) - self.low) / (self.high - self.low)
         if self.clip:
             share = min(max(share, 0.0), 1.0)
@@ -121,7 +121,7 @@ class RiverPolicy(Base):
 
     @property
     def ranking(self) -> list[Any]:
-        """Empty: nothing is kept by which arms could be ranked."""
+        """Empty: the learner keeps no ranking of the arms."""
         return []
 
     def __repr__(self) -> str:

@@ -1,7 +1,7 @@
-"""Which policy to take for so many arms, words and steps: what the arena measured, beside what is proved.
+"""Which policy to take for K arms, M words and T steps, from the arena's measurements and the proved bounds.
 
-``measured.csv`` holds medians and worst cases of the arena's ratios to the paper's HLMC, by size; ``scripts/advice.py``
-makes it from the arena's own files. Nothing here needs a compiler, so that ``hlmc plan`` answers at once.
+``measured.csv`` has medians and worst cases of the arena's ratios to the paper's HLMC, by size; ``scripts/advice.py``
+writes it from the files of the arena. Nothing here needs a compiler, so ``hlmc plan`` answers at once.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from hlmc.policies.tree import SHOWN_STAGE
 __all__ = ["Advice", "Candidate", "Measured", "advise", "measured"]
 
 STAYS = ("Bernoulli", "OneGoodArm", "UniformMeans", "Beta", "Needle", "Decoy")
-"""Adversaries whose best arm stays the same; there weak regret counts. It changes in all others: shifting regret."""
+"""Adversaries whose best arm is fixed, evaluated by weak regret. All others are evaluated by shifting regret."""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What the arena found of a policy at a size: ratios to HLMC's regret over its adversaries.
+    """The arena's results for a policy at a size: ratios of its regret to HLMC's.
 
-    ``stays`` is the median over the adversaries whose best arm stays, by weak regret, ``changes`` that over the others,
-    by shifting regret; ``worst`` is the highest ratio of all, against ``adversary``.
+    ``stays`` is the median ratio of weak regret over the adversaries whose best arm is fixed. ``changes`` is the median
+    ratio of shifting regret over the others. ``worst`` is the largest ratio, against ``adversary``.
 
     >>> found = measured(100, 10**6)["UCB-M"]
     >>> found.words, found.worst, found.adversary
@@ -68,9 +68,9 @@ def _table() -> tuple[Measured, ...]:
 
 
 def measured(arms: int, horizon: int | None = None) -> dict[str, Measured]:
-    """What was measured, by policy, at the size nearest to this one on logarithmic scales.
+    """The measurements by policy, at the size nearest to this one on logarithmic scales.
 
-    An unknown horizon counts as the longest that was measured.
+    An unknown horizon counts as the longest horizon measured.
 
     >>> found = measured(120, 2 * 10**5)
     >>> found["Champion"].arms, found["Champion"].horizon
@@ -88,11 +88,11 @@ def measured(arms: int, horizon: int | None = None) -> dict[str, Measured]:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A policy that fits, what is proved of its regret at the horizon (None: nothing), and what was measured.
+    """A policy that fits, the bound on its regret at the horizon (None: not proved), and its measurements.
 
     >>> lowest = advise(arms=100, memory=20, horizon=10**6).lowest
-    >>> lowest.policy, lowest.bound, lowest.measured.stays
-    (Champion(arms=100, memory=20, horizon=1000000), None, 0.0734)
+    >>> lowest.policy, lowest.bound == lowest.policy.bound(), lowest.measured.stays
+    (Champion(arms=100, memory=20, horizon=1000000), True, 0.0734)
     """
 
     policy: Policy
@@ -102,9 +102,9 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Advice:
-    """Candidates for a case, the lowest measured regret first.
+    """The candidates, sorted by measured regret.
 
-    ``size`` is what they were measured at: (arms, horizon).
+    ``size`` is the size of the measurements: (arms, horizon).
 
     >>> advice = advise(arms=120, memory=30, horizon=2 * 10**6)
     >>> advice.size, type(advice.proved.policy).__name__
@@ -116,18 +116,18 @@ class Advice:
 
     @property
     def lowest(self) -> Candidate:
-        """The lowest measured regret."""
+        """The candidate with the lowest measured regret."""
         return self.candidates[0]
 
     @property
     def proved(self) -> Candidate | None:
-        """The least bound, where one is proved."""
+        """The candidate with the smallest bound, or None if no bound is proved."""
         with_bound = [c for c in self.candidates if c.bound is not None]
         return min(with_bound, key=lambda c: c.bound or 0.0) if with_bound else None
 
 
 def _made(arms: int, memory: int, horizon: int | None, switches: int | str | None) -> Iterator[tuple[str, Policy]]:
-    """The policies that fit in so many words, each with the name of what was measured for it."""
+    """The policies that fit in ``memory`` words, each with its name in the measurements."""
     if memory >= arms - 1:
         yield "Tsallis-INF", policies.TsallisINF(arms)
     if memory >= arms:
@@ -153,15 +153,15 @@ def _made(arms: int, memory: int, horizon: int | None, switches: int | str | Non
 
 
 def advise(arms: int, memory: int, horizon: int | None = None, switches: int | str | None = None) -> Advice:
-    """Policies for K arms in M words over T steps, with what was measured and what is proved of each.
+    """Policies for K arms, M words and T steps, with the measurements and the bound of each.
 
     Parameters
     ----------
     arms, memory, horizon
-        K, M (words of statistics) and T, or None when it is not known.
+        K, M (words of statistics) and T, or None if unknown.
     switches
-        V, if the best arm is known to change so often, or "unknown" if it changes nobody knows how often: then shifting
-        regret orders the candidates, and weak regret otherwise.
+        V, the number of pieces if the best arm changes, or "unknown". If given, the candidates are sorted by shifting
+        regret, otherwise by weak regret.
 
     Examples
     --------
@@ -183,9 +183,9 @@ def advise(arms: int, memory: int, horizon: int | None = None, switches: int | s
 
 
 def _bound(policy: Policy, horizon: int | None, switches: int | str | None) -> float | None:
-    """What is proved, at the horizon or where the plan of an unknown one is shown.
+    """The bound at the horizon or, if it is unknown, at the stage that the plan shows.
 
-    A bound on weak regret says nothing of shifting regret.
+    A bound on weak regret does not bound shifting regret.
     """
     if switches is not None and "shifting regret" not in policy.guarantee.proved:
         return None

@@ -1,4 +1,4 @@
-"""The judge: exact benchmarks, regret and intervals, from the adversary and the rewards earned alone."""
+"""Evaluation: exact benchmarks, regret and intervals, computed only from the adversary and the rewards earned."""
 
 from hlmc.evaluation.benchmarks import best_fixed, cumulative, dynamic
 from hlmc.evaluation.intervals import (

@@ -1,9 +1,9 @@
-"""What could have been earned: the best fixed arm, one given arm, and the best arm of every step.
+"""Benchmarks: the rewards of the best fixed arm, of one given arm, and of the best arm of every step.
 
-Each is computed from the adversary alone, at the time points asked for: the value at t is that of the first
-t steps. Sums carry their rounding errors along in a second word (Knuth's two-sum, Dekker's product), so
-that a value is the exact sum rounded once, but for errors of the order of T² 2⁻¹⁰⁶: it does not matter
-whether a million steps were added one by one or as one phase.
+Each is computed from the adversary alone, at given time points: the value at t is that of the first
+t steps. Sums use compensated arithmetic with a second word for the error (Knuth's two-sum, Dekker's product). A
+value is therefore the exact sum rounded once, up to errors of order T² 2⁻¹⁰⁶, whether a million steps were
+added one by one or as one phase.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _SPLIT = 134217729.0  # 2^27 + 1 cuts a float into two halves whose products are
 
 @kernel
 def added(total: float, error: float, x: float) -> tuple[float, float]:
-    """total + x, and the error that stands beside it."""
+    """total + x, and its rounding error."""
     after = total + x
     part = after - total
     return after, error + ((total - (after - part)) + (x - part))
@@ -47,7 +47,7 @@ def added(total: float, error: float, x: float) -> tuple[float, float]:
 
 @kernel
 def added_product(total: float, error: float, x: float, n: float) -> tuple[float, float]:
-    """total + x n, and the error that stands beside it."""
+    """total + x n, and its rounding error."""
     product = x * n
     x_high = _SPLIT * x - (_SPLIT * x - x)
     n_high = _SPLIT * n - (_SPLIT * n - n)
@@ -71,7 +71,7 @@ def advance(
     values_at: Address,
     best_at: Address,
 ) -> int:
-    """Add segments of rewards to the arms' totals and note the best arm at each point passed; the next point."""
+    """Add segments of rewards to the totals; record the best arm at each point passed; return the next point."""
     rewards = words(rewards_at)
     edges = words(edges_at)
     totals = words(totals_at)
@@ -104,7 +104,7 @@ def advance(
 
 
 class _Totals:
-    """Running totals of some arms, and the best of them at the points passed so far."""
+    """Running totals of some arms, and the best of these arms at the points passed so far."""
 
     def __init__(self, arms: int, points: Array) -> None:
         self.arms = arms
@@ -139,18 +139,18 @@ def best_fixed(
 
     .. math:: \max_{i} \sum_{t < n} r_{i,t} \quad\text{for each } n \text{ in } points
 
-    This is the benchmark of the weak regret R_w. Among equals the lowest arm is named. An adversary that
-    knows its changes is asked once a phase, any other once a step; arms are dealt with in ranges, so that
-    memory is a few blocks for each thread and a few words for each point, whatever K and T are.
+    This is the benchmark of the weak regret R_w. Ties go to the lowest arm. Rewards are computed once per phase for an
+    adversary with known changes, and once per step for any other. Arms are processed in ranges, so
+    memory is a few blocks per thread and a few words per point, independent of K and T.
 
     Parameters
     ----------
     points
         Numbers of completed steps, increasing.
     threads
-        How many threads share the work; the result does not depend on it. Default: the cores of this process.
+        Number of threads; the result does not depend on it. Default: the cores available to this process.
     force
-        Compute it also when it asks for so many rewards that it would take hours.
+        Compute the benchmark even if it would take hours.
 
     Examples
     --------

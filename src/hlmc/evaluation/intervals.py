@@ -1,7 +1,7 @@
-"""What a sample of runs says: intervals for means and ratios, quantiles, and the exponent of a regret curve.
+"""Statistics of a sample of runs: intervals for means and ratios, quantiles, and the exponent of a regret curve.
 
-Runs lie along an axis of the sample (the first by default) and everything is done for all the other axes at
-once: a sample ``[runs, points]`` gives a value for each point.
+Runs are along one axis of the sample (by default the first). All other axes are processed at
+once: a sample ``[runs, points]`` gives one value per point.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _normal = NormalDist()
 
 
 class Interval(NamedTuple):
-    """An estimate with the ends of its confidence interval."""
+    """An estimate and the ends of its confidence interval."""
 
     estimate: Any
     low: Any
@@ -41,7 +41,7 @@ class Exponent(NamedTuple):
 
 
 def t_interval(samples: Any, level: float = 0.95, axis: int = 0) -> Interval:
-    """The mean and Student's interval for it, over independent runs.
+    """The mean over independent runs and its Student interval.
 
     >>> t_interval([1.0, 2.0, 3.0, 4.0])
     Interval(estimate=2.5, low=0.44573974323947..., high=4.55426025676052...)
@@ -61,16 +61,16 @@ def bootstrap_interval(
     axis: int = 0,
     method: str = "bca",
 ) -> Interval:
-    """The mean and a bootstrap interval for it, over independent runs.
+    """The mean over independent runs and a bootstrap interval.
 
-    Runs are drawn with replacement, the same ones for all the other axes, so that the ends of a curve's
-    intervals move smoothly along the curve.
+    Runs are drawn with replacement, the same for all other axes, so the interval of a curve
+    changes smoothly along the curve.
 
     Parameters
     ----------
     method
         "bca": corrected for bias and skewness (Efron, "Better bootstrap confidence intervals", JASA 82,
-        1987). "percentile": the quantiles of the resampled means as they are.
+        1987). "percentile": the quantiles of the resampled means.
 
     Examples
     --------
@@ -100,16 +100,16 @@ def bootstrap_interval(
 
 
 def paired_ratio_interval(a: Any, b: Any, level: float = 0.95, axis: int = 0, paired: bool = True) -> Interval:
-    r"""The ratio of the means of two samples and Fieller's interval for it.
+    r"""The ratio of the means of two samples and its Fieller interval.
 
-    The interval holds every ρ for which a t test does not reject :math:`E a = \rho\, E b`. Where the mean
-    of b is not clearly different from 0 no finite interval has the level asked for, and the ends are
+    The interval contains every ρ for which a t test does not reject :math:`E a = \rho\, E b`. If the mean
+    of b is not significantly different from 0, no finite interval has the requested level, and the ends are
     infinite.
 
     Parameters
     ----------
     paired
-        Whether the i-th runs of both belong together (the same seed, the same rewards). If not, the samples
+        Whether the i-th runs of both samples form a pair (same seed, same rewards). If not, the samples
         may differ in size, and the degrees of freedom are Welch's at the estimated ratio.
 
     Examples
@@ -120,7 +120,7 @@ def paired_ratio_interval(a: Any, b: Any, level: float = 0.95, axis: int = 0, pa
     x = _sample("a", a, axis)
     y = _sample("b", b, axis)
     if x.shape[1:] != y.shape[1:] or (paired and len(x) != len(y)):
-        raise BadArgument(f"a and b must be of one shape, not {np.shape(a)} and {np.shape(b)}")
+        raise BadArgument(f"a and b must have the same shape, not {np.shape(a)} and {np.shape(b)}")
     upper = 0.5 + fraction("level", level) / 2
     mean_x, mean_y = x.mean(axis=0), y.mean(axis=0)
     var_x, var_y = x.var(axis=0, ddof=1) / len(x), y.var(axis=0, ddof=1) / len(y)
@@ -148,10 +148,9 @@ def paired_ratio_interval(a: Any, b: Any, level: float = 0.95, axis: int = 0, pa
 
 
 def quantiles(samples: Any, probabilities: Any = (0.05, 0.5, 0.95), axis: int = 0) -> Array:
-    """For each probability q the least value of the sample that a share of q of the runs does not exceed.
+    """For each probability q, the smallest value of the sample that a fraction q of the runs does not exceed.
 
-    The result has one row for each probability. These are values that did occur, with no interpolation
-    between them.
+    The result has one row per probability. The values are values of the sample, without interpolation.
 
     >>> quantiles([3.0, 1.0, 2.0, 4.0], [0.5, 0.95])
     array([2., 4.])
@@ -159,16 +158,15 @@ def quantiles(samples: Any, probabilities: Any = (0.05, 0.5, 0.95), axis: int = 
     x = _sample("samples", samples, axis, least=1)
     at = np.asarray(probabilities, dtype=np.float64)
     if not np.all((at >= 0) & (at <= 1)):
-        raise BadArgument(f"probabilities must lie between 0 and 1, not {shown(probabilities)}")
+        raise BadArgument(f"probabilities must be between 0 and 1, not {shown(probabilities)}")
     return np.asarray(np.quantile(x, at, axis=0, method="inverted_cdf"))
 
 
 def quantile_interval(samples: Any, probability: float, level: float = 0.95, axis: int = 0) -> Interval:
-    """A quantile and an interval for it that holds for any distribution, between two values of the sample.
+    """A quantile and a distribution-free interval between two values of the sample.
 
     The number of runs below the true quantile is binomial, which gives the ranks of the ends. With too few
-    runs to say anything an end is infinite: that 95 % of all runs stay below some value takes more than ten
-    runs to claim.
+    runs an end is infinite: ten runs, for example, are too few for an upper end of the 95 % quantile.
 
     >>> quantile_interval(range(10), 0.95)
     Interval(estimate=9.0, low=7.0, high=inf)
@@ -187,23 +185,23 @@ def quantile_interval(samples: Any, probability: float, level: float = 0.95, axi
 
 
 def fitted_exponent(t: Any, regret: Any, window: tuple[float, float] | None = None) -> Exponent:
-    """The exponent of t in a regret curve: the slope of ln regret against ln t by least squares.
+    """The growth exponent of a regret curve: the slope of ln regret against ln t, by least squares.
 
     Parameters
     ----------
     t
         Time points, positive.
     regret
-        A curve ``[points]``, or one for each run, ``[runs, points]``, of which the mean curve is fitted. It
+        A curve ``[points]``, or one curve per run, ``[runs, points]``, whose mean is fitted. It
         must be positive in the window.
     window
-        The first and the last time that count. Default: the last two decades, (max t / 100, max t).
+        The first and the last time to fit. Default: the last two decades, (max t / 100, max t).
 
     Notes
     -----
-    With runs, ``error`` is the jackknife's standard error over the runs. For a single curve it is that of
-    least squares, which measures how far the curve is from a line and takes its points for independent.
-    They are not, being cumulative, so that it is smaller than the slope's spread from run to run.
+    With runs, ``error`` is the jackknife standard error over the runs. For a single curve it is the least-squares
+    standard error, which assumes independent points. Points of a cumulative curve are not independent, so it
+    underestimates the variation of the slope between runs.
 
     Examples
     --------
@@ -233,7 +231,7 @@ def fitted_exponent(t: Any, regret: Any, window: tuple[float, float] | None = No
         n = len(runs)
         others = (n * mean - runs) / (n - 1)
         if not others.min() > 0:
-            raise BadArgument("the mean regret is positive only by grace of a single run: no standard error")
+            raise BadArgument("the mean regret without one of the runs is not positive: give more runs")
         slopes = np.log(others) @ weights
         error = math.sqrt((n - 1) / n * ((slopes - slopes.mean()) ** 2).sum())
     else:
@@ -244,7 +242,7 @@ def fitted_exponent(t: Any, regret: Any, window: tuple[float, float] | None = No
 
 
 def t_quantile(probability: float, freedom: float) -> float:
-    """The quantile of Student's distribution, by bisection of its distribution function.
+    """A quantile of Student's t distribution, by bisection of its distribution function.
 
     >>> round(t_quantile(0.975, 9), 6)
     2.262157
@@ -307,7 +305,7 @@ def beta_share(a: float, b: float, x: float) -> float:
 
 
 def _corrected(at: tuple[float, float], means: Array, deviation: Array) -> tuple[float, float]:
-    """The quantiles that BCa takes in place of these; ``means`` are the resampled means less the mean."""
+    """The BCa-corrected quantiles; ``means`` are the resampled means minus the mean."""
     spread = float((deviation**2).sum())
     if spread == 0.0:
         return at
@@ -324,7 +322,7 @@ def _corrected(at: tuple[float, float], means: Array, deviation: Array) -> tuple
 
 
 def _sample(name: str, samples: Any, axis: int, least: int = 2) -> Array:
-    """A sample with its runs along the first axis."""
+    """A checked sample with its runs along the first axis."""
     x = array(name, samples)
     if x.ndim == 0:
         raise BadArgument(f"{name} must be an array of runs, not {shown(samples)}")
@@ -337,5 +335,5 @@ def _sample(name: str, samples: Any, axis: int, least: int = 2) -> Array:
 
 
 def _interval(estimate: Any, low: Any, high: Any) -> Interval:
-    """Arrays as they are, single numbers as floats."""
+    """An interval of arrays, or of floats for single numbers."""
     return Interval(*(float(v) if np.ndim(v) == 0 else v for v in (estimate, low, high)))

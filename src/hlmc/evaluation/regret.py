@@ -1,4 +1,4 @@
-"""Regret: what a benchmark earns minus what a policy earned."""
+"""Regret: the reward of a benchmark minus the reward of a policy."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ def benchmark(
     threads: int | None = None,
     force: bool = False,
 ) -> Array:
-    """The cumulative reward at each point against which a kind of regret is measured.
+    """The cumulative reward of the benchmark of a kind of regret, at each point.
 
-    Each value is that of the best sequence for its own prefix, as R(t) asks, and not of the one that is
-    best at the end.
+    Each value is that of the best sequence for its own prefix, as in the definition of R(t), not of the sequence that
+    is best at the end.
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
-"""An adversary's rewards, segment by segment: what every benchmark walks over.
+"""The rewards of an adversary by segments, for the benchmarks.
 
-A *segment* is a stretch of time in which no reward changes. It is a phase of an adversary that knows its
-changes, and a single step of any other. Segments come in blocks of a fixed number of words, so that memory
-grows neither with T nor with K, and a block's rewards can be worked out by any thread: nothing about a
-result depends on who did.
+A *segment* is an interval of time in which no reward changes: a phase of an adversary with known
+changes, and a single step of any other. Segments are processed in blocks of a fixed number of words, so memory
+does not grow with T or K. Any thread can compute the rewards of a block, and the result does not depend on
+which one does.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 BLOCK = 2**16
-"""Words in a block of rewards: half a megabyte, which stays in a core's own cache."""
+"""Words per block of rewards: half a megabyte, which fits in the cache of a core."""
 
 REWARD_NS = 3.0
-"""About what one reward costs on one core, for the estimate in a refusal."""
+"""Approximate time per reward on one core, for the estimate in an error message."""
 
 PATIENCE = 600.0
-"""Seconds on one core beyond which a benchmark is computed only when it is forced."""
+"""A benchmark that takes more seconds than this on one core needs ``force=True``."""
 
 
 @kernel
 def _gather(
     reward_at: Address, spec_at: Address, edges_at: Address, out_at: Address, segments: int, low: int, count: int
 ) -> None:
-    """Rewards of ``count`` arms from ``low`` on, at the first step of each segment."""
+    """Write the rewards of ``count`` arms from ``low`` on, at the first step of each segment."""
     spec = words(spec_at)
     edges = words(edges_at)
     out = words(out_at)
@@ -71,7 +71,7 @@ class RewardSegments:
             adversary.rewards(0, 1, 0, 1)
 
     def count(self, most: int) -> int:
-        """The number of segments; phases are counted as far as ``most``."""
+        """The number of segments; phases are counted up to ``most``."""
         changes = self.adversary.changes(self.horizon)
         if changes is None:
             return self.horizon
@@ -80,8 +80,8 @@ class RewardSegments:
     def blocks(self, first: int, last: int, arms: int) -> Iterator[Array]:
         """The edges of the segments from step ``first`` to step ``last``, block by block.
 
-        A block of n segments has n + 1 edges, as 64-bit floats, and begins with the edge that ended the one
-        before. Both ends must be edges; ``arms`` is the number of arms that a block will hold.
+        A block of n segments has n + 1 edges, as 64-bit floats, and begins with the last edge of the previous
+        block. ``first`` and ``last`` must be edges. ``arms`` is the number of arms per block.
         """
         size = max(1, BLOCK // arms)
         changes = self.adversary.changes(last) if self.phased else None
@@ -99,7 +99,7 @@ class RewardSegments:
             start = int(edges[-1])
 
     def rewards(self, edges: Array, low: int, high: int) -> Array:
-        """The rewards per step of the arms low .. high - 1 in the segments between the edges, as [segments, arms]."""
+        """The rewards per step of arms low to high - 1 in the segments between the edges, as [segments, arms]."""
         if not self.phased:
             return self._checked(self.adversary.rewards(int(edges[0]), int(edges[-1]), low, high), edges, low)
         segments, count = len(edges) - 1, high - low
@@ -111,7 +111,7 @@ class RewardSegments:
         return self._checked(out, edges, low)
 
     def _checked(self, rewards: Array, edges: Array, low: int) -> Array:
-        """These rewards, or a clear refusal: a user's function may give anything, and NaN where it fails."""
+        """The rewards; an error if one is invalid. A user's function may return anything, and NaN if it fails."""
         with np.errstate(invalid="ignore"):
             right = rewards.min() >= 0.0 and rewards.max() <= 1.0
         if not right:
@@ -124,12 +124,12 @@ class RewardSegments:
 
 
 def steps(adversary: Adversary) -> int:
-    """The number of steps that an adversary has rewards for."""
+    """The number of steps for which an adversary has rewards."""
     return STEPS if adversary.length is None else adversary.length
 
 
 def checked_points(adversary: Adversary, points: Any) -> Array:
-    """Time points as 64-bit floats, or a clear refusal of what are not increasing numbers of steps."""
+    """Time points as 64-bit floats; an error if they are not increasing numbers of steps."""
     unmasked("points", points)
     given = np.asarray(points)
     if given.ndim != 1 or (given.size and given.dtype.kind not in "iuf"):
@@ -145,7 +145,7 @@ def checked_points(adversary: Adversary, points: Any) -> Array:
 
 
 def checked_threads(threads: int | None, name: str = "threads") -> int:
-    """The number of threads to use: by default one for each core that this process may use."""
+    """The number of threads to use. Default: one per core available to this process."""
     if threads is not None:
         return whole(name, threads, 1)
     if sys.platform == "linux":
@@ -154,7 +154,7 @@ def checked_threads(threads: int | None, name: str = "threads") -> int:
 
 
 def refused(segments: RewardSegments, extra: str, segment_seconds: float) -> None:
-    """Refuse what would take very long, saying how long it would take."""
+    """Raise an error with the estimated time if a computation would take very long."""
     bound = int(PATIENCE / segment_seconds)
     if segments.horizon <= bound:
         return
@@ -167,12 +167,12 @@ def refused(segments: RewardSegments, extra: str, segment_seconds: float) -> Non
         least = "at least " if segments.phased and n == most else ""
         raise BadArgument(
             f"{segments.arms:,} arms{extra} in {least}{n:,} {unit} take {least}{wait} on one core;"
-            " force=True computes it all the same"
+            " pass force=True to compute it anyway"
         )
 
 
 def ranges(arms: int, threads: int) -> list[tuple[int, int]]:
-    """The arms cut into ranges [low, high) of at most a block's words, enough for all threads.
+    """The arms divided into ranges [low, high) of at most one block of words, enough for all threads.
 
     >>> ranges(10, 4)
     [(0, 2), (2, 5), (5, 7), (7, 10)]
@@ -184,9 +184,9 @@ def ranges(arms: int, threads: int) -> list[tuple[int, int]]:
 def in_order(
     function: Callable[[Task], Result], tasks: Iterable[Task], threads: int, stop: Event | None = None
 ) -> Iterator[Result]:
-    """``map`` by threads: results in the order of the tasks, and never many more tasks begun than threads.
+    """``map`` with threads: results in the order of the tasks, with few more tasks started than threads.
 
-    ``stop`` is set when no more results are wanted, for tasks that take long.
+    ``stop`` is set when no more results are needed, for tasks that take long.
 
     >>> list(in_order(abs, [-3, 1, -2], threads=2))
     [3, 1, 2]

@@ -1,32 +1,31 @@
 r"""The best sequence of arms that switches a limited number of times, by dynamic programming.
 
-Let :math:`G_{v,k}(t)` be the most that the first t steps can give to a sequence of at most v constant
-segments of which the last is arm k, and :math:`B_v(t) = \max_k G_{v,k}(t)`. Then
+Let :math:`G_{v,k}(t)` be the largest reward in the first t steps of a sequence of at most v constant
+segments whose last arm is k, and :math:`B_v(t) = \max_k G_{v,k}(t)`. Then
 
 .. math:: G_{v,k}(t+1) = \max\{G_{v,k}(t),\, B_{v-1}(t)\} + r_{k,t},
 
 with :math:`G = 0` at t = 0 and :math:`B_0 = -\infty`. The benchmark of the shifting regret with hardness
 constraint V is :math:`B_V(T)`.
 
-*Phases.* If no reward changes in the steps s .. e - 1, the recursion can take them at once,
-:math:`G_{v,k}(e) = \max\{G_{v,k}(s), B_{v-1}(s)\} + (e-s) r_{k,s}`: some best sequence switches at edges of
-phases only. For take a best one and a switch strictly inside a phase, from arm i to arm j. Moving it by one
-step changes the sum by the same amount, :math:`\pm(r_i - r_j)`, until it meets an edge of the phase or
-another switch; so in one of the two directions nothing is lost. If it meets an edge there is one inner
-switch fewer, and if it meets another switch the segment between them is gone and so is a switch. The end of
+*Phases.* If no reward changes in steps s to e - 1, the recursion can process them at once,
+:math:`G_{v,k}(e) = \max\{G_{v,k}(s), B_{v-1}(s)\} + (e-s) r_{k,s}`, because some best sequence switches only at
+edges of phases. Proof: take a best sequence with a switch strictly inside a phase, from arm i to arm j. Moving the
+switch by one step changes the sum by :math:`\pm(r_i - r_j)`, the same for every step, until it meets an edge of the
+phase or another switch. In one of the two directions nothing is lost. If it meets an edge, there is one inner
+switch fewer. If it meets another switch, the segment between them vanishes, and so does a switch. The end of
 a prefix counts as an edge.
 
-*The sequence.* Beside each G stands the step at which its last segment began. That gives the last segment
-of the best sequence; the one before it is the last segment of the best sequence of V - 1 segments on the
-steps before, and so on. The state is kept at some checkpoints on the way, and each look back repeats the
-walk from the checkpoint before.
+*The sequence.* With each G the step is stored at which its last segment began. That gives the last segment
+of the best sequence. The segment before it is the last segment of the best sequence of V - 1 segments on the
+previous steps, and so on. The state is stored at some checkpoints, and each step backwards repeats the
+recursion from the previous checkpoint.
 
-*Memory.* 2 K V words for the state (V rounded up to whole vectors of 16), a few blocks of rewards, and at
-most 64 checkpoints of the size of the state and at most 256 MiB of them. None of it grows with T.
+*Memory.* 2 K V words for the state (V rounded up to a multiple of 16), a few blocks of rewards, and at
+most 64 checkpoints of the size of the state, in at most 256 MiB. None of this grows with T.
 
-*Rounding.* G is summed in 64-bit floats, one addition a row, so that the relative error is at most T 2⁻⁵³
-(10⁻⁹ at T = 10⁷, and usually far less), and nothing when the sums are exact, as they are for
-rewards of 0 and 1.
+*Rounding.* G is summed in 64-bit floats with one addition per row. The relative error is at most T 2⁻⁵³
+(10⁻⁹ at T = 10⁷, and usually much less), and zero if the sums are exact, as for rewards of 0 and 1.
 """
 
 from __future__ import annotations
@@ -69,7 +68,7 @@ _NOTHING = -math.inf
 
 @kernel
 def look(sums: Array, best: Array, top: Array, row: Array, arms: int, levels: int, n: float) -> None:
-    """B after n more steps of a row, into ``top``."""
+    """Write B after n more steps of a row to ``top``."""
     for v in range(levels):
         top[v] = _NOTHING
     for k in range(arms):
@@ -98,11 +97,11 @@ def switching_advance(
     last_point: int,
     values_at: Address,
 ) -> int:
-    """Take the recursion through some segments of rewards, and note B at each point that is passed; the next point.
+    """Run the recursion over some segments of rewards; record B at each point passed; return the next point.
 
-    ``sums`` and ``starts`` are [arms, levels]; ``best`` holds B_0, B_1, ...; ``values`` is [points,
-    levels]. Level v takes from B_{v-1} *before* the row, so ``best`` stands still while ``top`` gathers
-    what it will be.
+    ``sums`` and ``starts`` are [arms, levels]; ``best`` is B_0, B_1, ...; ``values`` is [points,
+    levels]. Level v uses B_{v-1} *before* the row, so ``best`` does not change while ``top`` collects
+    its next values.
     """
     rewards = words(rewards_at)
     edges = words(edges_at)
@@ -140,7 +139,7 @@ def switching_advance(
 
 
 class Segment(NamedTuple):
-    """The steps start .. end - 1, in which one arm is played."""
+    """Steps start to end - 1, in which one arm is played."""
 
     start: int
     end: int
@@ -166,7 +165,7 @@ class _State:
         return _State(self.time, self.sums.copy(), self.starts.copy(), self.best.copy())
 
     def last_segment(self, level: int) -> Segment:
-        """The last segment of the best sequence of at most ``level`` segments, with the lowest such arm."""
+        """The last segment of the best sequence of at most ``level`` segments; ties go to the lowest arm."""
         arm = int(self.sums[:, level - 1].argmax())
         return Segment(int(self.starts[arm, level - 1]), self.time, arm)
 
@@ -178,7 +177,7 @@ def _padded(levels: int) -> int:
 def _walk(
     reward_segments: RewardSegments, state: _State, last: int, threads: int, points: Array, values: Array
 ) -> Iterator[_State]:
-    """Take the state to the step ``last``, giving it after every block; other threads fill the next ones."""
+    """Advance the state to step ``last`` and yield it after every block; other threads compute the next blocks."""
     arms, levels = state.sums.shape
     top = np.empty(levels)
     point = int(np.searchsorted(points, state.time, side="right"))
@@ -217,21 +216,21 @@ class SwitchingBenchmark:
     points: Array
     """Numbers of completed steps."""
     levels: Array
-    """[min(V, T), points]: row v - 1 is the benchmark with hardness constraint v; row 0 is the best arm's."""
+    """[min(V, T), points]: row v - 1 is the benchmark with hardness constraint v; row 0 is the best fixed arm."""
     _checkpoints: list[_State] = field(default_factory=list)
     _threads: int = 1
 
     @property
     def values(self) -> Array:
-        """The benchmark with hardness constraint V at each of the points."""
+        """The benchmark with hardness constraint V at each point."""
         values: Array = self.levels[-1]
         return values
 
     @cached_property
     def sequence(self) -> list[Segment]:
-        """The best sequence on the whole horizon, as segments (start, end, arm) in the order of time.
+        """The best sequence over the whole horizon, as segments (start, end, arm) in order of time.
 
-        It is worked out when it is first asked for. Where several are best it is one of them.
+        It is computed at first access. If several sequences are best, it is one of them.
         """
         reward_segments = RewardSegments(self.adversary, self.horizon)
         nothing = np.empty(0)
@@ -265,23 +264,23 @@ def best_switching(
 
     .. math:: \max_{a^n : H(a^n) \le V} \sum_{t < n} r_{a_t,t}, \qquad H(a^n) = 1 + \sum_t [a_t \ne a_{t+1}]
 
-    V is thus the number of constant segments, one more than the number of changes. The module's text says
-    how it is computed, in which memory and how exactly.
+    V is the number of constant segments, one more than the number of changes. The module's docstring explains
+    the algorithm, its memory and its accuracy.
 
     Parameters
     ----------
     horizon
-        T, the steps that the sequence covers.
+        T, the number of steps of the sequence.
     switches
         V, at least 1.
     points
-        Numbers of completed steps, increasing and at most T, at which to give the benchmark of the prefix.
+        Numbers of completed steps, increasing and at most T, at which to return the benchmark of the prefix.
         Default: T only.
     threads
-        One takes the recursion through the rewards while the others work out the next ones; the result does
-        not depend on it. Default: the cores of this process.
+        Number of threads. One runs the recursion, and the others compute the next rewards. The result does
+        not depend on it. Default: the cores available to this process.
     force
-        Compute it also when it would take hours, or more memory than 4 GiB.
+        Compute the benchmark even if it takes hours or more than 4 GiB of memory.
 
     Examples
     --------
@@ -322,11 +321,11 @@ def best_switching(
 
 
 def _affordable(reward_segments: RewardSegments, levels: int) -> None:
-    """Refuse very large and very long computations."""
+    """Raise an error for very large and very long computations."""
     if 2 * reward_segments.arms * levels > STATE_WORDS:
         size = 2 * reward_segments.arms * levels / 2**27
         raise BadArgument(
             f"{reward_segments.arms:,} arms and {levels} levels need {size:,.0f} GiB of memory;"
-            " force=True computes it all the same"
+            " pass force=True to compute it anyway"
         )
     refused(reward_segments, f" and {levels} levels", reward_segments.arms * (REWARD_NS + levels * STATE_NS) * 1e-9)

@@ -1,6 +1,6 @@
-"""The catalogue of routines: one file an algorithm, found here by name.
+"""The catalogue of routines: one algorithm per file, found by name.
 
-Adding an algorithm is adding a file, and a line here.
+To add an algorithm, add a file and a line here.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ CATALOGUE: tuple[type[Routine], ...] = (
     Contest,
     Custom,
 )
-"""Every routine; its place in this tuple is its number in a program."""
+"""Every routine. Its index in this tuple is its number in a program."""
 
 
 def kind(routine: Routine) -> int:
-    """The number of a routine in a program; -1 for one that stands outside this package."""
+    """The number of a routine in a program; -1 for a routine outside this package."""
     return CATALOGUE.index(type(routine)) if type(routine) in CATALOGUE else -1
 
 

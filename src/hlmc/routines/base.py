@@ -1,4 +1,4 @@
-"""What a routine is: the bandit algorithm that one level of a hierarchy runs over its children."""
+"""The base class of routines: the bandit algorithm that one level of a hierarchy runs over its children."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from hlmc.values import Value
 __all__ = ["RATE_RANGE", "SHARE_RANGE", "Array", "Kernels", "LevelContext", "Routine"]
 
 SHARE_RANGE = (1e-300, 1.0, "[1e-300, 1]")
-"""A share of uniform play gamma: gamma / n is a positive float64 for every n up to 2^53."""
+"""The range of a probability of uniform exploration gamma: gamma / n is a positive float64 for every n up to 2^53."""
 RATE_RANGE = (0.0, 1e10, "(0, 1e10]")
-"""A learning rate: over the least chance that a draw states, it is finite in either precision."""
+"""The range of a learning rate: divided by the smallest probability of a draw, it is finite in both precisions."""
 
 Array = np.ndarray
-"""A run of words: an array of float64, or its address once compiled."""
+"""An array of words (float64), or its address in compiled code."""
 
 
 @dataclass(frozen=True)
 class LevelContext:
-    """The level of a hierarchy that a routine runs at: all that it may tune itself by."""
+    """The level of a hierarchy that a routine runs at: everything that its parameters may depend on."""
 
     arms: int  # K
     horizon: int  # T, of the stage
@@ -41,48 +41,48 @@ class LevelContext:
 
 @dataclass(frozen=True, repr=False)
 class Routine(Value):
-    """A bandit algorithm over n children that chooses S times before it is forgotten.
+    """A bandit algorithm over n children that makes S choices before it restarts.
 
-    Subclasses are dataclasses (``frozen=True, repr=False``) whose fields are the algorithm's parameters; ``None`` means
-    what the theorem chooses for the level.
+    Subclasses are dataclasses (``frozen=True, repr=False``) whose fields are the parameters of the algorithm. ``None``
+    means the theorem's value for the level.
     """
 
     _module: ClassVar[str] = "routines."
     name: ClassVar[str]
     kernels: ClassVar[Kernels]
     weights: ClassVar[Literal["none", "growing", "any"]] = "none"
-    """Whether its statistics begin with exponential weights, one per child, and if so, whether they only grow. A GPU
-    keeps sums of such weights beside them."""
+    """Whether the statistics begin with exponential weights, one per child, and whether these only grow. A GPU
+    stores sums of such weights with them."""
     opaque: ClassVar[bool] = False
-    """Whether its statistics are a user's own, of which nothing is known, not even that they are finite."""
+    """Whether the statistics belong to a user's code. Nothing is assumed about them, not even that they are finite."""
     source: ClassVar[str] = ""
-    """Where what :meth:`regret` gives is proved."""
+    """The source of the bound of :meth:`regret`."""
     anytime: ClassVar[bool] = False
-    """Whether it needs no horizon: flat, it then runs on for ever instead of starting afresh in stages."""
+    """Whether it needs no horizon. A flat policy then runs without restarts."""
 
     def words(self, n: int) -> int:
-        """Statistics words for n children."""
+        """The number of words of statistics for n children."""
         return n if n > 1 else 0
 
     def cost(self, context: LevelContext) -> float:
-        """x in the level's regret c sqrt(x S): what epoch lengths are balanced by."""
+        """x in the regret c sqrt(x S) of the level. It determines the balance of the epoch lengths."""
         n = context.children
         return n * math.log(n) if n > 1 else 0.0
 
     def regret(self, context: LevelContext) -> float | None:
-        """A bound on the expected weak regret of one run of S choices, or None where nothing is proved."""
+        """A bound on the expected weak regret of one run of S choices, or None if there is none."""
         return None
 
     def parameters(self, context: LevelContext) -> dict[str, float]:
-        """The values in force at a level, by the paper's names."""
+        """The parameters in use at a level, by the paper's names."""
         return {}
 
     def packed(self, context: LevelContext) -> tuple[float, ...]:
-        """What the kernels read, in the order in which they read it."""
+        """The numbers that the kernels read, in order."""
         return tuple(self.parameters(context).values())
 
     def chosen(self, **defaults: float) -> dict[str, float]:
-        """The defaults, with this routine's own fields in place of those that were given."""
+        """The defaults, overridden by the fields of this routine that are not None."""
         return {
             name: value if getattr(self, name) is None else float(getattr(self, name))
             for name, value in defaults.items()

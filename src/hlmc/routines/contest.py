@@ -1,6 +1,6 @@
-"""The contest that a champion holds within an epoch: Tsallis-INF from a prior, with a baseline that follows the losses.
+"""The routine of a champion's epoch: Tsallis-INF from a prior, with a baseline that follows the losses.
 
-Used by :class:`hlmc.Champion` at the arms; see :mod:`hlmc.engine.structures.champion` for how the prior is laid.
+:class:`hlmc.Champion` uses it at the arms; :mod:`hlmc.engine.structures.champion` sets the prior.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from hlmc.routines.base import Array, Kernels, LevelContext, Routine
 
 @kernel
 def contest_start(program: Array, level: int, row: Array, at: int, n: int) -> tuple[float, float]:
-    """No losses yet; the scalars are the normaliser and the baseline."""
+    """Set all losses to 0. The scalars are the normaliser and the baseline."""
     for j in range(at, at + n - 1):
         row[j] = 0.0
     return -2.0 * math.sqrt(float(n)) / contest_rate(program, level, 0), 0.5
@@ -27,7 +27,7 @@ def contest_start(program: Array, level: int, row: Array, at: int, n: int) -> tu
 def contest_select(
     program: Array, level: int, row: Array, at: int, n: int, x: float, baseline: float, tau: int, u: float
 ) -> tuple[int, float]:
-    """A slot by Tsallis-INF with the rate of this choice."""
+    """Draw a slot by Tsallis-INF with the learning rate of this choice."""
     return ftrl_draw(row, at, n, contest_rate(program, level, tau), x, u)
 
 
@@ -45,7 +45,7 @@ def contest_update(
     chance: float,
     reward: float,
 ) -> tuple[float, float]:
-    """Add the estimated losses, move the baseline, and find the next normaliser."""
+    """Add the estimated losses, update the baseline, and compute the next normaliser."""
     loss = 1.0 - reward
     ftrl_learn(row, at, n, contest_rate(program, level, tau), x, slot, chance, loss, baseline)
     baseline += max(1.0 / (float(tau) + 2.0), FADING) * (loss - baseline)

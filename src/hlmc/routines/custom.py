@@ -1,4 +1,4 @@
-"""Routines that users write: four small functions over a run of words, called through their addresses."""
+"""User-defined routines: four functions over an array of words."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ MOST = FIELDS - PARAMETERS
 
 @kernel
 def user_start(words: Array, n: int, parameters: Array) -> None:
-    """Lay out fresh words."""
+    """Placeholder: initialise the words."""
 
 
 @kernel
 def user_select(words: Array, n: int, parameters: Array, tau: int, u: float) -> int:
-    """The child to play."""
+    """Placeholder: return the child to play."""
     return 0
 
 
 @kernel
 def user_chance(words: Array, n: int, parameters: Array, tau: int, slot: int) -> float:
-    """The probability with which ``select`` gives this child."""
+    """Placeholder: return the probability that ``select`` returns this child."""
     return 1.0
 
 
 @kernel
 def user_update(words: Array, n: int, parameters: Array, tau: int, slot: int, chance: float, reward: float) -> None:
-    """Learn."""
+    """Placeholder: learn from a reward."""
 
 
 @kernel
@@ -82,32 +82,32 @@ def _update(
 
 @dataclass(frozen=True, repr=False)
 class Custom(Routine):
-    """A routine of your own.
+    """A user-defined routine.
 
-    The four functions are plain Python that Numba can compile. ``words`` is a run of numbers that is theirs alone,
-    ``n`` the number of children, ``parameters`` the numbers given here, ``tau`` the choices made since the start, ``u``
-    a uniform number in [0, 1).
+    The four functions are plain Python that Numba can compile. ``words`` is an array that only they use, ``n`` the
+    number of children, ``parameters`` an array of the values given here, ``tau`` the number of choices since the
+    start, and ``u`` a uniform random number in [0, 1).
 
     Parameters
     ----------
     label
-        The routine's name, in plans and in saved files.
+        The name of the routine in plans and in saved files.
     start
-        ``start(words, n, parameters)`` lays out fresh words.
+        ``start(words, n, parameters)`` initialises the words.
     select
-        ``select(words, n, parameters, tau, u)`` gives the child to play, 0 to n - 1.
+        ``select(words, n, parameters, tau, u)`` returns the child to play, 0 to n - 1.
     chance
-        ``chance(words, n, parameters, tau, slot)`` gives the probability with which ``select`` gives ``slot``.
+        ``chance(words, n, parameters, tau, slot)`` returns the probability that ``select`` returns ``slot``.
     update
-        ``update(words, n, parameters, tau, slot, chance, reward)`` learns.
+        ``update(words, n, parameters, tau, slot, chance, reward)`` learns from the reward of ``slot``.
     words_per_child, words_extra
         The routine keeps ``words_per_child * n + words_extra`` words.
     values
-        The parameters: numbers by name, or a function of the :class:`LevelContext` that gives them.
+        The parameters: a dictionary of numbers, or a function of the :class:`LevelContext` that returns one.
 
     Examples
     --------
-    Follow the leader, which no one should do against an adversary:
+    Follow the leader (which has linear regret against an adversary):
 
     >>> def start(words, n, parameters):
     ...     for j in range(n):
@@ -169,7 +169,7 @@ class Custom(Routine):
 
     @cached_property
     def kernels(self) -> Kernels:  # type: ignore[override]
-        """The user's functions, as every other routine's are called."""
+        """The user's functions with the signatures of a routine's kernels."""
         users = {role: _kernel(getattr(self, role)) for role in ("start", "select", "chance", "update")}
         return Kernels(
             substitute(_start, {user_start: users["start"]}),
@@ -179,12 +179,12 @@ class Custom(Routine):
 
 
 def plain(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The Python function within one that the user has compiled already."""
+    """The Python function of a function that Numba has compiled."""
     return getattr(function, "py_func", function)
 
 
 def _kernel(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A user's function as a kernel, and with it the plain functions that it calls."""
+    """Mark a user's function, and the plain functions that it calls, as kernels."""
     own = plain(function)
     if not is_kernel(own):
         kernel(own)

@@ -1,4 +1,4 @@
-"""EXP3, gain form: exponential weights on estimated rewards, mixed with uniform play.
+"""EXP3, gain form: exponential weights on estimated rewards, mixed with uniform exploration.
 
 Algorithm 2 of the paper, after Auer, Cesa-Bianchi, Freund and Schapire, "The nonstochastic multiarmed bandit
 problem", SIAM J. Computing 32 (2002).
@@ -22,7 +22,7 @@ RATE = PARAMETERS + 1  # gamma / N
 
 @kernel
 def exp3_start(program: Array, level: int, row: Array, at: int, n: int) -> tuple[float, float]:
-    """All weights 1; the first scalar is their sum."""
+    """Set all weights to 1. The first scalar is their sum."""
     return weights_start(row, at, n), 0.0
 
 
@@ -30,7 +30,7 @@ def exp3_start(program: Array, level: int, row: Array, at: int, n: int) -> tuple
 def exp3_select(
     program: Array, level: int, row: Array, at: int, n: int, total: float, _: float, tau: int, u: float
 ) -> tuple[int, float]:
-    """A slot by its weight, mixed with uniform play."""
+    """Draw a slot in proportion to the weights, mixed with uniform exploration."""
     return mixed_draw(row, at, n, total, program[level + GAMMA], u)
 
 
@@ -61,12 +61,12 @@ class EXP3(Routine):
     .. math:: p_i = (1-\gamma) w_i / \textstyle\sum_j w_j + \gamma/n, \qquad
               w_i \leftarrow w_i \exp(\gamma \hat r_i / N)
 
-    In a group that has fewer than N children, n is its own number and the rate keeps N.
+    In a group with fewer than N children, n is its own number of children; the learning rate uses N.
 
     Parameters
     ----------
     gamma
-        Share of uniform play, in [1e-300, 1]. Default: sqrt(N ln N / (2 S)), cut off at 1 (Theorems 1 and 5).
+        Probability of uniform exploration, in [1e-300, 1]. Default: min(1, sqrt(N ln N / (2 S))) (Theorems 1 and 5).
 
     Examples
     --------

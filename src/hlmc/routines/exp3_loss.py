@@ -1,7 +1,7 @@
-"""EXP3 in its loss form, and EXP3-IX: exponential weights on estimated losses, with no uniform play mixed in.
+"""EXP3 in its loss form, and EXP3-IX: exponential weights on estimated losses, without uniform exploration.
 
 Loss estimates are large for arms that are played rarely, which is where gain estimates are small: rarely played arms
-are forgotten sooner, and the regret's constant is half of the gain form's.
+are dropped sooner, and the constant of the regret bound is half that of the gain form.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ IMPLICIT = PARAMETERS + 1  # what is added to the probability when a loss is div
 
 @kernel
 def exp3_loss_start(program: Array, level: int, row: Array, at: int, n: int) -> tuple[float, float]:
-    """All weights 1; the first scalar is their sum."""
+    """Set all weights to 1. The first scalar is their sum."""
     return weights_start(row, at, n), 0.0
 
 
@@ -30,7 +30,7 @@ def exp3_loss_start(program: Array, level: int, row: Array, at: int, n: int) -> 
 def exp3_loss_select(
     program: Array, level: int, row: Array, at: int, n: int, total: float, _: float, tau: int, u: float
 ) -> tuple[int, float]:
-    """A slot by its weight."""
+    """Draw a slot in proportion to the weights."""
     return pure_draw(row, at, n, total, u)
 
 
@@ -97,7 +97,7 @@ class EXP3Loss(Routine):
 
 @dataclass(frozen=True, repr=False)
 class EXP3IX(EXP3Loss):
-    r"""EXP3-IX at one level: losses divided by :math:`p_i + \eta/2` keep the regret small with high probability.
+    r"""EXP3-IX at one level: losses divided by :math:`p_i + \eta/2` give a bound with high probability.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """EXP3 as EXP3-M uses it: over the arms held in memory, counting how often each is played.
 
-gamma = sqrt(n ln n / (2 b)) for n arms held during a sub-phase of b steps. Two words an arm: weight and count.
+gamma = sqrt(n ln n / (2 b)) for n arms held during a sub-phase of b steps. Two words per arm: weight and count.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ GIVEN = PARAMETERS + 1  # gamma, or 0
 
 @kernel
 def exp3m_start(program: Array, level: int, row: Array, at: int, n: int) -> tuple[float, float]:
-    """All weights 1, no plays; the scalars are the sum of the weights and gamma."""
+    """Set all weights to 1 and all counts to 0. The scalars are the sum of the weights and gamma."""
     for j in range(at + n, at + 2 * n):
         row[j] = 0.0
     gamma = program[level + GIVEN]
@@ -34,7 +34,7 @@ def exp3m_start(program: Array, level: int, row: Array, at: int, n: int) -> tupl
 def exp3m_select(
     program: Array, level: int, row: Array, at: int, n: int, total: float, gamma: float, tau: int, u: float
 ) -> tuple[int, float]:
-    """A slot by its weight, mixed with uniform play."""
+    """Draw a slot in proportion to the weights, mixed with uniform exploration."""
     return mixed_draw(row, at, n, total, gamma, u)
 
 
@@ -66,7 +66,7 @@ class CountedEXP3(Routine):
     Parameters
     ----------
     gamma
-        Share of uniform play, in [1e-300, 1]. Default: sqrt(n ln n / (2 S)) for the n children really there.
+        Probability of uniform exploration, in [1e-300, 1]. Default: sqrt(n ln n / (2 S)) for n children.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""EXP3.P: EXP3 whose estimates carry an upper confidence term, for regret that is small with high probability.
+"""EXP3.P: EXP3 whose estimates include an upper confidence term, for a bound with high probability.
 
 Algorithm 3 of the paper, after Bubeck and Cesa-Bianchi, "Regret analysis of stochastic and nonstochastic multi-armed
-bandit problems" (2012), section 3.2. Every child's estimate moves at every step by an amount of its own, so a step
-costs n exponentials, whatever the store. A word holds the sum of a child's estimates; weights are never formed.
+bandit problems" (2012), section 3.2. The estimate of every child changes in every step by a different amount, so a
+step takes n exponentials. A word stores the sum of the estimates of a child; weights are never stored.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SINGLE = {"_LEAST": 2.0**-70}
 
 @kernel
 def exp3p_start(program: Array, level: int, row: Array, at: int, n: int) -> tuple[float, float]:
-    """No estimates yet; the scalars are the highest estimate and the sum of the exponentials."""
+    """Set all estimates to 0. The scalars are the largest estimate and the sum of the exponentials."""
     for j in range(at, at + n):
         row[j] = 0.0
     return 0.0, float(n)
@@ -83,7 +83,7 @@ def exp3p_update(
 
 
 def log_quotient(count: int, delta: float) -> float:
-    """ln(count / delta), also where the quotient is beyond a float64.
+    """ln(count / delta), also if the quotient overflows a float64.
 
     >>> log_quotient(10, 0.05), log_quotient(10**400, 5e-324)
     (5.298..., 1665.47...)
@@ -107,11 +107,11 @@ class EXP3P(Routine):
     eta
         Learning rate, in (0, 1e10]. Default: 0.95 sqrt(ln N / (N S)).
     gamma
-        Share of uniform play, in [1e-300, 1]. Default: 1.05 sqrt(N ln N / S), cut off at 1.
+        Probability of uniform exploration, in [1e-300, 1]. Default: min(1, 1.05 sqrt(N ln N / S)).
     beta
-        Confidence term, in (0, 1). Default: sqrt(ln(N / delta_d) / (N S)), where delta_d is the share of delta left
-        to one of the level's runs: with D = 2 this gives ln(2L/delta) above and ln(2KS/delta) at the arms, as in
-        Theorem 2; with D = 1, ln(K/delta), Lemma 4.
+        Confidence term, in (0, 1). Default: sqrt(ln(N / delta_d) / (N S)), where delta_d is the part of delta for
+        one run of the level. With D = 2 this gives ln(2L/delta) at the top and ln(2KS/delta) at the arms, as in
+        Theorem 2; with D = 1 it gives ln(K/delta), as in Lemma 4.
 
     Examples
     --------

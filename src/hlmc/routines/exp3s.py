@@ -1,13 +1,13 @@
-"""EXP3.S: EXP3 that gives every child a fixed share of all weight at each step, and so can follow changes.
+"""EXP3.S: EXP3 that adds a fixed share of the total weight to every child in each step, and so can follow changes.
 
 Algorithm 4 of the paper, after Auer, Cesa-Bianchi, Freund and Schapire (2002), section 8. The share is (e alpha / n) W
 for every child, as in the algorithm; the paper's prose writes alpha W.
 
-Adding to every weight would cost n operations a step. Weights are held as ``v_i + B`` instead: the share is one
-addition to B, and playing in proportion to ``v_i + B`` is playing by v, or uniformly with probability n B / W.
+Adding to every weight would take n operations per step. Weights are stored as ``v_i + B`` instead: the share is one
+addition to B. To draw in proportion to ``v_i + B``, draw uniformly with probability n B / W, else in proportion to v.
 
-Without rewards B grows and the v_i do not, so that scaling all of them down drives the v_i towards 0. They stop at
-2^-1000, where they no longer count beside B.
+Without rewards, B grows and the v_i do not, so rescaling drives the v_i towards 0. They stop at 2^-1000, where they
+are negligible compared with B.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ SINGLE = {"_HIGH": 2.0**60, "_SCALE": 2.0**-60, "_FLOOR": 2.0**-120}
 
 @kernel
 def exp3s_start(program: Array, level: int, row: Array, at: int, n: int) -> tuple[float, float]:
-    """All v 1; the scalars are their sum and B."""
+    """Set all v to 1. The scalars are their sum and B."""
     return weights_start(row, at, n), 0.0
 
 
@@ -41,7 +41,7 @@ def exp3s_start(program: Array, level: int, row: Array, at: int, n: int) -> tupl
 def exp3s_select(
     program: Array, level: int, row: Array, at: int, n: int, total: float, added: float, tau: int, u: float
 ) -> tuple[int, float]:
-    """A slot by v, or any slot with the probability that gamma and B add up to."""
+    """Draw a slot in proportion to v, or uniformly with the combined probability of gamma and B."""
     gamma = program[level + GAMMA]
     mixed = gamma + (1.0 - gamma) * (float(n) * added / (total + float(n) * added))
     return mixed_draw(row, at, n, total, mixed, u)
@@ -95,8 +95,8 @@ class EXP3S(Routine):
     Parameters
     ----------
     gamma
-        Share of uniform play, in [1e-300, 1]. Default: sqrt(V N ln(N S) / S), cut off at 1 (Theorem 3; V = 1 when the
-        number of switches is unknown, Theorem 4).
+        Probability of uniform exploration, in [1e-300, 1]. Default: min(1, sqrt(V N ln(N S) / S)) (Theorem 3; V = 1 if
+        the number of switches is unknown, Theorem 4).
     alpha
         The share, in (0, 1). Default: 1 / S.
 

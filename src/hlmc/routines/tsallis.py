@@ -1,4 +1,4 @@
-"""Tsallis-INF: optimal up to constants against an adversary and, untold, on stochastic rewards too; needs no horizon.
+"""Tsallis-INF: optimal up to constants on adversarial and on stochastic rewards, without knowing which; anytime.
 
 J. Zimmert and Y. Seldin, "Tsallis-INF: An optimal algorithm for stochastic and adversarial bandits", JMLR 22 (2021).
 """
@@ -24,7 +24,7 @@ ESTIMATORS = ("reduced-variance", "importance-weighted")
 
 @kernel
 def tsallis_start(program: Array, level: int, row: Array, at: int, n: int) -> tuple[float, float]:
-    """No losses yet; the scalars are the normaliser and the learning rate."""
+    """Set all losses to 0. The scalars are the normaliser and the learning rate."""
     for j in range(at, at + n - 1):
         row[j] = 0.0
     eta = program[level + RATE]
@@ -53,7 +53,7 @@ def tsallis_update(
     chance: float,
     reward: float,
 ) -> tuple[float, float]:
-    """Add the estimated losses and find the normaliser for the next learning rate."""
+    """Add the estimated losses and compute the normaliser for the next learning rate."""
     ftrl_learn(row, at, n, eta, x, slot, chance, 1.0 - reward, program[level + BASELINE])
     eta = program[level + RATE] / math.sqrt(float(tau) + 2.0)
     return normaliser(row, at, n, eta, x), eta
@@ -63,7 +63,7 @@ def tsallis_update(
 class TsallisINF(Routine):
     r"""Tsallis-INF at one level: :math:`p_i = 4 (\eta_t (\hat L_i - x))^{-2}`.
 
-    Losses are kept as differences: n - 1 words for n children.
+    It stores differences of losses: n - 1 words for n children.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ class TsallisINF(Routine):
 
     @property
     def reduced(self) -> bool:
-        """Whether the variance of the estimates is reduced by a baseline."""
+        """Whether a baseline reduces the variance of the estimates."""
         return self.estimator != "importance-weighted"
 
     def words(self, n: int) -> int:

@@ -1,6 +1,6 @@
 """UCB1: the highest upper confidence bound, for stochastic rewards (Auer, Cesa-Bianchi and Fischer, 2002).
 
-It has no guarantee against an adversary. Two words a child: the sum of its rewards and how often it was played.
+It has no guarantee against an adversary. Two words per child: the sum of its rewards and its number of plays.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ TIES = ("random", "first", "last")
 
 @kernel
 def ucb1_start(program: Array, level: int, row: Array, at: int, n: int) -> tuple[float, float]:
-    """No rewards and no plays."""
+    """Set all sums and counts to 0."""
     for j in range(at, at + 2 * n):
         row[j] = 0.0
     return 0.0, 0.0
@@ -39,7 +39,7 @@ def ucb1_index(row: Array, at: int, n: int, j: int, twice_log: float) -> float:
 def ucb1_select(
     program: Array, level: int, row: Array, at: int, n: int, a: float, b: float, tau: int, u: float
 ) -> tuple[int, float]:
-    """Every slot once, then the highest index; ties as the rule says."""
+    """Play every slot once, then the highest index; break ties by the tie rule."""
     if tau < n:
         return tau, 1.0
     rule = program[level + TIE]
@@ -95,7 +95,7 @@ class UCB1(Routine):
     Parameters
     ----------
     ties
-        ``"random"`` (default), ``"first"`` or ``"last"``: which of several equal children is played.
+        ``"random"`` (default), ``"first"`` or ``"last"``: how ties are broken.
 
     Examples
     --------

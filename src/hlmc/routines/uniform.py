@@ -1,4 +1,4 @@
-"""Uniform play: no memory, no learning; the yardstick that everything must beat."""
+"""Uniform random choice: no memory, no learning; the baseline for every other routine."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hlmc.routines.base import Array, Kernels, Routine
 
 @kernel
 def uniform_start(program: Array, level: int, row: Array, at: int, n: int) -> tuple[float, float]:
-    """Nothing to keep."""
+    """Uniform random choice has no statistics."""
     return 0.0, 0.0
 
 
@@ -19,7 +19,7 @@ def uniform_start(program: Array, level: int, row: Array, at: int, n: int) -> tu
 def uniform_select(
     program: Array, level: int, row: Array, at: int, n: int, a: float, b: float, tau: int, u: float
 ) -> tuple[int, float]:
-    """Any slot."""
+    """Draw a uniform random slot."""
     return min(int(u * float(n)), n - 1), 1.0 / float(n)
 
 
@@ -43,7 +43,7 @@ def uniform_update(
 
 @dataclass(frozen=True, repr=False)
 class Uniform(Routine):
-    """Every child with the same probability, always.
+    """Uniform random choice among the children.
 
     Examples
     --------
