@@ -199,7 +199,10 @@ def no_credit(totals: Array, i: int, payoffs: Array, arm: int) -> None:
 
 @kernel
 def load_agent(program: Array, row: Array, workspace: Array, registers: Array, epoch_reward: Array) -> None:
-    """An epoch has begun: set registers, workspace and epoch reward to what ``begin`` left in the row."""
+    """An epoch has begun: set registers, workspace and epoch reward to what ``begin`` left in the row.
+
+    Not inlined: once per epoch, and it would take registers from every turn.
+    """
     noinline()
     level = int(row[RECORD])
     control = int(program[level + CONTROL])
@@ -240,7 +243,10 @@ def store_agent(
 
 @kernel
 def rescale(program: Array, row: Array, level: int, workspace: Array, registers: Array) -> None:
-    """Rescale the workspace, and with it the routine's first scalar."""
+    """Rescale the workspace, and with it the routine's first scalar, the sum of the weights.
+
+    The row is read for the number of arms; not inlined, because it is rarely needed.
+    """
     noinline()
     registers[SCALARS] = rescale_workspace(row, workspace, registers[SCALARS])
 
@@ -278,7 +284,10 @@ def any_update(
 def select_by_count(
     program: Array, level: int, row: Array, at: int, n: int, a: float, b: float, tau: int, u: float
 ) -> tuple[int, float]:
-    """The routine's ``select``, twice: with n a constant where the group is full."""
+    """The routine's ``select``, twice: with n a constant where the group is full.
+
+    A compiler that knows n has no loop left over the slots; the arguments are those of the routine.
+    """
     if n == full_count():
         return any_select(program, level, row, at, full_count(), a, b, tau, u)
     return any_select(program, level, row, at, n, a, b, tau, u)
@@ -400,8 +409,19 @@ def turn_link(
 ) -> tuple[int, bool]:
     """The turn of an agent of shape number ``kind``: the arm, and whether its workspace must be rescaled now.
 
-    The other arguments are those of :func:`hlmc.games.board.take_turn`. Payoffs are what learners see, because
-    :func:`no_credit` does not ask for them in the game's units.
+    Parameters
+    ----------
+    kind
+        The agent's shape: all threads of a block have the same, so the comparison does not diverge.
+    program, own
+        The policy's program in float64 and in working precision; read only, shared by the group.
+    row, workspace, registers, epoch_reward, totals
+        The agent's words, which only this thread reads and writes.
+    seen
+        [arm] float64: what each arm paid in the last round, as learners see it; read only. Payoffs in the game's units
+        are not needed, because :func:`no_credit` does not ask for them.
+    t, learn, choose
+        The round to choose for; whether (1 or 0) there is a round to learn from, and one to choose for.
     """
     if kind == this_kind():
         arm = this_turn(program, own, row, workspace, registers, epoch_reward, totals, 0, seen, seen, t, learn, choose)
@@ -414,6 +434,8 @@ def turn_link(
 
 def turn_chains(shapes: tuple[AgentShape, ...], precision: str) -> tuple[Kernel, Kernel]:
     """The turns of agents of all shapes: at any time, and in the middle of everybody's epoch.
+
+    Both take the arguments of :func:`turn_link`; ``kind`` is a place in ``shapes``.
 
     The second contains nothing of beginnings and endings, which would take registers. It does not rescale either, but
     says when that is needed; the next turn then is a full one.
@@ -429,6 +451,8 @@ def turn_chains(shapes: tuple[AgentShape, ...], precision: str) -> tuple[Kernel,
 
 def turns(agent: AgentShape, precision: str) -> tuple[Kernel, Kernel, Kernel]:
     """An agent's turn at any time and in the middle of an epoch, and whether a workspace must be rescaled.
+
+    The third result looks at the routine's first scalar.
 
     Calls of the structure and of routines are made direct within a turn, for other shapes have other routines.
     """

@@ -108,11 +108,17 @@ class GameLaunch(NamedTuple):
     due: Any
     """[place] int64, an array: the round before which a tile is due for a full turn."""
     program_words: int
+    """Words of the longest program."""
     row_words_per_run: int
+    """Words of all rows of a run."""
     workspace_words_per_run: int
+    """Words of all workspaces of a run."""
     state_words: int
+    """Words of a game's state."""
     board_words: int
+    """Words of a board."""
     tile_count: int
+    """Tiles of a run."""
     bins: int
     """Groups times arms: one counter each."""
 

@@ -144,6 +144,10 @@ def stretch_by_count(
 ) -> tuple[int, int, float, float, float, float]:
     """:func:`hlmc.engine.step.stretch` by the copy that fits the group; may stop before ``pause``.
 
+    Arguments and results are those of :func:`hlmc.engine.step.stretch`: ``row`` and ``workspace`` belong to this
+    thread, ``program``, ``own`` and ``spec`` are read only. Not inlined: the loop gets registers of its own, and what
+    surrounds it (epochs, time points) does not take any away.
+
     Strides begin at multiples of ``clean_stride``, and whether a workspace is clean is asked at multiples of
     ``check_interval``. Both depend on t alone, which is why a cut there changes no number. A time point elsewhere can
     change last digits.
@@ -263,11 +267,15 @@ class Launch(NamedTuple):
     stops: Any
     """[stop_count] float64, increasing: the times at which ``sums`` are noted. The last one ends the launch."""
     program_words: int
+    """Words of a program."""
     row_words: int
+    """Words of a row."""
     workspace_words: int
+    """Words of a workspace."""
     sum_words: int
-    """More than ``stop_count``."""
+    """Words of a learner's sums: more than ``stop_count``, because the loop needs one for itself."""
     stop_count: int
+    """How many stops this launch has."""
 
 
 cuda: Any = None
@@ -334,7 +342,11 @@ def play(launch: Launch) -> None:
 
 
 def entry_of(shape: Shape, adversary: Adversary, layout: Layout) -> Any:
-    """The entry point for learners of a shape against an adversary, not yet compiled."""
+    """The entry point for learners of a shape against an adversary, not yet compiled.
+
+    It depends on the adversary's kernels (``rule``, ``piecewise``), on whether it is ``binary``, and on whether 32 bits
+    hold the numbers of its arms; its other numbers come with ``Launch.spec``.
+    """
     linked = substitute(play, {run_learner: loop_of(shape, adversary, layout.precision)})
     return Compiler().entry(views(layout).into(linked), layout.registers, layout.precision == "float32")
 
@@ -346,7 +358,8 @@ def loop_of(shape: Shape, adversary: Adversary, precision: str) -> Kernel:
     2. The loop over the stretches with the same types of numbers.
     3. What works in float64 on every device: the structure with the levels above, and the adversary.
 
-    The order matters, because a substitution reaches everything that is already in place.
+    The order matters, because a substitution reaches everything that is already in place: with the adversary in place
+    first, the second layer would replace ``unit`` within it, and its coins would depend on the precision.
     """
     binary = adversary.binary
     leaf = leaf_substitutions(shape, precision, binary)
