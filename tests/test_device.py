@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
-from hlmc.errors import NoDevice
+from hlmc.engine import primitives, step
+from hlmc.engine.hooks import ArithmeticHooks, Hooks, LoopHooks, StoreHooks
+from hlmc.engine.kernel import is_primitive, kernel
+from hlmc.engine.linker import Kernel, reaches, substitute
+from hlmc.errors import BadArgument, NoDevice
+from hlmc.games.board import TurnHooks, take_turn
+from hlmc.games.cuda import game_kernel
+from hlmc.games.cuda.game_kernel import GameViewHooks
+from hlmc.targets.cuda import arithmetic, loop
+from hlmc.targets.cuda import primitives as cuda_primitives
 from hlmc.targets.cuda.launch import driver_errors
+from hlmc.targets.cuda.views import ViewHooks
 
 HERE = Path(__file__).resolve().parent
+HOOKED = {LoopHooks: step.run, TurnHooks: take_turn, ViewHooks: loop.play, GameViewHooks: game_kernel.rounds}
+"""Which kernel each record of hooks is for."""
 
 
 def run(*command: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -61,3 +75,44 @@ def test_a_launch_that_fails_is_told_in_one_line(name: str) -> None:
         raise failed
     with pytest.raises(ValueError, match="other"), driver_errors():
         raise ValueError("other")
+
+
+@kernel
+def _nothing() -> int:
+    """Stands in for anything."""
+    return 0
+
+
+@pytest.mark.parametrize("record", [ArithmeticHooks, StoreHooks, *HOOKED], ids=lambda record: record.__name__)
+def test_a_name_that_is_not_a_hook_is_an_error(record: type[Hooks]) -> None:
+    name = fields(record)[0].name
+    assert record(**{name: _nothing}).substitutions == {fields(record)[0].default: _nothing}
+    with pytest.raises(TypeError, match=f"unexpected keyword argument '{name}x'"):
+        record(**{f"{name}x": _nothing})
+
+
+def test_a_kernel_that_is_not_called_cannot_be_substituted() -> None:
+    with pytest.raises(BadArgument, match="does not call take_turn"):
+        substitute(step.run, {take_turn: _nothing})
+
+
+@pytest.mark.parametrize(("record", "function"), HOOKED.items(), ids=lambda each: each.__name__)
+def test_every_hook_is_called_by_the_kernel_that_it_is_for(record: type[Hooks], function: Kernel) -> None:
+    """A hook that nothing calls would be replaced in silence."""
+    assert [field.name for field in fields(record) if not reaches(function, field.default)] == []
+
+
+def test_every_primitive_has_an_implementation_for_a_device() -> None:
+    """That module can be imported with numba-cuda alone, so its table is read as text."""
+    source = (Path(loop.__file__).parent / "lowering.py").read_text()
+    (table,) = [node.value for node in ast.parse(source).body if "_LOWERED" in ast.unparse(node).split(":")[0]]
+    known = {ast.unparse(key) for key in table.keys}  # type: ignore[attr-defined]
+    missing = {
+        f"{prefix}.{name}"
+        for prefix, module in {"engine": primitives, "primitives": cuda_primitives, "arithmetic": arithmetic}.items()
+        for name, value in vars(module).items()
+        if is_primitive(value) and value.__module__ == module.__name__
+    } - known
+    batches = {f"engine.{name}" for name in ("row_of", "prefetch", "int_at", "put_int")}  # run on processors alone
+    calls = {each for each in missing if each.startswith("engine.call_")}  # substituted
+    assert missing == batches | calls

@@ -260,6 +260,15 @@ def test_a_routine_of_ones_own_may_look_at_what_it_knew() -> None:
     assert np.isclose(there, here, rtol=1e-9).all(axis=2).mean() >= (1.0 if SIMULATED else 0.9)
 
 
+def test_an_adversary_s_function_is_compiled_once() -> None:
+    """Compiled code is found again by the adversary's rule, which is the same kernel for the same function."""
+    forget_compiled()
+    policy = {"EXP3": POLICIES["EXP3"]}
+    for _ in range(2):
+        rewards(policy, adversaries.Function(ARMS, staircase), count=1, horizon=3, points=1)
+    assert on_device.compiled.cache_info().misses == 1
+
+
 def test_a_bad_reward_ends_it() -> None:
     def bad(t: int, arm: int) -> float:
         return 2.0 if t == 30 else 0.5

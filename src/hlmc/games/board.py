@@ -1,14 +1,22 @@
-"""A round of a game in machine code: everybody chooses, the game pays from the counts, everybody learns.
+"""The kernels of a game: every agent chooses, the game pays by the counts, every agent learns.
 
-Three runs of words take part. *Parts* say which rows of which policy are played, and where their choices
-are counted: one part a group of agents, or more where several threads share the work. The *board* is the
-referee's: counts, payoffs and the sums from which results are made; its first words say where the rest
-lies. *Spec* and *state* belong to the game.
+Three kinds of words take part:
 
-Learning from one round and choosing in the next is one pass over the rows, so that a million of them are
-fetched once a round and the choices need no array of their own: a row holds its own. Counts are whole
-numbers and payoffs depend on nothing but counts, so neither the order of the rows nor the number of threads
-can be seen in a result.
+*parts*
+    Which rows of which policy are played, and where their choices are counted. One part per group of agents, or more if
+    several threads share the work. Read only.
+*board*
+    The referee's words: counts, payoffs, and the sums from which results are made. Its first words say where the rest
+    lies. Only the referee writes there; agents read what each arm paid.
+*spec*, *state*
+    The game's numbers and its state. ``observe`` may write the state, nobody writes the spec.
+
+A pass over the rows learns from one round and chooses for the next, so a million rows are read once per round. A row
+holds its own choice, so choices need no array. Counts are whole numbers and payoffs depend only on counts, so neither
+the order of the rows nor the number of threads changes a result.
+
+A GPU runs the same kernels with other places for the words (:mod:`hlmc.games.cuda`); :class:`TurnHooks` lists what it
+replaces in an agent's turn. The referee's work is cut into arms, so that there each arm can have a thread.
 """
 
 from __future__ import annotations
@@ -334,25 +342,25 @@ def turn(parts_at: Address, part: int, board: Array, t: int, learn: int, choose:
             chosen[arm] += 1.0
 
 
-# --- the referee's work, an arm at a time, so that on a device each arm can have a thread
+# --- The referee's work. All of these read and write the board alone, whose sections are named above.
 
 
 @kernel
 def instead(run: Array, at: int, x: float) -> Array:
-    """The same words with another number in one place: here, until it is put back."""
+    """Hook: a run that reads as ``run`` with x at place ``at``. Default: write it there, until :func:`put_back`."""
     run[at] = x
     return run
 
 
 @kernel
 def put_back(run: Array, at: int, x: float) -> None:
-    """Restore the number that ``instead`` has replaced."""
+    """Hook: restore the number x that :func:`instead` replaced at place ``at``."""
     run[at] = x
 
 
 @kernel
 def tally(board: Array, arm: int) -> None:
-    """Count who is on an arm."""
+    """Count the agents on an arm: reads its MEMBERS of all groups, adds them to OCCUPANCY, sets COUNTS."""
     arms = int(board[ARMS])
     counts = offset(board, int(board[COUNTS]))
     members = offset(board, int(board[MEMBERS]))
@@ -366,7 +374,11 @@ def tally(board: Array, arm: int) -> None:
 
 @kernel
 def price(board: Array, spec: Array, state: Array, pay_at: int, t: int, arm: int) -> bool:
-    """Say what an arm pays; False when that is outside [0, scale], and then nothing is changed."""
+    """Set what an arm pays: PAYOFFS in the game's units, SEEN as a reward in [0, 1]; 0 if nobody is there.
+
+    COUNTS must be set for all arms. ``pay_at`` is the address of the game's ``pay``. False if the payoff is outside
+    [0, scale]; then nothing has changed.
+    """
     scale = board[SCALE]
     counts = offset(board, int(board[COUNTS]))
     payoff = call_pay(pay_at, spec, state, t, counts, arm) if counts[arm] > 0.0 else 0.0
@@ -379,7 +391,12 @@ def price(board: Array, spec: Array, state: Array, pay_at: int, t: int, arm: int
 
 @kernel
 def appraise(board: Array, spec: Array, state: Array, pay_at: int, t: int, arm: int) -> None:
-    """Keep the books of an arm: what it would have paid to others, and which facts are true of it."""
+    """Add an arm's round to the books, after :func:`price`: what it would have paid, and which facts are true of it.
+
+    TOGETHER grows by what an agent would have got with everybody on the arm. STAYED of a group grows by what its agents
+    would have got if each, by itself, had been here: those who are here the payoff, the others what one agent more
+    would have got. TRUE_NOW and TRUE_OF are set for every fact. COUNTS and ALONE are unchanged afterwards.
+    """
     arms = int(board[ARMS])
     groups = int(board[GROUPS])
     counts = offset(board, int(board[COUNTS]))
@@ -409,7 +426,11 @@ def appraise(board: Array, spec: Array, state: Array, pay_at: int, t: int, arm: 
 
 @kernel
 def add_up(board: Array, item: int) -> None:
-    """Keep the books of a group: item g what group g earned, the items after that how often a fact was true."""
+    """Add a group's round to the books, after all arms: one of ``groups * (1 + facts)`` items.
+
+    Item g < groups adds the payoffs of group g to EARNED; item ``(1 + f) * groups + g`` adds to CHOICES how many of its
+    agents were on arms that fact f was true of.
+    """
     arms = int(board[ARMS])
     groups = int(board[GROUPS])
     group = item % groups
@@ -428,7 +449,10 @@ def add_up(board: Array, item: int) -> None:
 
 @kernel
 def settle(parts_at: Address, parts: int, board: Array, spec: Array, state: Array, pay_at: int, t: int) -> int:
-    """Count who is where, pay, and keep the books. 0, or -(t + 1) when a payoff is outside [0, scale]."""
+    """Count the choices of round t in all parts, pay, and keep the books: all of the above.
+
+    0, or -(t + 1) if a payoff is outside [0, scale].
+    """
     arms = int(board[ARMS])
     groups = int(board[GROUPS])
     members = offset(board, int(board[MEMBERS]))
@@ -468,9 +492,27 @@ def rounds(
 ) -> int:
     """Play the rounds begin .. end - 1 in the passes begin .. end.
 
-    Pass t learns from round t - 1 and chooses for round t. Only the passes first .. last are made here, and
-    where ``referee`` is 0, without what happens between passes: threads that share the rows make one pass each
-    and wait for one another.
+    Pass t learns from round t - 1 and chooses for round t.
+
+    Parameters
+    ----------
+    parts_at, parts
+        The table of parts (PART integers each), and how many of them to play.
+    board_at, spec_at, state_at
+        The board, and the game's numbers and state.
+    pay_at, observe_at
+        Addresses of the game's functions.
+    begin, end
+        The rounds: the first pass only chooses, the last only learns.
+    first, last
+        The passes that are made in this call.
+    referee
+        0: leave out what happens between passes. Threads that share the rows make one pass each, wait for one
+        another, and call :func:`between`.
+
+    Returns
+    -------
+    0, or -(t + 1) if a payoff of round t is outside [0, scale].
     """
     board = words(board_at)
     spec = words(spec_at)
@@ -511,7 +553,11 @@ def between(
     t: int,
     after: int,
 ) -> int:
-    """What happens between passes: before the choices of round t the game looks on; after them it pays."""
+    """What happens between passes, for threads that share the rows; the arguments are those of :func:`rounds`.
+
+    ``after`` 0: before the choices of round t the game observes the round before. 1: after them it pays
+    (:func:`settle`, whose status is returned).
+    """
     board = words(board_at)
     spec = words(spec_at)
     state = words(state_at)
@@ -524,7 +570,7 @@ def between(
 
 @kernel
 def squares(totals_at: Address, agents: int) -> float:
-    """The mean square of the agents' totals."""
+    """The mean square of the agents' totals [agent]."""
     totals = words(totals_at)
     total = 0.0
     for i in range(agents):

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -41,6 +41,7 @@ from hlmc.engine.layout import (
 )
 from hlmc.engine.linker import Kernel, constant, substitute, substitute_where_used
 from hlmc.engine.primitives import call_arm_of, noinline
+from hlmc.engine.routines import routine_select, routine_update
 from hlmc.engine.step import needs_rescale
 from hlmc.games.board import TurnHooks, take_turn
 from hlmc.targets.cuda.arithmetic import leaf_substitutions, single, single_unit
@@ -199,7 +200,10 @@ def no_credit(totals: Array, i: int, payoffs: Array, arm: int) -> None:
 
 @kernel
 def load_agent(program: Array, row: Array, workspace: Array, registers: Array, epoch_reward: Array) -> None:
-    """An epoch has begun: set registers, workspace and epoch reward to what ``begin`` left in the row."""
+    """An epoch has begun: set registers, workspace and epoch reward to what ``begin`` left in the row.
+
+    Not inlined: once per epoch, and it would take registers from every turn.
+    """
     noinline()
     level = int(row[RECORD])
     control = int(program[level + CONTROL])
@@ -240,7 +244,10 @@ def store_agent(
 
 @kernel
 def rescale(program: Array, row: Array, level: int, workspace: Array, registers: Array) -> None:
-    """Rescale the workspace, and with it the routine's first scalar."""
+    """Rescale the workspace, and with it the routine's first scalar, the sum of the weights.
+
+    The row is read for the number of arms; not inlined, because it is rarely needed.
+    """
     noinline()
     registers[SCALARS] = rescale_workspace(row, workspace, registers[SCALARS])
 
@@ -249,39 +256,16 @@ def rescale(program: Array, row: Array, level: int, workspace: Array, registers:
 
 
 @kernel
-def any_select(
-    program: Array, level: int, row: Array, at: int, n: int, a: float, b: float, tau: int, u: float
-) -> tuple[int, float]:
-    """Hook: the routine's ``select``."""
-    return 0, 1.0
-
-
-@kernel
-def any_update(
-    program: Array,
-    level: int,
-    row: Array,
-    at: int,
-    n: int,
-    a: float,
-    b: float,
-    tau: int,
-    slot: int,
-    chance: float,
-    reward: float,
-) -> tuple[float, float]:
-    """Hook: the routine's ``update``."""
-    return a, b
-
-
-@kernel
 def select_by_count(
     program: Array, level: int, row: Array, at: int, n: int, a: float, b: float, tau: int, u: float
 ) -> tuple[int, float]:
-    """The routine's ``select``, twice: with n a constant where the group is full."""
+    """The routine's ``select``, twice: with n a constant where the group is full.
+
+    A compiler that knows n has no loop left over the slots; the arguments are those of the routine.
+    """
     if n == full_count():
-        return any_select(program, level, row, at, full_count(), a, b, tau, u)
-    return any_select(program, level, row, at, n, a, b, tau, u)
+        return routine_select(program, level, row, at, full_count(), a, b, tau, u)
+    return routine_select(program, level, row, at, n, a, b, tau, u)
 
 
 @kernel
@@ -300,8 +284,8 @@ def update_by_count(
 ) -> tuple[float, float]:
     """The routine's ``update``, twice: with n a constant where the group is full."""
     if n == full_count():
-        return any_update(program, level, row, at, full_count(), a, b, tau, slot, chance, reward)
-    return any_update(program, level, row, at, n, a, b, tau, slot, chance, reward)
+        return routine_update(program, level, row, at, full_count(), a, b, tau, slot, chance, reward)
+    return routine_update(program, level, row, at, n, a, b, tau, slot, chance, reward)
 
 
 # --- Agents of several shapes in one game: a chain of comparisons
@@ -310,26 +294,6 @@ def update_by_count(
 @kernel
 def this_kind() -> int:
     """Hook: the number of the shape that a link of the chain plays."""
-    return 0
-
-
-@kernel
-def this_turn(
-    program: Array,
-    own: Array,
-    row: Array,
-    workspace: Array,
-    registers: Array,
-    epoch_reward: Array,
-    totals: Array,
-    i: int,
-    payoffs: Array,
-    seen: Array,
-    t: int,
-    learn: int,
-    choose: int,
-) -> int:
-    """Hook: :func:`hlmc.games.board.take_turn` for agents of that shape."""
     return 0
 
 
@@ -345,68 +309,71 @@ def never_needs_rescale(a: float) -> bool:
     return False
 
 
+class Agent(NamedTuple):
+    """The words of one agent's turn. All but the programs are read and written by its own thread alone."""
+
+    program: Any
+    """The policy's program, float64; read only, shared by the group."""
+    own: Any
+    """The same in working precision."""
+    row: Any
+    """The agent's row, float64."""
+    workspace: Any
+    """Its workspace, in working precision."""
+    registers: Any
+    """Its registers, in working precision."""
+    epoch_reward: Any
+    """[1] float64: what it earned in this epoch."""
+    totals: Any
+    """[1] float64: what it earned in the epochs before."""
+
+
 @kernel
-def other_turn(
-    kind: int,
-    program: Array,
-    own: Array,
-    row: Array,
-    workspace: Array,
-    registers: Array,
-    epoch_reward: Array,
-    totals: Array,
-    seen: Array,
-    t: int,
-    learn: int,
-    choose: int,
-) -> tuple[int, bool]:
-    """Hook: the rest of the chain."""
+def other_turn(kind: int, agent: Agent, seen: Array, t: int, learn: int, choose: int) -> tuple[int, bool]:
+    """Hook: the rest of the chain, or all of it."""
     return 0, False
 
 
 @kernel
-def no_turn(
-    kind: int,
-    program: Array,
-    own: Array,
-    row: Array,
-    workspace: Array,
-    registers: Array,
-    epoch_reward: Array,
-    totals: Array,
-    seen: Array,
-    t: int,
-    learn: int,
-    choose: int,
-) -> tuple[int, bool]:
+def no_turn(kind: int, agent: Agent, seen: Array, t: int, learn: int, choose: int) -> tuple[int, bool]:
     """The end of the chain, which is never reached."""
     return 0, False
 
 
 @kernel
-def turn_link(
-    kind: int,
-    program: Array,
-    own: Array,
-    row: Array,
-    workspace: Array,
-    registers: Array,
-    epoch_reward: Array,
-    totals: Array,
-    seen: Array,
-    t: int,
-    learn: int,
-    choose: int,
-) -> tuple[int, bool]:
+def turn_link(kind: int, agent: Agent, seen: Array, t: int, learn: int, choose: int) -> tuple[int, bool]:
     """The turn of an agent of shape number ``kind``: the arm, and whether its workspace must be rescaled now.
 
-    The other arguments are those of :func:`hlmc.games.board.take_turn`. Payoffs are what learners see, because
-    :func:`no_credit` does not ask for them in the game's units.
+    Parameters
+    ----------
+    kind
+        The agent's shape: all threads of a block have the same, so the comparison does not diverge.
+    agent
+        Its words.
+    seen
+        [arm] float64: what each arm paid in the last round, as learners see it; read only. Payoffs in the game's units
+        are not needed, because :func:`no_credit` does not ask for them.
+    t, learn, choose
+        The round to choose for; whether (1 or 0) there is a round to learn from, and one to choose for.
     """
     if kind == this_kind():
-        arm = this_turn(program, own, row, workspace, registers, epoch_reward, totals, 0, seen, seen, t, learn, choose)
-        return arm, this_needs_rescale(registers[SCALARS])
-    return other_turn(kind, program, own, row, workspace, registers, epoch_reward, totals, seen, t, learn, choose)
+        arm = take_turn(
+            agent.program,
+            agent.own,
+            agent.row,
+            agent.workspace,
+            agent.registers,
+            agent.epoch_reward,
+            agent.totals,
+            0,
+            seen,
+            seen,
+            t,
+            learn,
+            choose,
+        )
+        return arm, this_needs_rescale(agent.registers[SCALARS])
+    return other_turn(kind, agent, seen, t, learn, choose)
 
 
 # --- Putting it together
@@ -415,6 +382,8 @@ def turn_link(
 def turn_chains(shapes: tuple[AgentShape, ...], precision: str) -> tuple[Kernel, Kernel]:
     """The turns of agents of all shapes: at any time, and in the middle of everybody's epoch.
 
+    Both take the arguments of :func:`turn_link`; ``kind`` is a place in ``shapes``.
+
     The second contains nothing of beginnings and endings, which would take registers. It does not rescale either, but
     says when that is needed; the next turn then is a full one.
     """
@@ -422,13 +391,15 @@ def turn_chains(shapes: tuple[AgentShape, ...], precision: str) -> tuple[Kernel,
     for kind in reversed(range(len(shapes))):
         turn, short_turn, needed = turns(shapes[kind], precision)
         which = {this_kind: constant(kind)}
-        full = substitute(turn_link, {**which, this_turn: turn, other_turn: full})
-        short = substitute(turn_link, {**which, this_turn: short_turn, other_turn: short, this_needs_rescale: needed})
+        full = substitute(turn_link, {**which, take_turn: turn, other_turn: full})
+        short = substitute(turn_link, {**which, take_turn: short_turn, other_turn: short, this_needs_rescale: needed})
     return full, short
 
 
 def turns(agent: AgentShape, precision: str) -> tuple[Kernel, Kernel, Kernel]:
     """An agent's turn at any time and in the middle of an epoch, and whether a workspace must be rescaled.
+
+    The third result looks at the routine's first scalar.
 
     Calls of the structure and of routines are made direct within a turn, for other shapes have other routines.
     """
@@ -452,8 +423,8 @@ def _routine(agent: AgentShape, leaf: dict[Kernel, Kernel], precision: str) -> d
     update = substitute_where_used(shape.last.update, leaf, precision)
     if agent.count == 0 and shape.slots > 1:
         full = {full_count: constant(shape.slots)}
-        select = substitute(select_by_count, {any_select: select, **full})
-        update = substitute(update_by_count, {any_update: update, **full})
+        select = substitute(select_by_count, {routine_select: select, **full})
+        update = substitute(update_by_count, {routine_update: update, **full})
     return {"leaf_select": select, "leaf_update": update}
 
 

@@ -30,7 +30,7 @@ from hlmc.engine.linker import Kernel, constant, substitute, substitute_where_us
 from hlmc.engine.primitives import noinline, offset
 from hlmc.games import board as layout
 from hlmc.games.board import add_up, appraise, call_observe, price, tally
-from hlmc.games.cuda.agents import REGISTERS, AgentShape, other_turn, turn_chains
+from hlmc.games.cuda.agents import REGISTERS, Agent, AgentShape, other_turn, turn_chains
 from hlmc.games.cuda.rules import Rules
 from hlmc.targets.cuda.compiler import SIMULATED, Compiler
 from hlmc.targets.cuda.grid_sync import arrive_last, release
@@ -108,11 +108,17 @@ class GameLaunch(NamedTuple):
     due: Any
     """[place] int64, an array: the round before which a tile is due for a full turn."""
     program_words: int
+    """Words of the longest program."""
     row_words_per_run: int
+    """Words of all rows of a run."""
     workspace_words_per_run: int
+    """Words of all workspaces of a run."""
     state_words: int
+    """Words of a game's state."""
     board_words: int
+    """Words of a board."""
     tile_count: int
+    """Tiles of a run."""
     bins: int
     """Groups times arms: one counter each."""
 
@@ -211,8 +217,7 @@ def tile_turn(
     known = TILE * tile
     group = launch.tiles[known + GROUP]
     place = run * launch.tile_count + tile
-    return other_turn(
-        launch.tiles[known + KIND],
+    agent = Agent(
         program_view(launch.programs, group, launch.program_words),
         own_view(launch.own_programs, group, launch.program_words),
         agent_words(launch.rows, run * launch.row_words_per_run + launch.tiles[known + ROW_AT] * LANES + lane),
@@ -223,11 +228,8 @@ def tile_turn(
         agent_numbers(launch.registers, place * REGISTERS * LANES + lane),
         agent_words(launch.epoch_rewards, place * LANES + lane),
         agent_words(launch.totals, place * LANES + lane),
-        seen,
-        t,
-        learn,
-        choose,
     )
+    return other_turn(launch.tiles[known + KIND], agent, seen, t, learn, choose)
 
 
 @kernel

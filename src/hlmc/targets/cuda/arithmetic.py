@@ -141,7 +141,10 @@ def without_trees(children: int) -> dict[Kernel, Kernel]:
 
 
 def store_hooks(shape: Shape) -> StoreHooks:
-    """The store of the last level's weights: in pieces, unless its routine has none."""
+    """The store of the last level's weights: in pieces, unless its routine has none.
+
+    The size of a piece is a constant of the shape, so that the loops over pieces are unrolled.
+    """
     chosen: dict[str, Kernel] = {hook.__name__: value for hook, value in without_trees(shape.children).items()}
     if shape.pieces:
         chosen |= {
@@ -156,7 +159,11 @@ def store_hooks(shape: Shape) -> StoreHooks:
 
 
 def routine_hooks(precision: str, binary: bool = False) -> ArithmeticHooks:
-    """How the last level's routine computes. ``binary``: all rewards are 0 or 1."""
+    """How the last level's routine computes.
+
+    In double precision only the types of counters change, so that results agree with the processor's. ``binary``: all
+    rewards are 0 or 1, which makes growth cheaper. The simulator computes as the processor does.
+    """
     chosen: dict[str, Kernel] = {"worth_learning": always_true}
     if not SIMULATED:
         chosen["counter"] = in_32_bits

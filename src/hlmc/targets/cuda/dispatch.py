@@ -105,7 +105,11 @@ _ROLES = (
 
 
 def _chains(routines: Sequence[RoutineKernels]) -> dict[Kernel, Kernel]:
-    """What the three calls of a routine mean when ROUTINE is a place in this list."""
+    """What the three calls of a routine mean when ROUTINE is a place in this list.
+
+    For two routines, ``call_start(which, ...)`` becomes: if which is 0, start the first; else if which is 1, start the
+    second; else nothing. The compiler sees through all of it.
+    """
     levels = [level_kernels(kernels) for kernels in routines]
     chains: dict[Kernel, Kernel] = {}
     for role, (call, link, this, other, chain) in enumerate(_ROLES):
@@ -146,7 +150,8 @@ def end(program: Array, row: Array, t: int) -> None:
 def calls_of(shape: Shape) -> dict[Kernel, Kernel]:
     """What the engine's call primitives mean for learners of this shape: ready to be substituted.
 
-    The levels above the last one work in float64 on the row, so nothing in here is narrowed.
+    The levels above the last one work in float64 on the row, so nothing in here is narrowed. Substitute these after
+    everything that is: the same routine may stand above and at the last level.
     """
     inside = {**_chains(shape.routines), **without_trees(shape.children)}
     structure = shape.structure

@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hlmc.engine import step, weights
+from hlmc.engine import weights
 from hlmc.engine.hooks import LoopHooks
 from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import FOREVER
 from hlmc.engine.linker import Kernel, constant, substitute, substitute_where_used
 from hlmc.engine.primitives import call_reward, noinline
+from hlmc.engine.step import run, stretch
 from hlmc.targets.cuda.arithmetic import always_true, leaf_substitutions, loop_hooks
 from hlmc.targets.cuda.compiler import Compiler
 from hlmc.targets.cuda.dispatch import calls_of
@@ -54,29 +55,6 @@ CHECKED_EVERY = 256
 
 
 @kernel
-def any_stretch(
-    program: Array,
-    own: Array,
-    row: Array,
-    workspace: Array,
-    reward_at: Any,
-    spec: Array,
-    key: np.uint64,
-    state: int,
-    level: int,
-    place: int,
-    n: int,
-    t: int,
-    pause: int,
-    a: float,
-    b: float,
-    total: float,
-) -> tuple[int, int, float, float, float, float]:
-    """Hook: :func:`hlmc.engine.step.stretch` for any workspace, one step at a time."""
-    return t, 0, 1.0, a, b, total
-
-
-@kernel
 def clean_stretch(
     program: Array,
     own: Array,
@@ -95,7 +73,7 @@ def clean_stretch(
     b: float,
     total: float,
 ) -> tuple[int, int, float, float, float, float]:
-    """Hook: the same for a full group whose words are all weights, ``clean_stride`` steps at a time."""
+    """Hook: :func:`hlmc.engine.step.stretch` for a full group of weights alone, ``clean_stride`` steps at a time."""
     return t, 0, 1.0, a, b, total
 
 
@@ -144,6 +122,10 @@ def stretch_by_count(
 ) -> tuple[int, int, float, float, float, float]:
     """:func:`hlmc.engine.step.stretch` by the copy that fits the group; may stop before ``pause``.
 
+    Arguments and results are those of :func:`hlmc.engine.step.stretch`: ``row`` and ``workspace`` belong to this
+    thread, ``program``, ``own`` and ``spec`` are read only. Not inlined: the loop gets registers of its own, and what
+    surrounds it (epochs, time points) does not take any away.
+
     Strides begin at multiples of ``clean_stride``, and whether a workspace is clean is asked at multiples of
     ``check_interval``. Both depend on t alone, which is why a cut there changes no number. A time point elsewhere can
     change last digits.
@@ -151,7 +133,7 @@ def stretch_by_count(
     noinline()
     full = full_count()
     if n != full:
-        return any_stretch(
+        return stretch(
             program, own, row, workspace, reward_at, spec, key, state, level, place, n, t, pause, a, b, total
         )
     if is_clean(workspace, place, full):
@@ -162,9 +144,7 @@ def stretch_by_count(
         pause = min(pause, t - t % clean_stride() + clean_stride())
     else:
         pause = min(pause, t - t % check_interval() + check_interval())
-    return any_stretch(
-        program, own, row, workspace, reward_at, spec, key, state, level, place, full, t, pause, a, b, total
-    )
+    return stretch(program, own, row, workspace, reward_at, spec, key, state, level, place, full, t, pause, a, b, total)
 
 
 @kernel
@@ -263,11 +243,15 @@ class Launch(NamedTuple):
     stops: Any
     """[stop_count] float64, increasing: the times at which ``sums`` are noted. The last one ends the launch."""
     program_words: int
+    """Words of a program."""
     row_words: int
+    """Words of a row."""
     workspace_words: int
+    """Words of a workspace."""
     sum_words: int
-    """More than ``stop_count``."""
+    """Words of a learner's sums: more than ``stop_count``, because the loop needs one for itself."""
     stop_count: int
+    """How many stops this launch has."""
 
 
 cuda: Any = None
@@ -334,7 +318,11 @@ def play(launch: Launch) -> None:
 
 
 def entry_of(shape: Shape, adversary: Adversary, layout: Layout) -> Any:
-    """The entry point for learners of a shape against an adversary, not yet compiled."""
+    """The entry point for learners of a shape against an adversary, not yet compiled.
+
+    It depends on the adversary's kernels (``rule``, ``piecewise``), on whether it is ``binary``, and on whether 32 bits
+    hold the numbers of its arms; its other numbers come with ``Launch.spec``.
+    """
     linked = substitute(play, {run_learner: loop_of(shape, adversary, layout.precision)})
     return Compiler().entry(views(layout).into(linked), layout.registers, layout.precision == "float32")
 
@@ -346,7 +334,8 @@ def loop_of(shape: Shape, adversary: Adversary, precision: str) -> Kernel:
     2. The loop over the stretches with the same types of numbers.
     3. What works in float64 on every device: the structure with the levels above, and the adversary.
 
-    The order matters, because a substitution reaches everything that is already in place.
+    The order matters, because a substitution reaches everything that is already in place: with the adversary in place
+    first, the second layer would replace ``unit`` within it, and its coins would depend on the precision.
     """
     binary = adversary.binary
     leaf = leaf_substitutions(shape, precision, binary)
@@ -361,23 +350,23 @@ def loop_of(shape: Shape, adversary: Adversary, precision: str) -> Kernel:
         if precision == "float32":
             hooks["learned_reward"] = narrow_learned_reward
 
-    def stretch(stride: int, more: dict[Kernel, Kernel]) -> Kernel:
+    def stretch_of(stride: int, more: dict[Kernel, Kernel]) -> Kernel:
         select = substitute_where_used(shape.last.select, leaf, precision)
         update = substitute_where_used(shape.last.update, {**leaf, **more}, precision)
         routine = {"leaf_select": select, "leaf_update": update, "stride": constant(stride)}
-        return LoopHooks(**hooks, **routine).into(step.stretch)
+        return LoopHooks(**hooks, **routine).into(stretch)
 
-    steps = stretch(1, {})
+    steps = stretch_of(1, {})
     if shape.slots > 1:
-        by_count: dict[Kernel, Kernel] = {any_stretch: steps, clean_stretch: steps, full_count: constant(shape.slots)}
+        by_count: dict[Kernel, Kernel] = {stretch: steps, clean_stretch: steps, full_count: constant(shape.slots)}
         if shape.pieces and shape.only_grows:
-            by_count[clean_stretch] = stretch(shape.stride, {weights.is_weight: always_true})
+            by_count[clean_stretch] = stretch_of(shape.stride, {weights.is_weight: always_true})
             by_count[is_clean] = substitute_where_used(weights.pieces_clean, leaf, precision)
             by_count[clean_stride] = constant(shape.stride)
             by_count[check_interval] = constant(CHECKED_EVERY)
         steps = substitute(stretch_by_count, by_count)
     workspace = {"load_stats": held.load_stats, "store_stats": held.store_stats}
-    loop = LoopHooks(**hooks, **workspace, stretch=steps).into(step.run)
+    loop = LoopHooks(**hooks, **workspace, stretch=steps).into(run)
     return substitute_where_used(loop, {**calls_of(shape), **_adversary(adversary)})
 
 

@@ -154,16 +154,19 @@ def _assembly(text: str, constraints: str, result: Any) -> Any:
 
 @intrinsic
 def _arrive_at(typingctx: Any, address: Any) -> Any:
+    """Add 1 to the int32 at an address; what it was before."""
     return types.int32(types.int64), _assembly("atom.global.add.u32 $0, [$1], 1;", "=r,l,~{memory}", _INT)
 
 
 @intrinsic
 def _releases_at(typingctx: Any, address: Any) -> Any:
+    """The int32 four bytes further on."""
     return types.int32(types.int64), _assembly("ld.volatile.global.u32 $0, [$1+4];", "=r,l,~{memory}", _INT)
 
 
 @intrinsic
 def _release_at(typingctx: Any, address: Any) -> Any:
+    """Set the first int32 to 0, then add 1 to the second."""
     text = "{ .reg .u32 %old; st.volatile.global.u32 [$0], 0; membar.gl; atom.global.add.u32 %old, [$0+4], 1; }"
     return types.void(types.int64), _assembly(text, "l,~{memory}", ir.VoidType())
 

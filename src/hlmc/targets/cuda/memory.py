@@ -47,13 +47,19 @@ def checked_device() -> str:
 
 
 class Memory:
-    """Arrays on the device, which stay there for as long as this object is kept."""
+    """Arrays on the device, which stay there for as long as this object is kept.
+
+    A launch record holds bare addresses, from which nobody can tell that an array is still in use.
+    """
 
     def __init__(self) -> None:
         self._held: list[Any] = []
 
     def put(self, array: Array) -> Any:
-        """A copy of an array on the device."""
+        """A copy of an array on the device, contiguous, of the same type and shape.
+
+        Raises :class:`hlmc.errors.NoDevice` with one line if it does not fit.
+        """
         from numba import cuda
 
         self.room_for(array.nbytes)

@@ -101,7 +101,10 @@ class _Write(AbstractTemplate):
 
 
 def _place(builder: Any, run: Run, base: Any, at: Any) -> Any:
-    """The address of word ``at``, counted in bytes: one instruction (IMAD) then does all of it."""
+    """The address of word ``at`` of the run that begins at ``base``.
+
+    Counted in bytes, because one instruction (IMAD) then does all of it.
+    """
     if run.space == SHARED:  # its addresses have 32 bits
         at = builder.trunc(at, ir.IntType(32))
     size = {"float64": 8, "float32": 4}[run.kind]
@@ -159,7 +162,7 @@ def run_at(kind: str, stride: int, space: int = GLOBAL, constant: bool = False) 
 
 @intrinsic
 def bits(typingctx: Any, run: Any, at: Any) -> Any:
-    """The raw bits of a 64-bit word."""
+    """The raw bits of a 64-bit word, without a conversion."""
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         place = builder.bitcast(_place(builder, run, *args), ir.PointerType(_WORD, run.space))

@@ -1,5 +1,7 @@
 """What CUDA and Numba's simulator of it must say differently: waiting, atomic operations, shared memory.
 
+They are primitives like the engine's (:mod:`hlmc.engine.primitives`), for the kernels of this target alone.
+
 The bodies below are the simulator's, which runs the threads of a block as threads of the interpreter and one block
 after another. :mod:`hlmc.targets.cuda.lowering` has their implementations for a device.
 """
@@ -132,5 +134,8 @@ class Overlay:
 
 @primitive
 def overlay(run: Array, at: int, x: float) -> Any:
-    """A run that reads as ``run`` with x at place ``at``. Nothing is written: other threads read the same words."""
+    """A run that reads as ``run`` with x at place ``at``.
+
+    Nothing is written, because other threads read the same words. The result can only be indexed.
+    """
     return Overlay(run, at, x)
