@@ -53,7 +53,7 @@ def crafted_row(trial: Trial, row: np.ndarray) -> np.ndarray:
     return row
 
 
-@attack(short=1500, long=1_000_000, prepare=files)
+@attack(short=800, long=1_000_000, prepare=files)
 def crafted_rows(trial: Trial) -> None:
     """Load a learner with a crafted row. Harm: it is accepted and plays an arm or a probability out of range."""
     which = trial.random.randrange(len(learners()))
