@@ -21,12 +21,12 @@ from pathlib import Path
 import numpy as np
 
 import hlmc
-from hlmc.device.match import Tables, runs_at_once
-from hlmc.device.memory import checked_device
 from hlmc.games import board as layout
 from hlmc.games.match import Board
+from hlmc.games.on_device import Tables, runs_at_once
 from hlmc.games.population import population
 from hlmc.games.runs import Table, Task
+from hlmc.targets.cuda.memory import checked_device
 
 WANTED = 20e9
 """Turns a second of a million agents on 20 channels, on one H200."""

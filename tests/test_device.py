@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from hlmc.device.memory import gives_up
 
 from hlmc.errors import NoDevice
+from hlmc.targets.cuda.launch import driver_errors
 
 HERE = Path(__file__).resolve().parent
 
@@ -57,7 +57,7 @@ def test_without_a_device_one_line_says_so() -> None:
 def test_a_launch_that_fails_is_told_in_one_line(name: str) -> None:
     """Either of the driver's packages has an error of its own, neither of which can be imported here."""
     failed = type(name, (Exception,), {})("launch failed:\n\n  too many resources\n  at some place\n")
-    with pytest.raises(NoDevice, match=r"^the device gave up: launch failed: too many resources$"), gives_up():
+    with pytest.raises(NoDevice, match=r"^the device gave up: launch failed: too many resources$"), driver_errors():
         raise failed
-    with pytest.raises(ValueError, match="other"), gives_up():
+    with pytest.raises(ValueError, match="other"), driver_errors():
         raise ValueError("other")

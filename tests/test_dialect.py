@@ -32,7 +32,7 @@ OWN_EXPONENTIALS = {"exponential": "math.exp", "logarithm": "math.log"}
 SCALARS = {"float", "int", "bool", "np.uint64"}
 TYPES = SCALARS | {"Array", "Address"}
 # The GPU's own kernels talk to CUDA, and are no part of the engine's language.
-OUTSIDE = ("hlmc.targets.cuda",)
+OUTSIDE = ("hlmc.targets.cuda", "hlmc.games.cuda")
 
 
 def kernels() -> Iterator[FunctionType]:

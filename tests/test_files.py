@@ -22,6 +22,7 @@ from hlmc.errors import BadArgument, BadFile, BadType, HLMCError, OutOfTurn
 from hlmc.files.description import described
 from hlmc.files.format import FIXED, KINDS, VERSION, Front, Layout, digest, sealed
 from hlmc.learner import Learner
+from hlmc.simulation.file import read_experiment
 
 POLICY = hlmc.HLMC(arms=100, memory=20, horizon=1000)
 
@@ -128,10 +129,10 @@ def test_the_layout_is_that_of_this_format() -> None:
     assert words == {
         "tree": [],
         "block rotation": ["CARRIED"],
-        "champion": ["DOUBT", "CHALLENGE", "TENURE", "CRISIS", "TURN", "PLACE"],
+        "champion": ["DOUBT", "CHALLENGE", "TENURE", "CRISIS", "TURN", "USUAL", "PLACE"],
         "crown": ["CROWN", "PAID"],
     }
-    assert [each.header_words for each in structures.CATALOGUE] == [9, 10, 15, 11]
+    assert [each.header_words for each in structures.CATALOGUE] == [9, 10, 16, 11]
     assert [layout.CHILD, layout.CHANCE, layout.SUM, layout.SCALARS, layout.LEVEL_CONTROL] == [0, 1, 2, 3, 5]
     assert layout.FIELDS == 20
 
@@ -262,6 +263,30 @@ def test_files_that_are_no_files(path: Path) -> None:
     os.mkfifo(path)
     with pytest.raises(BadFile, match="not an ordinary file"):
         hlmc.load(path)
+
+
+@pytest.mark.parametrize("read", [hlmc.load_result, hlmc.games.load_result, hlmc.load], ids=["result", "game", "load"])
+def test_results_that_are_no_files(read: Callable[[Path], object], path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        read(path)
+    os.mkfifo(path)
+    with pytest.raises(BadFile, match="it is not an ordinary file"):
+        read(path)
+    with pytest.raises(BadFile, match="it is not an ordinary file"):
+        read(Path("/dev/zero"))
+
+
+def test_texts_without_end_or_bottom(tmp_path: Path) -> None:
+    """An experiment's file may be a pipe, but is read only so far; what is nested too deeply is no experiment."""
+    with pytest.raises(BadFile, match="/dev/zero is longer than the 67108864 bytes"):
+        read_experiment("/dev/zero")
+    path = tmp_path / "deep.toml"
+    path.write_text("x = " + "[" * 10**5)
+    with pytest.raises(BadFile, match=r"deep\.toml is not valid TOML"):
+        read_experiment(path)
+    (tmp_path / "_experiment.json").write_text("[" * 10**5)
+    with pytest.raises(BadFile, match=r"_experiment\.json is not readable as JSON"):
+        hlmc.simulate(hlmc.EXP3(4, 9), hlmc.adversaries.BlockTrap(4, 2), runs=1, store=tmp_path, progress=False)
 
 
 def resealed(data: bytes) -> bytes:

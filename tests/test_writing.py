@@ -17,7 +17,7 @@ import pytest
 import hlmc
 from hlmc import plotting
 from hlmc.errors import BadArgument
-from hlmc.files import writing
+from hlmc.files import disk, writing
 from hlmc.files.writing import replacing, write_whole
 
 POLICY = hlmc.EXP3(arms=3, horizon=10)
@@ -156,14 +156,36 @@ def test_several_processes_write_one_file(tmp_path: Path) -> None:
     path = tmp_path / "it"
     script = (
         "import sys\nfrom hlmc.files.writing import write_whole\n"
-        "for i in range(150): write_whole(sys.argv[1], sys.argv[2].encode() * (i + 1))\n"
+        "for i in range(60): write_whole(sys.argv[1], sys.argv[2].encode() * (i + 1))\n"
     )
     processes = [subprocess.Popen([sys.executable, "-c", script, str(path), letter]) for letter in "abc"]
     while any(process.poll() is None for process in processes):
         if path.exists():
             assert len(set(path.read_bytes())) == 1
     assert [process.returncode for process in processes] == [0, 0, 0]
-    assert path.read_bytes() in (b"a" * 150, b"b" * 150, b"c" * 150)
+    assert path.read_bytes() in (b"a" * 60, b"b" * 60, b"c" * 60)
+    assert names(tmp_path) == ["it"]
+
+
+def test_a_temporary_that_another_process_is_removing_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between its making and its locking, another process may have taken it for an abandoned one and locked it."""
+    others: list[int] = []
+    plain = disk.try_lock
+
+    def overtaken(handle: Any, shared: bool = False) -> bool:
+        if not others:
+            others.append(os.open(tmp_path / ".it.0.tmp", os.O_RDONLY))
+            assert plain(others[0])
+        return plain(handle, shared)
+
+    monkeypatch.setattr(disk, "try_lock", overtaken)
+    with replacing(tmp_path / "it") as file:
+        (tmp_path / ".it.0.tmp").unlink()
+        file.write(b"text")
+    os.close(others[0])
+    assert (tmp_path / "it").read_bytes() == b"text"
     assert names(tmp_path) == ["it"]
 
 

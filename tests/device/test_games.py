@@ -15,17 +15,17 @@ from functools import cached_property
 
 import numpy as np
 import pytest
-from hlmc.device import match, memory
-from hlmc.device.target import SIMULATED
 
 import hlmc
 from hlmc.adversaries import packed
 from hlmc.cli import main
 from hlmc.engine.kernel import kernel
 from hlmc.errors import BadArgument, BadReward, NoDevice
-from hlmc.games import Game, Routing, Spectrum, jammers
+from hlmc.games import Game, Routing, Spectrum, jammers, on_device
 from hlmc.games.population import population
 from hlmc.games.runs import Task
+from hlmc.targets.cuda import memory
+from hlmc.targets.cuda.compiler import SIMULATED
 
 AGENTS = 11 if SIMULATED else 3000
 STEPS = 24 if SIMULATED else 60
@@ -211,14 +211,14 @@ def tables(workers=None, precision="float64", runs=2):
     who, game = MIXED, spectrum(jammers.Random(period=3))
     groups = population(who, game)
     tasks = [Task(groups, game, 5, run, np.array(POINTS), True) for run in range(runs)]
-    return match.Tables(tasks, precision, workers)
+    return on_device.Tables(tasks, precision, workers)
 
 
 def test_quick_neither_slices_nor_blocks_can_be_seen(monkeypatch):
     found = []
     for workers, longest in ((1, 1 << 20), (None, 3)):
-        monkeypatch.setattr(match, "FIRST_SLICE", 3)
-        monkeypatch.setattr(match, "LONGEST_SLICE", longest)
+        monkeypatch.setattr(on_device, "SHORTEST", 3)
+        monkeypatch.setattr(on_device, "LONGEST", longest)
         told = []
         played = list(tables(workers).play(told.append))
         assert sum(told) == 2 * STEPS
@@ -229,10 +229,10 @@ def test_quick_neither_slices_nor_blocks_can_be_seen(monkeypatch):
 
 def test_counting_in_the_memory_of_all(monkeypatch):
     first = [x.occupancy for x in tables().play(lambda steps: None)]
-    monkeypatch.setattr(match, "SHARED_BINS", 0)
-    match._compiled.cache_clear()
+    monkeypatch.setattr(on_device, "SHARED_BINS", 0)
+    on_device._compiled.cache_clear()
     second = [x.occupancy for x in tables().play(lambda steps: None)]
-    match._compiled.cache_clear()
+    on_device._compiled.cache_clear()
     np.testing.assert_array_equal(first, second)
 
 
@@ -257,22 +257,22 @@ def test_arguments_that_a_device_does_not_take(monkeypatch):
         hlmc.play(who, game, STEPS, device="tpu")
     with pytest.raises(BadArgument, match="float64"):
         hlmc.play(who, game, STEPS, precision="float32")
-    monkeypatch.setitem(match.MOST_ARMS, "float32", 6)
+    monkeypatch.setitem(on_device.MOST_ARMS, "float32", 6)
     with pytest.raises(BadArgument, match="too many arms"):
         hlmc.play(who, game, STEPS, device="cuda", progress=False)
 
 
 def test_an_interrupt_leaves_the_runs_that_were_finished(monkeypatch):
     who, game = CASES["circulating"]
-    advance = match.Tables.advance
+    advance = on_device.Tables.advance
 
     def interrupted(self, begin, end):
         if self._tasks[0].run == 1:
             raise KeyboardInterrupt
         return advance(self, begin, end)
 
-    monkeypatch.setattr(match, "runs_at_once", lambda task, precision: 1)
-    monkeypatch.setattr(match.Tables, "advance", interrupted)
+    monkeypatch.setattr(on_device, "runs_at_once", lambda task, precision: 1)
+    monkeypatch.setattr(on_device.Tables, "advance", interrupted)
     with pytest.raises(KeyboardInterrupt) as stopped:
         hlmc.play(who, game, STEPS, runs=3, progress=False, device="cuda", precision="float64")
     assert stopped.value.partial.data.sizes["run"] == 1

@@ -8,15 +8,16 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hlmc.device import loop, runs
-from hlmc.device.shape import Shape
-from hlmc.device.target import SIMULATED
 
 import hlmc
 from hlmc import adversaries, routines
-from hlmc.engine import weights
+from hlmc.engine import linker, weights
 from hlmc.errors import BadArgument, BadReward
+from hlmc.simulation import on_device
 from hlmc.simulation.runs import Task
+from hlmc.targets.cuda import loop
+from hlmc.targets.cuda.compiler import SIMULATED
+from hlmc.targets.cuda.shape import Shape
 
 ARMS = 12
 STEPS = 150 if SIMULATED else 400
@@ -123,6 +124,12 @@ def rewards(policies, adversary, device="cuda", precision=None, count=RUNS, **op
     return result.data["reward"].values
 
 
+def forget_compiled() -> None:
+    """Copies of kernels keep the constants that their modules had when they were made."""
+    on_device.compiled.cache_clear()
+    linker._substituted.cache_clear()
+
+
 @pytest.mark.parametrize("name", POLICIES)
 def test_every_policy_plays_as_on_the_processor(name: str) -> None:
     """In double precision, for as long as the last digits of exponentials do not decide: most runs here."""
@@ -165,8 +172,8 @@ def test_single_precision_is_told_from_double() -> None:
 
 def test_cuts_leave_no_trace(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = rewards(FEW, FACED[3])
-    monkeypatch.setattr(runs, "FIRST_SLICE", 7)
-    monkeypatch.setattr(runs, "LONGEST_SLICE", 7)
+    monkeypatch.setattr(on_device, "SHORTEST", 7)
+    monkeypatch.setattr(on_device, "LONGEST", 7)
     assert (rewards(FEW, FACED[3]) == whole).all()
 
 
@@ -191,20 +198,20 @@ def test_cuts_leave_no_trace_in_what_is_known(
         monkeypatch.setitem(weights.SINGLE, name, value)
         if precision == "float64":
             monkeypatch.setattr(weights, name, value)
-    monkeypatch.setattr(loop, "WHILE", 16)
+    monkeypatch.setattr(loop, "CHECKED_EVERY", 16)
     found = []
     for longest in (4096, 16):
-        runs.compiled.cache_clear()
-        monkeypatch.setattr(runs, "FIRST_SLICE", longest)
-        monkeypatch.setattr(runs, "LONGEST_SLICE", longest)
-        group = runs.Group(Shape.of(policy), [task], precision)
+        forget_compiled()
+        monkeypatch.setattr(on_device, "SHORTEST", longest)
+        monkeypatch.setattr(on_device, "LONGEST", longest)
+        group = on_device.Group(Shape.of(policy), [task], precision)
         (noted,) = group.play(np.array([horizon]), lambda name, steps: None)
-        found.append([noted.rewards, group.rows.copy_to_host(), group.desks.copy_to_host()])
-    runs.compiled.cache_clear()
+        found.append([noted.rewards, group.rows.copy_to_host(), group.workspaces.copy_to_host()])
+    forget_compiled()
     for whole, cut in zip(*found, strict=True):
         assert whole.tobytes() == cut.tobytes()
-    desks = found[0][2]
-    coded = ((desks > 0.0) & (desks < narrow["_TINY"])).any()  # a logarithm
+    kept = found[0][2]
+    coded = ((kept > 0.0) & (kept < narrow["_TINY"])).any()  # a logarithm
     assert coded or isinstance(policy, hlmc.EXP3M)  # which restarts too often
 
 
@@ -234,10 +241,10 @@ def test_moments_are_those_of_the_runs() -> None:
 
 def test_what_is_done_with_rewards_does_not_count_as_time_of_the_device(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 0.0
-    monkeypatch.setattr(runs, "time", SimpleNamespace(perf_counter=lambda: now))
+    monkeypatch.setattr(on_device, "time", SimpleNamespace(perf_counter=lambda: now))
     task = Task("HLMC", POLICIES["HLMC"], FACED[3], 8, 0, 2)
     found = []
-    for noted in runs.play_on_device([task], np.array([10, STEPS]), "float64", lambda name, steps: None):
+    for noted in on_device.play_on_device([task], np.array([10, STEPS]), "float64", lambda name, steps: None):
         now += 100.0
         found.append(noted.seconds)
     assert found == [0.0, 0.0]
@@ -272,7 +279,7 @@ def test_a_store_goes_on_and_keeps_arithmetics_apart(tmp_path) -> None:
 
 
 def test_large_groups() -> None:
-    """Desks that do not fit beside one another, and weights in a tree."""
+    """Workspaces that do not fit into shared memory, and weights in a tree."""
     arms = 600
     faced = adversaries.UniformMeans(arms, seed=2)
     policies = {"EXP3": hlmc.EXP3(arms, horizon=60), "tree": hlmc.EXP3Loss(arms, horizon=60)}

@@ -143,7 +143,7 @@ def _known(path: Path | None) -> dict[str, float]:
         return {}
     try:
         return {str(name): float(value) for name, value in json.loads(path.read_bytes()).items()}
-    except (AttributeError, TypeError, ValueError) as error:
+    except (AttributeError, RecursionError, TypeError, ValueError) as error:
         raise BadFile(f"{path} does not hold benchmarks: {error}; delete it and they are computed again") from error
 
 

@@ -95,7 +95,7 @@ def _setting(text: str) -> tuple[str, Any]:
     key, equals, value = (part.strip() for part in text.partition("="))
     if not equals or not all(key.split(".")):
         raise argparse.ArgumentTypeError(f"{text!r} is not KEY=VALUE, such as horizon=1e6 or policies.HLMC.memory=20")
-    with suppress(tomllib.TOMLDecodeError):
+    with suppress(tomllib.TOMLDecodeError, RecursionError):
         return key, tomllib.loads(f"value = {value}")["value"]
     with suppress(BadNumber):
         return key, whole_number(value)

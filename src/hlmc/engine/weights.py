@@ -32,6 +32,7 @@ SCAN = 512
 PIECE = 4
 PIECE_LOG = 2
 TINY_LOG = -600.0
+LOG_ZERO = -math.inf  # a constant, so that it is narrowed with the others in single precision
 _TINY = math.exp(TINY_LOG)
 _HIGH = 2.0**500
 _LOW = 2.0**-300
@@ -215,7 +216,7 @@ def _scan_rescale(row: Array, at: int, n: int) -> float:
         total += _positive(row[j])
     if _LOW < total < _HIGH:
         return total
-    top = -math.inf
+    top = LOG_ZERO
     for j in range(at, at + n):
         w = row[j]
         top = max(top, logarithm(w) if w > 0.0 else w)

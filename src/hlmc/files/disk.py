@@ -57,13 +57,27 @@ def lock(file: io.FileIO, path: StrPath, shared: bool = False) -> None:
         raise BlockingIOError(errno.EAGAIN, message, os.fspath(path))
 
 
+def check_ordinary(path: StrPath) -> None:
+    """Refuse a pipe, which could let a reader wait for ever, and a device, which may have no end."""
+    if stat.S_IFMT(Path(path).stat().st_mode) not in (stat.S_IFREG, stat.S_IFDIR):
+        raise bad(path, "it is not an ordinary file")
+
+
 @contextmanager
 def opened(path: StrPath) -> Iterator[io.FileIO]:
     """An ordinary file, to be read."""
-    if stat.S_IFMT(Path(path).stat().st_mode) not in (stat.S_IFREG, stat.S_IFDIR):
-        raise bad(path, "it is not an ordinary file")
+    check_ordinary(path)
     with io.FileIO(os.fspath(path), "r") as file:  # a folder is refused here, with Python's own error
         yield file
+
+
+def contents(path: StrPath, most: int = 2**26) -> bytes:
+    """All of a small file, or of a pipe; one that is longer, or has no end, is refused."""
+    with Path(path).open("rb") as file:
+        data = file.read(most + 1)
+    if len(data) > most:
+        raise BadFile(f"{os.fspath(path)} is longer than the {most} bytes that are read of a file of this kind")
+    return data
 
 
 @contextmanager
@@ -99,7 +113,7 @@ def first_hole(file: io.FileIO) -> int:
 def read(file: io.FileIO, at: int, size: int) -> bytes:
     """As many of these bytes as there are."""
     found = bytearray(max(min(size, size_of(file) - at), 0))
-    return bytes(found[: read_into(file, at, found)])
+    return bytes(memoryview(found)[: read_into(file, at, found)])
 
 
 def read_into(file: io.FileIO, at: int, buffer: Any) -> int:

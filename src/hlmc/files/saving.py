@@ -14,6 +14,7 @@ from hlmc.files.format import Front, Layout, as_bytes, digest
 from hlmc.files.writing import replacing
 
 if TYPE_CHECKING:
+    # A circle of imports: a fleet imports this package, to keep its rows in a file.
     from hlmc.fleet import Fleet
     from hlmc.learner import Learner
     from hlmc.policies.base import Policy
@@ -59,9 +60,10 @@ def load(path: StrPath, routines: Mapping[str, Routine] | None = None, *, mapped
         if layout.kind == "fleet":
             fleet = Fleet.attached(front, file, path)
             return fleet if mapped else fleet.copy()
-        data = disk.read(file, layout.offset, layout.size - layout.offset)
-        front.check_block(0, data, path)
-        row = np.frombuffer(data, "<f8").astype(np.float64)
+        row = np.empty(layout.words, "<f8")
+        disk.read_into(file, layout.offset, row.view(np.uint8))
+        front.check_block(0, as_bytes(row), path)
+        row = row.astype(np.float64, copy=False)
         check_rows(front.policy, row[None, :], path)
         return Learner.trusted(front.policy, row)
 

@@ -143,10 +143,12 @@ def _created(path: Path, mode: int) -> int | None:
             if not _removed(path):
                 return None
             continue
-        with suppress(OSError):  # a file system without locks
-            disk.try_lock(handle)
-        # Before it was locked, somebody may have taken it for an abandoned one.
-        if _is_at(path, handle):
+        try:
+            ours = disk.try_lock(handle)
+        except OSError:  # a file system without locks, where nobody removes anything
+            ours = True
+        # Before it was locked, somebody may have taken it for an abandoned one, and is removing it or has done so.
+        if ours and _is_at(path, handle):
             return handle
         os.close(handle)
 

@@ -10,6 +10,8 @@ import numpy as np
 
 from hlmc.checks import path as checked_path
 from hlmc.errors import BadArgument, BadFile, shown
+from hlmc.files import disk
+from hlmc.files.writing import write_whole
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -227,8 +229,6 @@ class GameResult:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        from hlmc.files.writing import write_whole
-
         everything = self.data.reset_coords("agents")
         shapes = {str(name): [list(v.dims), list(v.shape)] for name, v in everything.data_vars.items()}
         text = {
@@ -271,8 +271,7 @@ def load_result(path: str | Path) -> GameResult:
     import pyarrow.parquet as pq
     import xarray as xr
 
-    if not checked_path("path", path).exists():
-        raise FileNotFoundError(path)
+    disk.check_ordinary(checked_path("path", path))
     try:
         table = pq.read_table(path)
         text = json.loads((table.schema.metadata or {})[_KEY])
@@ -290,7 +289,7 @@ def load_result(path: str | Path) -> GameResult:
             coordinates["arm"] = np.arange(variables["occupancy"][1].shape[-1])
         data = xr.Dataset(variables, coordinates, {"provenance": json.dumps(text["provenance"])})
         return GameResult(data, text["provenance"], None, float(text["nanoseconds"]))
-    except (KeyError, ValueError, TypeError, IndexError, OSError) as error:
+    except (KeyError, ValueError, TypeError, IndexError, OSError, RecursionError) as error:
         raise BadFile(f"{path} is not a result of a game, or is damaged: {error}") from error
 
 

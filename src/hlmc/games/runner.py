@@ -18,7 +18,6 @@ from hlmc.games.result import GameResult
 from hlmc.games.runs import Played, Task
 from hlmc.games.runs import play as play_run
 from hlmc.interrupts import Interrupted, Interrupts
-from hlmc.simulation import devices
 from hlmc.simulation.experiment import checked_arithmetic
 from hlmc.simulation.points import time_points
 from hlmc.simulation.progress import reporter
@@ -117,7 +116,9 @@ def play(
                     contest.tasks(shared), play_run, lambda _: steps, lambda _, n: report.advance(label, n), held, *crew
                 )
             else:
-                work = devices.played(contest.tasks(), arithmetic[1], partial(report.advance, label))
+                from hlmc.games.on_device import play_on_device
+
+                work = play_on_device(contest.tasks(), arithmetic[1], partial(report.advance, label))
             gather(work, finished.append, held)
     except KeyboardInterrupt:
         message = f"interrupted after {len(finished)} of {contest.runs} runs"

@@ -21,6 +21,7 @@ from hlmc.checks import fraction, whole, writable
 from hlmc.checks import path as checked_path
 from hlmc.errors import BadArgument, BadFile, BadType, HLMCError, shown
 from hlmc.evaluation.regret import KINDS
+from hlmc.files import disk
 from hlmc.policies import CATALOGUE, Policy
 from hlmc.simulation.experiment import Experiment
 
@@ -71,8 +72,8 @@ def read_experiment(path: str | Path, settings: Mapping[str, Any] | None = None)
     """
     path = Path(path)
     try:
-        contents = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        contents = tomllib.loads(disk.contents(path).decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise BadFile(f"{path} is not valid TOML: {error}") from error
     with _within(str(path)):
         for key, value in (settings or {}).items():

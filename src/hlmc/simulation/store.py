@@ -19,6 +19,7 @@ import numpy as np
 
 from hlmc.checks import path as checked_path
 from hlmc.errors import BadArgument, BadFile, HLMCError
+from hlmc.files import disk
 from hlmc.files.writing import tidy, write_whole
 from hlmc.simulation.runs import Played
 from hlmc.simulation.tables import Runs, read_runs, write_runs
@@ -123,8 +124,8 @@ def _locked(folder: Path) -> Iterator[None]:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        found = json.loads(path.read_bytes())
-    except ValueError as error:
+        found = json.loads(disk.contents(path))
+    except (ValueError, RecursionError) as error:
         raise BadFile(f"{path} is not readable as JSON: {error}") from error
     if not isinstance(found, dict) or not isinstance(found.get("policies", {}), dict):
         raise BadFile(f"{path} does not describe an experiment of hlmc")

@@ -6,10 +6,8 @@ damaged is noticed and never half believed.
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import json
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,12 +15,15 @@ from typing import Any
 import numpy as np
 
 from hlmc.errors import BadFile
+from hlmc.files import disk
 from hlmc.files.writing import write_whole
 
 Array = np.ndarray
 
 _NOTES = b"hlmc"
 _DIGEST = b"hlmc-digest"
+# What reading a table that is none, or not ours, may raise.
+_NONSENSE = (ArithmeticError, AttributeError, LookupError, OSError, RecursionError, TypeError, ValueError)
 
 
 @dataclass(frozen=True)
@@ -61,8 +62,7 @@ def read_runs(path: Path) -> Runs:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    if not path.exists():
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+    disk.check_ordinary(path)
     try:
         with pq.ParquetFile(str(path), page_checksum_verification=True) as file:
             found = file.read()
@@ -83,7 +83,7 @@ def read_runs(path: Path) -> Runs:
         sound = _digest(table, metadata[_NOTES]).encode() == metadata.get(_DIGEST)
     except BadFile:
         raise
-    except (pa.ArrowException, ArithmeticError, AttributeError, LookupError, OSError, TypeError, ValueError) as error:
+    except (pa.ArrowException, *_NONSENSE) as error:
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise BadFile(f"{path} is damaged or no Parquet file of hlmc's: {reason}") from error
     if not sound:

@@ -41,6 +41,9 @@ class Structure:
         Whether slot j of the last level is arm BASE + j, so that nobody need call ``arm_of``.
     extra_slots
         Slots of the last level beyond the CHILDREN of its record.
+    full_groups
+        Whether every group has as many arms as the last level has CHILDREN, if the CHILDREN of all levels multiply to
+        the number of arms.
     keeps_statistics
         Whether ``end`` reads the statistics of the last level. If not, a target that works on a copy of them
         need not write them back.
@@ -57,6 +60,7 @@ class Structure:
     header: tuple[Word, ...] = ()
     contiguous: bool = False
     extra_slots: int = 0
+    full_groups: bool = False
     keeps_statistics: bool = True
     random_order: bool | None = None
 

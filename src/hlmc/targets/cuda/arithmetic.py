@@ -1,146 +1,191 @@
-"""Numbers as a device holds them: single precision where it is asked for, whole numbers of 32 bits, fast quotients."""
+"""Numbers on a device: single precision where it is asked for, 32-bit counters, fast quotients and exponentials.
+
+Everything here fills in hooks of the engine (:mod:`hlmc.engine.hooks`). What bounds the loop over the steps is the
+number of instructions (``docs/device.md``), so the aim is few of them: quotients by an approximate reciprocal, growth
+as one power of two, slots counted as floats so that a draw needs no conversion. Whether a reward is worth learning is
+not asked, because the 32 threads of a warp execute both sides of a branch anyway.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from hlmc.device.shape import Shape
-from hlmc.device.target import SIMULATED
-from hlmc.engine.kernel import kernel, specialised, unbound
-from hlmc.kernels import weights
-from hlmc.routines.exp3s import exp3s_update
+from hlmc.engine import weights
+from hlmc.engine.hooks import ArithmeticHooks, LoopHooks, StoreHooks
+from hlmc.engine.kernel import kernel, primitive
+from hlmc.engine.linker import Kernel, constant
+from hlmc.targets.cuda.compiler import SIMULATED
+from hlmc.targets.cuda.shape import Shape
 
 _S40 = np.uint64(40)
 _STEP = np.float32(2.0**-24)
+_ONE = np.float32(1.0)
+_LOG2_E = np.float32(math.log2(math.e))
+_FAR = np.float32(2.0**60)  # sums are below 2^66, numbers below 2^128
+
+
+# --- Single precision
 
 
 @kernel
 def single_unit(bits: np.uint64) -> Any:
-    """A number in [0, 1) from the upper 24 bits: as many as a float32 can tell."""
+    """A float32 in [0, 1) from the upper 24 of 64 random bits: as many as a float32 can tell apart."""
     return np.float32(np.uint32(bits >> _S40)) * _STEP
 
 
 @kernel
-def single_working(x: float) -> Any:
+def single(x: float) -> Any:
+    """A number as a float32."""
     return np.float32(x)
-
-
-def without_trees(children: int) -> dict[Callable[..., Any], Callable[..., Any]]:
-    """Where nobody has more children than the scan is for, machine code for trees of weights is not needed."""
-    if children > weights.SCAN:
-        return {}
-    return {each: specialised(each, each.__name__, SCAN=2**63 - 1) for each in (*weights.EITHER, exp3s_update)}
-
-
-def in_pieces(shape: Shape) -> dict[Callable[..., Any], Callable[..., Any]]:
-    """Weights in pieces, for those who draw by them."""
-    if not shape.pieces:
-        return {}
-    sized = {"PIECE": shape.piece, "PIECE_LOG": shape.piece.bit_length() - 1}
-    store: dict[Callable[..., Any], Callable[..., Any]] = {
-        weights.mixed_draw: weights.pieces_draw,
-        weights.pure_draw: weights.pieces_pure_draw,
-        weights.weights_grow: weights.pieces_grow,
-        weights.weights_multiply: weights.pieces_multiply,
-    }
-    return store | {each: specialised(each, each.__name__, **sized) for each in weights.SIZED}
-
-
-def fast(precision: str, coins: bool = False) -> dict[Callable[..., Any], Any]:
-    """Single precision is for speed: quotients and exponentials off by a few units in the last place are welcome.
-
-    ``coins``: all rewards are 0 or 1.
-    """
-    names: dict[Callable[..., Any], Any] = {weights.worth_learning: any_worth}
-    if not SIMULATED:
-        names[weights.small] = in_32_bits
-    if precision == "float32" and not SIMULATED:
-        from numba.cuda import libdevice
-
-        names[weights.divided] = _fast_divided
-        names[weights.exponential] = specialised(_fast_exponential, "exponential", libdevice=libdevice)
-        names[weights.reached] = specialised(_fast_reached, "reached", libdevice=libdevice)
-        names[weights.counted] = single_working
-        rewarded = _all_or_nothing if coins else _in_proportion
-        names[weights.growth] = specialised(_fast_growth, "growth", libdevice=libdevice, rewarded=rewarded)
-    return names
 
 
 @kernel
 def in_32_bits(x: int) -> Any:
+    """A whole number below 2^31 as an int32: half the registers and instructions of an int64."""
     return np.int32(x)
 
 
-# A float32 counts coins exactly up to 2^24, and no launch has more steps.
+@kernel
+def always_true(x: float) -> bool:
+    """Instead of ``worth_learning`` and, where no word is a logarithm, of ``is_weight``."""
+    return True
 
-_COIN = np.float32(1.0)
+
+# --- Fast operations of single precision, off by a few units in the last place
+#
+# The three primitives are libdevice's; the simulator does not run the kernels that call them.
+
+
+@primitive
+def fast_exp(x: float) -> float:
+    """e^x as ex2.approx of a product."""
+    return math.exp(x)
+
+
+@primitive
+def exp2(x: Any) -> Any:
+    """2^x."""
+    return 2.0**x
+
+
+@primitive
+def saturate(x: Any) -> Any:
+    """x cut off at 0 and 1, in one instruction."""
+    return min(max(x, 0.0), 1.0)
 
 
 @kernel
-def _opened(total: float) -> Any:
+def fast_divide(x: float, y: float) -> float:
+    """x / y by an approximate reciprocal: the compiler makes rcp.approx of it."""
+    return x * (1.0 / y)
+
+
+@kernel
+def fast_exponential(x: float) -> float:
+    """e^x."""
+    return fast_exp(x)
+
+
+@kernel
+def fast_growth(rate: float, reward: float, chance: float) -> Any:
+    """exp(rate * reward / chance) as a power of two; rate * log2(e) does not change within a loop."""
+    return exp2(rate * _LOG2_E * reward * (1.0 / chance))
+
+
+@kernel
+def fast_binary_growth(rate: float, reward: float, chance: float) -> Any:
+    """The same for a reward that is 0 or 1: a selection in place of a product."""
+    scaled = rate * _LOG2_E
+    return exp2((scaled if reward > 0.0 else 0.0) * (1.0 / chance))
+
+
+@kernel
+def fast_passed(rest: float) -> Any:
+    """1 where what is left of a draw is positive, else 0: the rest times something very large, cut off at 0 and 1.
+
+    It is a fraction only where the rest is next to nothing, and then either slot is right.
+    """
+    return saturate(rest * _FAR)
+
+
+# --- Rewards that are 0 or 1, counted in float32: exact up to 2^24, and no launch has more steps
+
+
+@kernel
+def binary_acc_init(total: float) -> Any:
+    """Count from 0 within a stretch; ``total`` is added when it ends."""
     return np.float32(0.0)
 
 
 @kernel
-def _added(earned: Any, reward: float, gain: float) -> Any:
-    return earned + _COIN if reward > 0.0 else earned
+def binary_acc_add(earned: Any, reward: float, gain: float) -> Any:
+    """One more reward."""
+    return earned + _ONE if reward > 0.0 else earned
 
 
 @kernel
-def _closed(total: float, earned: float) -> float:
+def binary_acc_result(total: float, earned: float) -> float:
+    """What was earned in all, in float64."""
     return total + earned
 
 
-COINS = {"opened": _opened, "added": _added, "closed": _closed}
-"""How the loop counts rewards that are 0 or 1."""
+# --- Records of hooks
 
 
-@kernel
-def any_worth(gain: float) -> bool:
-    return True
+def without_trees(children: int) -> dict[Kernel, Kernel]:
+    """Drop the machine code for trees of weights where no level has more children than the scan is for."""
+    return {weights.scan_limit: constant(2**63 - 1)} if children <= weights.SCAN else {}
 
 
-@kernel
-def _fast_divided(x: float, y: float) -> float:
-    return x * (1.0 / y)
+def store_hooks(shape: Shape) -> StoreHooks:
+    """The store of the last level's weights: in pieces, unless its routine has none."""
+    chosen: dict[str, Kernel] = {hook.__name__: value for hook, value in without_trees(shape.children).items()}
+    if shape.pieces:
+        chosen |= {
+            "piece_size": constant(shape.piece),
+            "piece_log": constant(shape.piece.bit_length() - 1),
+            "mixed_draw": weights.pieces_draw,
+            "pure_draw": weights.pieces_pure_draw,
+            "weights_grow": weights.pieces_grow,
+            "weights_multiply": weights.pieces_multiply,
+        }
+    return StoreHooks(**chosen)
 
 
-libdevice: Any = None
+def routine_hooks(precision: str, binary: bool = False) -> ArithmeticHooks:
+    """How the last level's routine computes. ``binary``: all rewards are 0 or 1."""
+    chosen: dict[str, Kernel] = {"worth_learning": always_true}
+    if not SIMULATED:
+        chosen["counter"] = in_32_bits
+    if precision == "float32" and not SIMULATED:
+        chosen |= {
+            "divide": fast_divide,
+            "exponential": fast_exponential,
+            "passed": fast_passed,
+            "slot_count": single,
+            "growth": fast_binary_growth if binary else fast_growth,
+        }
+    return ArithmeticHooks(**chosen)
 
 
-@kernel
-def _fast_exponential(x: float) -> float:
-    return libdevice.fast_expf(x)
+def leaf_substitutions(shape: Shape, precision: str, binary: bool = False) -> dict[Kernel, Kernel]:
+    """Everything that is replaced in the last level's routine and in what is done with its workspace."""
+    return {**store_hooks(shape).substitutions, **routine_hooks(precision, binary).substitutions}
 
 
-rewarded = unbound
-_LOG2_E = np.float32(math.log2(math.e))
-
-
-@kernel
-def _fast_growth(rate: float, reward: float, chance: float) -> float:
-    """A power of two, whose exponent is scaled once and for all."""
-    return libdevice.exp2f(rewarded(rate * _LOG2_E, reward) * (1.0 / chance))
-
-
-@kernel
-def _in_proportion(rate: float, reward: float) -> float:
-    return rate * reward
-
-
-@kernel
-def _all_or_nothing(rate: float, reward: float) -> float:
-    return rate if reward > 0.0 else 0.0
-
-
-_FAR = np.float32(2.0**60)  # sums are below 2^66, numbers below 2^128
-
-
-@kernel
-def _fast_reached(rest: float) -> float:
-    """The rest times something very large, cut off at 0 and 1: a fraction only where it is next to nothing."""
-    return libdevice.saturatef(rest * _FAR)
+def loop_hooks(precision: str, arms: int, binary: bool) -> dict[str, Kernel]:
+    """Fields of :class:`hlmc.engine.hooks.LoopHooks`: how the loop over the steps holds its numbers."""
+    chosen: dict[str, Kernel] = {}
+    if not SIMULATED:
+        chosen["counter"] = in_32_bits
+        if arms < 2**31:
+            chosen["arm_number"] = in_32_bits
+    if precision == "float32":
+        chosen |= {"working": single, "unit": single_unit}
+        if binary:
+            chosen |= {"acc_init": binary_acc_init, "acc_add": binary_acc_add, "acc_result": binary_acc_result}
+    LoopHooks(**chosen)  # a name that is not a hook is an error here
+    return chosen

@@ -1,53 +1,64 @@
-"""The loop over the steps, built for a device: one learner a thread.
+"""The launch that simulates: one learner per thread, each against the adversary, in the engine's loop over the steps.
 
-Between two restarts of the last level's routine a thread works on its *desk*, the statistics of that level in the
-block's shared memory and in the precision asked for. Everything else, the clocks and the levels above, stays in its
-row, in double precision and in the layout that the processor uses; it is touched once an epoch. Desks are kept as they
-are from one launch to the next, so that nothing depends on how a run is cut, if at multiples of :data:`WHILE`.
+Between two restarts of the last level's routine a thread works on its workspace (:mod:`hlmc.targets.cuda.workspace`).
+Everything else, the clocks and the levels above, stays in its row, in float64 and in the layout that the processor
+uses, and is touched once per epoch. Workspaces are kept as they are from one launch to the next, so nothing depends on
+where a run is cut, if the cuts are multiples of :data:`CHECKED_EVERY` or time points.
 
-Rows lie in memory as [block of threads, word, thread], so that neighbours read and write side by side.
+Most groups have the same number of arms. For that number there is a copy of the loop in which it is a constant: the
+compiler unrolls every loop over the slots, and the draw has no branch left. Where weights only grow, a second copy does
+not ask of each weight whether it is one (:func:`hlmc.engine.weights.pieces_clean`), and where restarts are rare it
+takes four steps at a time. ``docs/device.md`` has a profile of the result.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hlmc.adversaries.base import Adversary
-from hlmc.device import arithmetic
-from hlmc.device.calls import calls_of
-from hlmc.device.desks import desk_kernels, forget, lay_down, take_up
-from hlmc.device.places import Layout, places
-from hlmc.device.shape import Shape
-from hlmc.device.target import SIMULATED, Target, retold
-from hlmc.engine.kernel import kernel, specialised, unbound
-from hlmc.engine.layout import CROWNED, FOREVER, TREE
-from hlmc.engine.primitives import apart
-from hlmc.kernels import native, weights
-from hlmc.kernels.step import looped
+from hlmc.engine import step, weights
+from hlmc.engine.hooks import LoopHooks
+from hlmc.engine.kernel import kernel
+from hlmc.engine.layout import FOREVER
+from hlmc.engine.linker import Kernel, constant, substitute, substitute_where_used
+from hlmc.engine.primitives import call_reward, noinline
+from hlmc.targets.cuda.arithmetic import always_true, leaf_substitutions, loop_hooks
+from hlmc.targets.cuda.compiler import Compiler
+from hlmc.targets.cuda.dispatch import calls_of
+from hlmc.targets.cuda.shape import Shape
+from hlmc.targets.cuda.views import (
+    Layout,
+    constants_view,
+    in_shared_memory,
+    own_view,
+    program_view,
+    row_view,
+    stored_workspace_view,
+    views,
+    words_view,
+    workspace_view,
+)
+from hlmc.targets.cuda.workspace import workspace_kernels
+
+if TYPE_CHECKING:
+    from hlmc.adversaries.base import Adversary
 
 Array = np.ndarray
-Meanings = dict[Callable[..., Any], Any]
 
-WHILE = 256
-"""Where a run is cut makes no difference if it is at a multiple of so many steps, itself a multiple of all strides."""
+CHECKED_EVERY = 256
+"""Cutting a run at a multiple of so many steps changes no number; itself a multiple of every stride."""
 
-# --- what the loop's names mean on a device
 
-steps = orderly_steps = in_order = unbound
-FULL = STRIDE = 1
-AGAIN = FOREVER
+# --- Stretches: which copy of the loop takes the next steps
 
 
 @kernel
-def _either(
+def any_stretch(
     program: Array,
     own: Array,
     row: Array,
-    desk: Array,
+    workspace: Array,
     reward_at: Any,
     spec: Array,
     key: np.uint64,
@@ -61,192 +72,320 @@ def _either(
     b: float,
     total: float,
 ) -> tuple[int, int, float, float, float, float]:
-    """Steps until ``pause``, or for a while.
-
-    Most groups are full: a compiler that knows their size has no loop left over the children. Most desks are in order:
-    nothing need be asked of a weight then, and steps are taken in strides. Strides begin at multiples of STRIDE, and
-    whether a desk is in order is asked at multiples of AGAIN, which is why a cut there changes nothing. A time point
-    elsewhere can leave its trace in last digits.
-    """
-    apart()
-    if n != FULL:
-        return steps(program, own, row, desk, reward_at, spec, key, state, level, place, n, t, pause, a, b, total)
-    if in_order(desk, place, FULL):
-        if t % STRIDE == 0 and pause - t >= STRIDE:
-            return orderly_steps(
-                program, own, row, desk, reward_at, spec, key, state, level, place, FULL, t, pause, a, b, total
-            )
-        pause = min(pause, t - t % STRIDE + STRIDE)
-    else:
-        pause = min(pause, t - t % AGAIN + AGAIN)
-    return steps(program, own, row, desk, reward_at, spec, key, state, level, place, FULL, t, pause, a, b, total)
+    """Hook: :func:`hlmc.engine.step.stretch` for any workspace, one step at a time."""
+    return t, 0, 1.0, a, b, total
 
 
 @kernel
-def _out_of_order(desk: Array, at: int, n: int) -> bool:
+def clean_stretch(
+    program: Array,
+    own: Array,
+    row: Array,
+    workspace: Array,
+    reward_at: Any,
+    spec: Array,
+    key: np.uint64,
+    state: int,
+    level: int,
+    place: int,
+    n: int,
+    t: int,
+    pause: int,
+    a: float,
+    b: float,
+    total: float,
+) -> tuple[int, int, float, float, float, float]:
+    """Hook: the same for a full group whose words are all weights, ``clean_stride`` steps at a time."""
+    return t, 0, 1.0, a, b, total
+
+
+@kernel
+def full_count() -> int:
+    """Hook: the number of slots of a full group."""
+    return 1
+
+
+@kernel
+def clean_stride() -> int:
+    """Hook: steps that :func:`clean_stretch` takes without asking how many are left."""
+    return 1
+
+
+@kernel
+def check_interval() -> int:
+    """Hook: whether a workspace is clean is asked again at multiples of so many steps. Default: never."""
+    return FOREVER
+
+
+@kernel
+def is_clean(workspace: Array, at: int, n: int) -> bool:
+    """Hook: whether all words are weights and none is a logarithm. Default: nothing is known of them."""
     return False
 
 
 @kernel
-def _always(program: Array) -> bool:
+def stretch_by_count(
+    program: Array,
+    own: Array,
+    row: Array,
+    workspace: Array,
+    reward_at: Any,
+    spec: Array,
+    key: np.uint64,
+    state: int,
+    level: int,
+    place: int,
+    n: int,
+    t: int,
+    pause: int,
+    a: float,
+    b: float,
+    total: float,
+) -> tuple[int, int, float, float, float, float]:
+    """:func:`hlmc.engine.step.stretch` by the copy that fits the group; may stop before ``pause``.
+
+    Strides begin at multiples of ``clean_stride``, and whether a workspace is clean is asked at multiples of
+    ``check_interval``. Both depend on t alone, which is why a cut there changes no number. A time point elsewhere can
+    change last digits.
+    """
+    noinline()
+    full = full_count()
+    if n != full:
+        return any_stretch(
+            program, own, row, workspace, reward_at, spec, key, state, level, place, n, t, pause, a, b, total
+        )
+    if is_clean(workspace, place, full):
+        if t % clean_stride() == 0 and pause - t >= clean_stride():
+            return clean_stretch(
+                program, own, row, workspace, reward_at, spec, key, state, level, place, full, t, pause, a, b, total
+            )
+        pause = min(pause, t - t % clean_stride() + clean_stride())
+    else:
+        pause = min(pause, t - t % check_interval() + check_interval())
+    return any_stretch(
+        program, own, row, workspace, reward_at, spec, key, state, level, place, full, t, pause, a, b, total
+    )
+
+
+@kernel
+def always_contiguous(program: Array) -> bool:
+    """Instead of ``contiguous``, for structures whose slots are neighbouring arms."""
     return True
 
 
 @kernel
-def _never(program: Array) -> bool:
+def never_contiguous(program: Array) -> bool:
+    """Instead of ``contiguous``, for the other structures."""
     return False
 
 
-first = unbound
+# --- The adversary. Its kernels are substituted last, because nothing may be replaced within them: what an adversary
+# --- pays must not depend on the precision in which learners learn.
 
 
 @kernel
-def _reward(address: Any, spec: Array, t: int, arm: int) -> float:
-    return first(spec, t, arm)
+def adversary_rule(spec: Array, t: int, arm: int) -> float:
+    """Hook: the adversary's ``rule``."""
+    return 0.0
 
 
 @kernel
-def _learned(spec: Array, state: int, arm: int, reward: float) -> Any:
-    return np.float32(first(spec, state, arm))
+def adversary_phase_at(spec: Array, t: int) -> tuple[int, int]:
+    """Hook: the first kernel of its ``piecewise``."""
+    return 0, FOREVER
 
 
 @kernel
-def _outlook(reward_at: Any, spec: Array, t: int) -> tuple[int, int]:
-    return first(spec, t)
+def adversary_reward_of(spec: Array, state: int, arm: int) -> float:
+    """Hook: the second one."""
+    return 0.0
 
 
 @kernel
-def _paid(reward_at: Any, spec: Array, state: int, t: int, arm: int) -> float:
-    return first(spec, state, arm)
+def narrow_reward_of(spec: Array, state: int, arm: int) -> float:
+    """Hook: the same in single precision."""
+    return 0.0
 
 
-# --- what is launched
+@kernel
+def direct_reward(address: Any, spec: Array, t: int, arm: int) -> float:
+    """``call_reward``; there is no address."""
+    return adversary_rule(spec, t, arm)
+
+
+@kernel
+def piecewise_phase_at(reward_at: Any, spec: Array, t: int) -> tuple[int, int]:
+    """``phase_at`` of a piecewise constant adversary, which is then asked once per phase."""
+    return adversary_phase_at(spec, t)
+
+
+@kernel
+def piecewise_reward_of(reward_at: Any, spec: Array, state: int, t: int, arm: int) -> float:
+    """``reward_of`` of a piecewise constant adversary."""
+    return adversary_reward_of(spec, state, arm)
+
+
+@kernel
+def narrow_learned_reward(spec: Array, state: int, arm: int, reward: float) -> Any:
+    """``learned_reward`` computed in single precision: cheaper than the conversion of a float64."""
+    return np.float32(narrow_reward_of(spec, state, arm))
+
+
+# --- The launch
+
+
+class Launch(NamedTuple):
+    """What a launch is given: addresses of arrays on the device (in the simulator, the arrays), and sizes.
+
+    A named tuple, because numba-cuda passes one by value. B is the number of blocks, L that of threads per block; a
+    thread without a learner touches nothing. A thread writes only its own words of ``rows``, ``workspaces``, ``sums``
+    and ``carried``, and 1 to ``flag``.
+    """
+
+    programs: Any
+    """[policy, program_words] float64."""
+    own_programs: Any
+    """The same in the precision of the workspaces."""
+    blocks: Any
+    """[B, 2] float64: the number of the block's program, and how many of its threads have a learner."""
+    rows: Any
+    """[B, row_words, L] float64: the learners."""
+    workspaces: Any
+    """[B, workspace_words, L] in working precision: their workspaces between launches."""
+    spec: Any
+    """The adversary's numbers, float64."""
+    sums: Any
+    """[B, sum_words, L] float64: what was earned in all by each of the stops."""
+    carried: Any
+    """[B, 1, L] float64: what was earned before the last restart; -(t + 1) if step t paid something not in [0, 1]."""
+    flag: Any
+    """[1] float64: 1 if there was such a reward."""
+    stops: Any
+    """[stop_count] float64, increasing: the times at which ``sums`` are noted. The last one ends the launch."""
+    program_words: int
+    row_words: int
+    workspace_words: int
+    sum_words: int
+    """More than ``stop_count``."""
+    stop_count: int
+
 
 cuda: Any = None
-loop = program_of = own_of = row_of = desk_of = kept_desk_of = spec_of = plain_of = unbound
-SHARED_DESKS = False
+"""numba.cuda, in an entry point (:meth:`hlmc.targets.cuda.compiler.Compiler.entry`)."""
 
 
 @kernel
-def _play(
-    programs: Any,
-    owns: Any,
-    which: Any,
-    rows: Any,
-    desks: Any,
-    spec: Any,
-    stops: Any,
-    sums: Any,
-    kept: Any,
-    flag: Any,
-    length: int,
-    width: int,
-    desk_width: int,
-    room: int,
+def run_learner(
+    program_at: Any,
+    own_at: Any,
+    row_at: Any,
+    workspace_at: Any,
+    reward_at: Any,
+    spec_at: Any,
+    stops_at: Any,
+    sums_at: Any,
     count: int,
-) -> None:
-    """Every thread takes its learner to the last of the stops.
+) -> int:
+    """Hook: :func:`hlmc.engine.step.run` for learners of one shape."""
+    return 0
 
-    ``which`` says of every block which program it runs, and how many of its threads have a learner. Where an adversary
-    pays something outside [0, 1] at time t, ``kept`` is left at -(t + 1).
+
+@kernel
+def play(launch: Launch) -> None:
+    """Entry point: every thread takes its learner to the last of the stops.
+
+    Grid: one block per L learners of one policy. Where workspaces lie in shared memory (L * workspace_words numbers of
+    it), a thread loads its own at the start and stores it at the end; no thread reads another's, so none waits.
     """
     block = cuda.blockIdx.x
     lane = cuda.threadIdx.x
-    if lane < int(plain_of(which)[2 * block + 1]):
-        number = int(plain_of(which)[2 * block])
-        found = row_of(sums, block, room, lane)
-        before = row_of(kept, block, 1, lane)
-        found[count] = before[0]
-        desk = desk_of(desks, block, desk_width, lane)
-        kept_desk = kept_desk_of(desks, block, desk_width, lane)
-        if SHARED_DESKS:
-            for j in range(desk_width):
-                desk[j] = kept_desk[j]
-        status = loop(
-            program_of(programs, number, length),
-            own_of(owns, number, length),
-            row_of(rows, block, width, lane),
-            desk,
+    if lane < int(words_view(launch.blocks)[2 * block + 1]):
+        number = int(words_view(launch.blocks)[2 * block])
+        count = launch.stop_count
+        sums = row_view(launch.sums, block, launch.sum_words, lane)
+        carried = row_view(launch.carried, block, 1, lane)
+        sums[count] = carried[0]
+        workspace = workspace_view(launch.workspaces, block, launch.workspace_words, lane)
+        stored = stored_workspace_view(launch.workspaces, block, launch.workspace_words, lane)
+        if in_shared_memory():
+            for j in range(launch.workspace_words):
+                workspace[j] = stored[j]
+        status = run_learner(
+            program_view(launch.programs, number, launch.program_words),
+            own_view(launch.own_programs, number, launch.program_words),
+            row_view(launch.rows, block, launch.row_words, lane),
+            workspace,
             0,
-            spec_of(spec),
-            plain_of(stops),
-            found,
+            constants_view(launch.spec),
+            words_view(launch.stops),
+            sums,
             count,
         )
-        before[0] = found[count]
-        if SHARED_DESKS:
-            for j in range(desk_width):
-                kept_desk[j] = desk[j]
+        carried[0] = sums[count]
+        if in_shared_memory():
+            for j in range(launch.workspace_words):
+                stored[j] = workspace[j]
         if status < 0:
-            before[0] = float(status)
-            plain_of(flag)[0] = 1.0
+            carried[0] = float(status)
+            words_view(launch.flag)[0] = 1.0
 
 
-def built(shape: Shape, adversary: Adversary, layout: Layout) -> Any:
-    """The function to launch, not yet compiled: that happens at its first launch."""
-    from numba import cuda
-
-    narrowly = arithmetic.without_trees(shape.children)
-    reward = specialised(_reward, "reward", first=adversary.rule)
-    meanings = narrowly | calls_of(shape) | {native.call_reward: reward}
-    steps = _steps(shape, adversary, layout.precision, narrowly)
-    launched = specialised(_play, "play", loop=steps, cuda=cuda, BLOCK=layout.block, **places(layout))
-    return Target(meanings).entry(launched, layout.registers, fastmath=layout.precision == "float32")
+# --- Putting it together
 
 
-def _steps(shape: Shape, adversary: Adversary, precision: str, narrowly: Meanings) -> Callable[..., int]:
-    """The loop over the steps for learners of this shape."""
-    store = narrowly | arithmetic.in_pieces(shape) | arithmetic.fast(precision, adversary.coins)
-    tell = partial(retold, meanings=store, precision=precision)
-    desk = desk_kernels(shape, tell)
-    if shape.forgets:
-        desk["clear_away"] = forget
-    leaf = shape.last[1]
-    steps = looped(
-        "steps",
-        tell(leaf.select),
-        tell(leaf.update),
-        take_up=specialised(take_up, "take_up", **desk),
-        lay_down=specialised(lay_down, "lay_down", **desk),
-        overdue=desk["overdue"],
-        in_tree=_always if shape.structure in (TREE, CROWNED) else _never,
-        **_numbers(adversary, precision),
-        **_prospects(adversary, precision),
-    )
-    if shape.full == 1:
-        return steps
-    stretch = steps.__globals__["stretch"]
-    either: dict[str, Any] = {"steps": stretch, "orderly_steps": stretch, "in_order": _out_of_order}
-    if shape.pieces and shape.only_grows:
-        orderly = tell(leaf.update, meanings=store | {weights.weighs: arithmetic.any_worth})
-        either["orderly_steps"] = specialised(stretch, "orderly_steps", leaf_update=orderly, STRIDE=shape.stride)
-        either |= {"in_order": tell(weights.pieces_clean), "STRIDE": shape.stride, "AGAIN": WHILE}
-    return specialised(steps, "loop", stretch=specialised(_either, "either", FULL=shape.full, **either))
+def entry_of(shape: Shape, adversary: Adversary, layout: Layout) -> Any:
+    """The entry point for learners of a shape against an adversary, not yet compiled."""
+    linked = substitute(play, {run_learner: loop_of(shape, adversary, layout.precision)})
+    return Compiler().entry(views(layout).into(linked), layout.registers, layout.precision == "float32")
 
 
-def _numbers(adversary: Adversary, precision: str) -> dict[str, Any]:
-    """How the loop holds numbers."""
-    names: dict[str, Any] = {}
-    if not SIMULATED:
-        names["small"] = arithmetic.in_32_bits
-        if adversary.arms < 2**31:
-            names["numbered"] = arithmetic.in_32_bits
-    if precision == "float32":
-        names |= {"working": arithmetic.single_working, "unit": arithmetic.single_unit}
-        if adversary.coins:
-            names |= arithmetic.COINS
-    return names
+def loop_of(shape: Shape, adversary: Adversary, precision: str) -> Kernel:
+    """:func:`hlmc.engine.step.run` for learners of a shape against an adversary, in three layers.
 
+    1. The copies of the stretch, each with the last level's routine in working precision.
+    2. The loop over the stretches with the same types of numbers.
+    3. What works in float64 on every device: the structure with the levels above, and the adversary.
 
-def _prospects(adversary: Adversary, precision: str) -> dict[str, Any]:
-    """How the loop asks an adversary whose rewards stand still for long."""
-    if adversary.phased is None:
-        return {}
-    outlook, paid = adversary.phased
-    names = {
-        "outlook": specialised(_outlook, "outlook", first=outlook),
-        "paid": specialised(_paid, "paid", first=paid),
+    The order matters, because a substitution reaches everything that is already in place.
+    """
+    binary = adversary.binary
+    leaf = leaf_substitutions(shape, precision, binary)
+    held = workspace_kernels(shape, leaf, precision, shape.forgets)
+    hooks: dict[str, Kernel] = {
+        **loop_hooks(precision, adversary.arms, binary),
+        "contiguous": always_contiguous if shape.structure.contiguous else never_contiguous,
+        "needs_rescale": held.needs_rescale,
     }
-    if precision == "float32":
-        names["learned"] = specialised(_learned, "learned", first=retold(paid, {}, precision))
-    return names
+    if adversary.piecewise is not None:
+        hooks |= {"phase_at": piecewise_phase_at, "reward_of": piecewise_reward_of}
+        if precision == "float32":
+            hooks["learned_reward"] = narrow_learned_reward
+
+    def stretch(stride: int, more: dict[Kernel, Kernel]) -> Kernel:
+        select = substitute_where_used(shape.last.select, leaf, precision)
+        update = substitute_where_used(shape.last.update, {**leaf, **more}, precision)
+        routine = {"leaf_select": select, "leaf_update": update, "stride": constant(stride)}
+        return LoopHooks(**hooks, **routine).into(step.stretch)
+
+    steps = stretch(1, {})
+    if shape.slots > 1:
+        by_count: dict[Kernel, Kernel] = {any_stretch: steps, clean_stretch: steps, full_count: constant(shape.slots)}
+        if shape.pieces and shape.only_grows:
+            by_count[clean_stretch] = stretch(shape.stride, {weights.is_weight: always_true})
+            by_count[is_clean] = substitute_where_used(weights.pieces_clean, leaf, precision)
+            by_count[clean_stride] = constant(shape.stride)
+            by_count[check_interval] = constant(CHECKED_EVERY)
+        steps = substitute(stretch_by_count, by_count)
+    workspace = {"load_stats": held.load_stats, "store_stats": held.store_stats}
+    loop = LoopHooks(**hooks, **workspace, stretch=steps).into(step.run)
+    return substitute_where_used(loop, {**calls_of(shape), **_adversary(adversary)})
+
+
+def _adversary(adversary: Adversary) -> dict[Kernel, Kernel]:
+    """The adversary's kernels in place of the hooks above."""
+    kernels: dict[Kernel, Kernel] = {call_reward: direct_reward, adversary_rule: adversary.rule}
+    if adversary.piecewise is not None:
+        phase_at, reward_of = adversary.piecewise
+        kernels |= {adversary_phase_at: phase_at, adversary_reward_of: reward_of}
+        kernels[narrow_reward_of] = substitute_where_used(reward_of, {}, "float32")
+    return kernels

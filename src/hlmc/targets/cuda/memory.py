@@ -1,23 +1,22 @@
-"""A device's memory, and what can be wrong with a device."""
+"""Arrays in a device's memory, and whether there is a device at all."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
 import numpy as np
 
-from hlmc.device.target import SIMULATED
 from hlmc.errors import NoDevice, extra
+from hlmc.targets.cuda.compiler import SIMULATED
+from hlmc.targets.cuda.launch import one_line
 
 Array = np.ndarray
 
 OTHERWISE = '; device="cpu" plays on the processor'
 
 OLDEST = (6, 0)
-"""The least compute capability: what adds to a float64 in memory at once."""
+"""The least compute capability: the first with an atomic addition of float64."""
 
 
 @cache
@@ -37,9 +36,9 @@ def checked_device() -> str:
     try:
         device = cuda.get_current_device()
     except CudaSupportError as error:
-        raise NoDevice(f"there is no CUDA device to run on: {_line(error)}{OTHERWISE}") from error
+        raise NoDevice(f"there is no CUDA device to run on: {one_line(error)}{OTHERWISE}") from error
     except Exception as error:  # a driver has many ways to fail
-        raise NoDevice(f"the CUDA device cannot be used: {_line(error)}") from error
+        raise NoDevice(f"the CUDA device cannot be used: {one_line(error)}") from error
     name = device.name.decode() if isinstance(device.name, bytes) else str(device.name)
     if tuple(device.compute_capability) < OLDEST:
         have, need = (".".join(map(str, version)) for version in (device.compute_capability, OLDEST))
@@ -47,25 +46,8 @@ def checked_device() -> str:
     return name
 
 
-def _line(error: BaseException) -> str:
-    """The first lines of an error's text that say something, as one."""
-    lines = [line.strip(" :") for line in str(error).splitlines() if line.strip(" :")]
-    return ": ".join(lines[:2]) or type(error).__name__
-
-
-@contextmanager
-def gives_up() -> Iterator[None]:
-    """Say in one line what a driver says in many when a launch fails."""
-    try:
-        yield
-    except Exception as error:
-        if type(error).__name__ in ("CudaAPIError", "CUDAError"):
-            raise NoDevice(f"the device gave up: {_line(error)}") from error
-        raise
-
-
 class Memory:
-    """Arrays on the device, which stay there for as long as this is kept."""
+    """Arrays on the device, which stay there for as long as this object is kept."""
 
     def __init__(self) -> None:
         self._held: list[Any] = []
@@ -86,7 +68,7 @@ class Memory:
 
     @staticmethod
     def room_for(size: int) -> None:
-        """Refuse what does not fit, before anything is copied."""
+        """Refuse so many bytes if they do not fit, before anything is copied."""
         if size > _free():
             _let_go()
             free = _free()
@@ -95,16 +77,22 @@ class Memory:
 
     @staticmethod
     def given(there: Any) -> Any:
-        """What a launch is given for an array: its address; in the simulator, the array."""
-        return there if SIMULATED else int(there.__cuda_array_interface__["data"][0])
+        """What a launch record holds for an array on the device: its address; in the simulator, the NumPy array."""
+        return there._ary if SIMULATED else int(there.__cuda_array_interface__["data"][0])
+
+    @staticmethod
+    def array(there: Any) -> Any:
+        """The same where a record holds an array and not its address: atomic operations take arrays."""
+        return there._ary if SIMULATED else there
 
     def address(self, array: Array) -> int:
-        """Put an array there, and say where."""
-        there = self.put(array)
-        return there._ary.ctypes.data if SIMULATED else self.given(there)
+        """Copy an array to the device; its address, in the simulator too."""
+        given = self.given(self.put(array))
+        return int(given.ctypes.data) if SIMULATED else int(given)
 
 
 def _free() -> float:
+    """Free bytes of the device's memory."""
     if SIMULATED:
         return float("inf")
     from numba import cuda
@@ -113,7 +101,7 @@ def _free() -> float:
 
 
 def _let_go() -> None:
-    """Have what nobody holds any more given back now: Numba puts it off."""
+    """Free now what nobody holds any more: Numba defers it."""
     if not SIMULATED:
         from numba import cuda
 
@@ -121,6 +109,7 @@ def _let_go() -> None:
 
 
 def _too_much(size: float, free: float) -> str:
+    """The text of the error, for bytes."""
     need, have = size / 2**30, free / 2**30
     return (
         f"the device has {have:.2f} GiB of memory left and {need:.2f} GiB more are needed; ask for fewer runs at a time"

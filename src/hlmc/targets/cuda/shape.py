@@ -1,114 +1,134 @@
-"""What policies must share to be played by one piece of machine code."""
+"""What policies must share to be played by one piece of machine code.
+
+Machine code depends on the structure, on the routines, and on how many words and children there are; it does not depend
+on learning rates, epoch lengths or the horizon, which are numbers of the program. Policies of one shape therefore share
+a compilation and a launch.
+"""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hlmc.engine.layout import (
-    AT,
-    BEGIN_AT,
-    CHAMPION,
-    CHILDREN,
-    END_AT,
-    FIELDS,
-    LEVELS,
-    SELECT_AT,
-    SPAN,
-    START_AT,
-    STRUCTURE,
-    TREE,
-    UPDATE_AT,
-)
-from hlmc.kernels import weights
-from hlmc.kernels.build import leads_to
-from hlmc.policies.base import Policy
-from hlmc.routines import Custom
-from hlmc.routines.base import Kernels
+from hlmc.engine.layout import AT, CHILDREN, FIELDS, LEVELS, ROUTINE, SPAN
+from hlmc.engine.routines import RoutineKernels
+from hlmc.engine.structures import Structure
+from hlmc.engine.weights import SCAN
+
+if TYPE_CHECKING:
+    from hlmc.policies.base import Policy
 
 Array = np.ndarray
 
-RARELY = 1000
-"""Steps between two restarts from which on it pays to write out several one after the other."""
+LONG = 1000
+"""Steps between two restarts from which on unrolling the loop over the steps pays."""
+
+UNROLLED = 4
+"""Steps that are then taken without asking how many are left."""
 
 
 def steps_between_restarts(policy: Policy) -> float:
-    """For how long the routine over the arms runs, at most."""
+    """How many steps the routine over the arms runs at most before it is restarted."""
     return float(policy.program[-FIELDS + SPAN])
 
 
 @dataclass(frozen=True)
 class Shape:
-    """What policies must share to be played by one piece of machine code; their numbers may differ.
+    """The part of a policy that is compiled.
 
-    ``forgets``: what the last level knows is not wanted when it restarts; a user's own routine might look at it.
-    ``stride``: how many steps are written out one after the other.
+    Parameters
+    ----------
+    structure
+        The structure, a value with kernels.
+    routines
+        The distinct routines of all levels. On a device the ROUTINE word of a program is a place in this tuple.
+    last
+        The routine of the last level.
+    weights
+        What the last level's routine declares of its weights: ``"none"``, ``"growing"`` or ``"any"``.
+    row_words
+        Words of a row.
+    stat_words
+        Words of the last level's statistics, which end the row.
+    slots
+        The most slots that the last level has; most of its groups have just so many.
+    children
+        The most children that any level has.
+    program_words
+        Words of a program.
+    forgets
+        Nobody reads the last level's statistics after a run of its routine has ended, so they are not written back.
+        A user's own routine might read them when it is started again.
+    stride
+        Steps that are taken without asking how many are left.
     """
 
-    structure: int
-    routines: tuple[tuple[str, Kernels], ...]
-    last: tuple[str, Kernels]
-    width: int
-    desk: int
-    full: int
+    structure: Structure
+    routines: tuple[RoutineKernels, ...]
+    last: RoutineKernels
+    weights: str
+    row_words: int
+    stat_words: int
+    slots: int
     children: int
-    length: int
+    program_words: int
     forgets: bool
     stride: int = 1
 
     @classmethod
     def of(cls, policy: Policy) -> Shape:
         """The shape of a policy."""
-        program = policy.program
+        program, structure = policy.program, policy.structure
         record = FIELDS * int(program[LEVELS])
-        structure = int(program[STRUCTURE])
-        used = [(routine.name, routine.kernels) for routine in policy.routines_used]
+        used = policy.routines_used
         width = policy.words.total
-        full = int(program[record + CHILDREN]) + (structure == CHAMPION)  # who defends itself in a group of others
         shape = cls(
-            structure,
-            tuple(dict.fromkeys(used)),
-            used[-1],
-            width,
-            width - int(program[record + AT]),
-            full,
-            int(program.reshape(-1, FIELDS)[1:, CHILDREN].max()) + 1,
-            len(program),
-            structure == TREE and not isinstance(policy.routines_used[-1], Custom),
+            structure=structure,
+            routines=tuple(dict.fromkeys(routine.kernels for routine in used)),
+            last=used[-1].kernels,
+            weights=used[-1].weights,
+            row_words=width,
+            stat_words=width - int(program[record + AT]),
+            slots=int(program[record + CHILDREN]) + structure.extra_slots,
+            children=int(program.reshape(-1, FIELDS)[1:, CHILDREN].max()) + 1,
+            program_words=len(program),
+            forgets=not structure.keeps_statistics and not used[-1].opaque,
         )
-        rarely = steps_between_restarts(policy) >= RARELY
-        return replace(shape, stride=4 if rarely and shape.pieces and shape.only_grows and full <= 16 else 1)
+        long = steps_between_restarts(policy) >= LONG
+        unrolled = long and shape.pieces and shape.only_grows and shape.slots <= 16
+        return replace(shape, stride=UNROLLED) if unrolled else shape
 
     @property
     def only_grows(self) -> bool:
         """Whether the weights of the last level only grow."""
-        return leads_to(self.last[1].update, weights.weights_grow)
+        return self.weights == "growing"
 
     @property
     def pieces(self) -> int:
-        """How many sums of weights are kept on the desk; 0 for a routine that does not draw by weights."""
-        weighs = 1 < self.full <= weights.SCAN and leads_to(self.last[1].update, weights.weights_multiply)
-        return -(-self.full // self.piece) if weighs else 0
+        """How many sums of weights precede the statistics in the workspace; 0 if the last level draws otherwise."""
+        if self.weights == "none" or not 1 < self.slots <= SCAN:
+            return 0
+        return -(-self.slots // self.piece)
 
     @property
     def piece(self) -> int:
-        """How many weights make a piece."""
-        if self.full <= 16:
-            return (self.full + 1) // 2
-        return 1 << (math.isqrt(self.full - 1).bit_length())
+        """How many weights make a piece: half of a few, else a power of two near the square root."""
+        if self.slots <= 16:
+            return (self.slots + 1) // 2
+        return 1 << (math.isqrt(self.slots - 1).bit_length())
 
     @property
-    def desk_words(self) -> int:
-        """The words of a desk: sums, statistics, and a few that are read and not used."""
-        return self.pieces + self.desk + (self.piece if self.pieces else 0)
+    def workspace_words(self) -> int:
+        """Words of a workspace: sums, statistics, and up to a piece that a draw reads past the last weight."""
+        return self.pieces + self.stat_words + (self.piece if self.pieces else 0)
 
     def program(self, policy: Policy) -> Array:
-        """A policy's program with places in :attr:`routines` instead of addresses."""
+        """A policy's program with places in :attr:`routines` as its ROUTINE words."""
         table = policy.program.reshape(-1, FIELDS).copy()
-        used = [self.routines.index((routine.name, routine.kernels)) for routine in policy.routines_used]
+        used = [self.routines.index(routine.kernels) for routine in policy.routines_used]
         for i in range(1, len(table)):
-            table[i, [START_AT, SELECT_AT, UPDATE_AT]] = used[(i - 1) % len(used)]
-        table[0, [BEGIN_AT, END_AT]] = 0.0
+            table[i, ROUTINE] = used[(i - 1) % len(used)]
         return table.reshape(-1)

@@ -1,4 +1,8 @@
-"""Play the runs of a game on a device, as many at a time as fill it, a slice of the rounds at a time."""
+"""Play the runs of a game on a CUDA device, as many at a time as fill it, some rounds per launch.
+
+:mod:`hlmc.games.cuda.game_kernel` has the kernels and says how the words of a run are laid out. All of them stay on the
+device from the first launch to the last; at every time point the boards are copied back.
+"""
 
 from __future__ import annotations
 
@@ -11,37 +15,34 @@ from typing import Any
 
 import numpy as np
 
-from hlmc.device.memory import Memory, checked_device, gives_up
-from hlmc.device.rounds import COPIES, LANES, TILE, built
-from hlmc.device.rules import Rules
-from hlmc.device.seats import HAND, Seat
-from hlmc.device.slices import next_length
-from hlmc.device.target import SIMULATED
 from hlmc.errors import BadArgument
 from hlmc.games.base import Game
+from hlmc.games.cuda.agents import REGISTERS, AgentShape
+from hlmc.games.cuda.game_kernel import ADDRESSES, ARRAYS, COPIES, LANES, TILE, GameLaunch, entries
+from hlmc.games.cuda.rules import Rules
 from hlmc.games.match import Board, bad_payoff, game_key
 from hlmc.games.population import Group
 from hlmc.games.runs import Notes, Played, Task
 from hlmc.learner import fresh_rows
 from hlmc.streams import derive_seed, keys
+from hlmc.targets.cuda.compiler import SIMULATED
+from hlmc.targets.cuda.launch import driver_errors, next_length
+from hlmc.targets.cuda.memory import Memory, checked_device
 
 Array = np.ndarray
 
-FIRST_SLICE = 16
-LONGEST_SLICE = 1 << 20
-"""Rounds of a launch: few at first, and as many as take that long."""
+SHORTEST = 16
+LONGEST = 1 << 20
+"""Rounds of a launch: few at first, then as many as take :data:`hlmc.targets.cuda.launch.SECONDS`."""
 
-REGISTERS = 48
-"""Registers of a thread: more of them leave room for fewer threads."""
+THREAD_REGISTERS = 48
+"""Registers per thread: more of them leave room for fewer threads."""
 
 SHARED_BINS = 8192
-"""Up to so many numbers, a block counts choices in its own memory first."""
+"""Up to so many bins, a block counts choices in its shared memory first."""
 
 MOST_ARMS = {"float32": 1 << 24, "float64": 1 << 31}
 """Arms that a number of this precision can tell apart."""
-
-ADDRESSES, SIZES = 12, 9
-"""What the function that plays the rounds is given: addresses, three arrays, sizes."""
 
 
 def play_on_device(tasks: list[Task], precision: str, advance: Callable[[int], None]) -> Iterator[Played]:
@@ -57,7 +58,7 @@ def play_on_device(tasks: list[Task], precision: str, advance: Callable[[int], N
 
 
 def runs_at_once(task: Task, precision: str) -> int:
-    """How many runs it takes to keep the device busy."""
+    """How many runs fill the device."""
     if SIMULATED:
         return 2
     room = _compiled(*_kind(task.groups, task.game, precision)).room
@@ -65,13 +66,15 @@ def runs_at_once(task: Task, precision: str) -> int:
 
 
 def _tiles(group: Group) -> int:
+    """How many tiles the agents of a group fill."""
     return -(-group.agents // LANES)
 
 
 class Tables:
-    """Runs of one game that are played at the same time, each at a table of its own.
+    """Runs of one game that are played at the same time, with all of their words on the device.
 
-    ``workers`` is how many blocks share the agents of a run. Default: as many as there are tiles, or as fit.
+    ``workers`` is how many blocks share the agents of a run. Default: as many as there are tiles, or as fit. ``boards``
+    are the referee's words as they were when :meth:`look` was last called.
     """
 
     def __init__(self, tasks: list[Task], precision: str, workers: int | None = None) -> None:
@@ -82,50 +85,50 @@ class Tables:
         self._count = sum(_tiles(group) for group in groups)
         self._workers = workers or min(self._count, max(1, code.room // len(tasks)))
         self._memory = memory = Memory()
-        R, seats = len(tasks), [Seat.of(group.policy) for group in groups]
-        kinds = list(dict.fromkeys(seats))
-        table = np.zeros((self._count, TILE), dtype=np.int32)
-        tile = row_at = desk_at = 0
-        for g, (group, seat) in enumerate(zip(groups, seats, strict=True)):
-            for k in range(_tiles(group)):
-                live = min(LANES, group.agents - LANES * k)
-                table[tile] = live, kinds.index(seat), g, row_at, desk_at
-                tile, row_at, desk_at = tile + 1, row_at + seat.shape.width, desk_at + seat.shape.desk_words
+        R, shapes = len(tasks), [AgentShape.of(group.policy).shape for group in groups]
+        table, row_words, workspace_words = _tile_table(groups)
         size = np.dtype(precision).itemsize
-        memory.room_for(R * LANES * (8 * row_at + size * (desk_at + HAND * self._count) + 16 * self._count))
-        length = max(seat.shape.length for seat in seats)
+        agent_bytes = 8 * row_words + size * (workspace_words + REGISTERS * self._count) + 16 * self._count
+        memory.room_for(R * LANES * agent_bytes)
+        length = max(shape.program_words for shape in shapes)
         programs = np.zeros((len(groups), length))
-        for g, (group, seat) in enumerate(zip(groups, seats, strict=True)):
-            programs[g, : seat.shape.length] = seat.shape.program(group.policy)
+        for program, group, shape in zip(programs, groups, shapes, strict=True):
+            program[: shape.program_words] = shape.program(group.policy)
         sizes = [group.agents for group in groups]
         self.boards = [Board(game, sizes, list(range(1, len(game.facts) + 1))) for _ in tasks]
         states = np.stack([game.start(game_key(derive_seed(task.seed, task.run))) for task in tasks])
-        purses = np.zeros(R * self._count * LANES)
-        self._purses, self._totals = memory.put(purses), memory.put(purses)
+        nothing = np.zeros(R * self._count * LANES)
+        self._epoch_rewards, self._totals = memory.put(nothing), memory.put(nothing)
         self._board = memory.put(self._words())
         self._flags = memory.put(np.zeros(R))
         self._found = memory.put(np.zeros(R * self._count))
         self._tiles = memory.put(table.reshape(-1))
         bins = len(groups) * game.arms
-        counters = memory.put(np.zeros(R * COPIES * bins, dtype=np.int32))
-        there = [
-            memory.put(programs.reshape(-1)),
-            memory.put(programs.astype(precision).reshape(-1)),
-            memory.put(self._fresh(row_at)),
-            memory.put(np.zeros(R * desk_at * LANES, dtype=precision)),
-            memory.put(np.zeros(R * self._count * HAND * LANES, dtype=precision)),
-            self._purses,
-            self._totals,
-            memory.put(game.spec),
-            memory.put(states.reshape(-1)),
-            self._board,
-            self._flags,
-            memory.put(np.zeros(2 * R, dtype=np.int32)),
-        ]
-        due = memory.put(np.zeros(R * self._count, dtype=np.int64))
-        self._given = [*map(memory.given, there), self._tiles, counters, due]
-        strides = (length, row_at * LANES, desk_at * LANES, states.shape[1], len(self.boards[0].words))
-        self._sizes = (*strides, self._count, bins)
+        given = memory.given
+        self._record = GameLaunch(
+            programs=given(memory.put(programs)),
+            own_programs=given(memory.put(programs.astype(precision))),
+            rows=given(memory.put(self._fresh(row_words))),
+            workspaces=given(memory.put(np.zeros(R * workspace_words * LANES, dtype=precision))),
+            registers=given(memory.put(np.zeros(R * self._count * REGISTERS * LANES, dtype=precision))),
+            epoch_rewards=given(self._epoch_rewards),
+            totals=given(self._totals),
+            spec=given(memory.put(game.spec)),
+            states=given(memory.put(states.reshape(-1))),
+            boards=given(self._board),
+            flags=given(self._flags),
+            barriers=given(memory.put(np.zeros(2 * R, dtype=np.int32))),
+            tiles=memory.array(self._tiles),
+            counters=memory.array(memory.put(np.zeros(R * COPIES * bins, dtype=np.int32))),
+            due=memory.array(memory.put(np.zeros(R * self._count, dtype=np.int64))),
+            program_words=length,
+            row_words_per_run=row_words * LANES,
+            workspace_words_per_run=workspace_words * LANES,
+            state_words=states.shape[1],
+            board_words=len(self.boards[0].words),
+            tile_count=self._count,
+            bins=bins,
+        )
 
     @property
     def blocks(self) -> int:
@@ -133,10 +136,11 @@ class Tables:
         return self._workers * len(self._tasks)
 
     def _words(self) -> Array:
+        """The words of all boards, one after another."""
         return np.concatenate([board.words for board in self.boards])
 
     def _fresh(self, words: int) -> Array:
-        """The rows of all agents of all runs, as [run, tile, word, agent]."""
+        """The rows of all agents of all runs as [run, tile, word, lane], flat; a run has ``words`` of them per lane."""
         rows = np.zeros((len(self._tasks), words * LANES))
         for row, task in zip(rows, self._tasks, strict=True):
             at = 0
@@ -153,14 +157,14 @@ class Tables:
     def play(self, advance: Callable[[int], None]) -> Iterator[Played]:
         """Play all runs to the last time point."""
         notes = [Notes(task) for task in self._tasks]
-        before, length = 0, FIRST_SLICE
+        before, length = 0, SHORTEST
         started = time.perf_counter()
         for point in (int(t) for t in self._tasks[0].points):
             while before < point:
                 end = min(before + length, point)
                 seconds = self.advance(before, end)
                 advance(len(self._tasks) * (end - before))
-                length = next_length(length, seconds, FIRST_SLICE, LONGEST_SLICE)
+                length = next_length(length, seconds, SHORTEST, LONGEST)
                 before = end
             self.look()
             for note, board, squares in zip(notes, self.boards, self._mean_squares(), strict=True):
@@ -176,18 +180,18 @@ class Tables:
         grid = (self._workers, len(self._tasks))
         launched = self._code.rounds[grid, LANES, 0, self._code.shared]
         started = time.perf_counter()
-        with gives_up():
+        with driver_errors():
             with warnings.catch_warnings():
-                if SIMULATED:  # its threads are the interpreter's, whose words say so when they wrap around
+                if SIMULATED:  # NumPy warns of words that wrap around
                     warnings.simplefilter("ignore", RuntimeWarning)
-                launched(*self._given, *self._sizes, begin, end)
+                launched(self._record, begin, end)
             flags = self._flags.copy_to_host()
         if flags.any():
             raise bad_payoff(self._game, int(flags[flags < 0].max()))
         return time.perf_counter() - started
 
     def look(self) -> None:
-        """Fetch what stands on the boards."""
+        """Copy the boards back from the device."""
         words = self._board.copy_to_host().reshape(len(self.boards), -1)
         for board, there in zip(self.boards, words, strict=True):
             board.words[:] = there
@@ -195,8 +199,8 @@ class Tables:
     def _mean_squares(self) -> Array:
         """[run, group] The mean square of what the agents of each group earned so far."""
         grid = (-(-self._count // LANES), len(self._tasks))
-        given = [self._memory.given(x) for x in (self._purses, self._totals)]
-        self._code.squares[grid, LANES](*given, self._tiles, self._memory.given(self._found), self._count)
+        record, found = self._record, self._memory.given(self._found)
+        self._code.squares[grid, LANES](record.epoch_rewards, record.totals, record.tiles, found, self._count)
         tiles = self._found.copy_to_host().reshape(len(self._tasks), self._count)
         starts = np.cumsum([0, *(_tiles(group) for group in self._groups)])
         sums = np.stack([tiles[:, a:b].sum(axis=1) for a, b in pairwise(starts)], axis=1)
@@ -204,7 +208,7 @@ class Tables:
 
     def _earned(self) -> Array:
         """[run, agent] What every agent earned so far."""
-        earned = (self._totals.copy_to_host() + self._purses.copy_to_host()).reshape(len(self._tasks), -1)
+        earned = (self._totals.copy_to_host() + self._epoch_rewards.copy_to_host()).reshape(len(self._tasks), -1)
         live, at = [], 0
         for group in self._groups:
             live.append(np.arange(at, at + group.agents))
@@ -212,35 +216,54 @@ class Tables:
         return np.asarray(earned[:, np.concatenate(live)] * self._game.scale)
 
 
-class _Code:
-    """Machine code for a kind of game, and how many of its blocks the device has room for."""
+def _tile_table(groups: tuple[Group, ...]) -> tuple[Array, int, int]:
+    """The numbers of every tile [tile, TILE], and how many words of rows and of workspaces a run has per lane."""
+    shapes = [AgentShape.of(group.policy) for group in groups]
+    kinds = list(dict.fromkeys(shapes))
+    table: list[tuple[int, ...]] = []
+    row_at = workspace_at = 0
+    for g, (group, agent) in enumerate(zip(groups, shapes, strict=True)):
+        for k in range(_tiles(group)):
+            live = min(LANES, group.agents - LANES * k)
+            table.append((live, kinds.index(agent), g, row_at, workspace_at))
+            row_at += agent.shape.row_words
+            workspace_at += agent.shape.workspace_words
+    return np.array(table, dtype=np.int32).reshape(-1, TILE), row_at, workspace_at
 
-    def __init__(self, seats: tuple[Seat, ...], rules: Rules, precision: str, bins: int) -> None:
+
+class _Code:
+    """The entry points for a kind of game, and how many of its blocks the device holds at once."""
+
+    def __init__(self, shapes: tuple[AgentShape, ...], rules: Rules, precision: str, bins: int) -> None:
         in_shared = bins <= SHARED_BINS
         self.shared = 4 * bins if in_shared else 0
-        self.rounds, self.squares = built(seats, rules, precision, in_shared, REGISTERS)
+        self.rounds, self.squares = entries(shapes, rules, precision, in_shared, THREAD_REGISTERS)
         self.room = 1
         if not SIMULATED:
             compiled = self.rounds.compile(signature())
-            # Blocks that wait for one another must all be there: this launch is refused where they are not.
+            # Blocks that wait for one another must all be resident: this launch is refused where they are not.
             compiled.cooperative = True
             self.room = compiled.max_cooperative_grid_blocks(LANES, self.shared)
 
 
 def signature() -> tuple[Any, ...]:
-    """The types of what the function that plays the rounds is given."""
+    """Numba's types of what :func:`hlmc.games.cuda.game_kernel.rounds` takes."""
     from numba.cuda import types
 
-    arrays = (types.int32[::1], types.int32[::1], types.int64[::1])
-    return (types.int64,) * ADDRESSES + arrays + (types.int64,) * SIZES
+    arrays = [getattr(types, name)[::1] for name in ARRAYS]
+    sizes = len(GameLaunch._fields) - ADDRESSES - len(ARRAYS)
+    fields = [types.int64] * ADDRESSES + arrays + [types.int64] * sizes
+    return types.NamedTuple(fields, GameLaunch), types.int64, types.int64
 
 
 def _kind(groups: tuple[Group, ...], game: Game, precision: str) -> tuple[Any, ...]:
-    seats = tuple(dict.fromkeys(Seat.of(group.policy) for group in groups))
+    """What machine code depends on, as the arguments of :func:`_compiled`."""
+    shapes = tuple(dict.fromkeys(AgentShape.of(group.policy) for group in groups))
     rules = Rules(game.pay, game.observe, tuple(game.facts.values()))
-    return seats, rules, precision, len(groups) * game.arms
+    return shapes, rules, precision, len(groups) * game.arms
 
 
 @lru_cache(maxsize=32)
-def _compiled(seats: tuple[Seat, ...], rules: Rules, precision: str, bins: int) -> _Code:
-    return _Code(seats, rules, precision, bins)
+def _compiled(shapes: tuple[AgentShape, ...], rules: Rules, precision: str, bins: int) -> _Code:
+    """The entry points for a kind of game, compiled once."""
+    return _Code(shapes, rules, precision, bins)

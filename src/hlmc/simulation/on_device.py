@@ -1,4 +1,9 @@
-"""Play many runs on a device at once, a slice of the steps at a time."""
+"""Play many runs on a CUDA device at once, some steps per launch.
+
+Runs of policies of one shape (:mod:`hlmc.targets.cuda.shape`) are played side by side: each policy has blocks of its
+own, each run a thread. Rows, workspaces and sums stay on the device from the first launch to the last; at every time
+point the sums are copied back. How long a launch is depends on the clock; no number depends on that.
+"""
 
 from __future__ import annotations
 
@@ -12,44 +17,45 @@ from typing import Any
 import numpy as np
 
 from hlmc.adversaries.base import Adversary
-from hlmc.device.loop import WHILE, built
-from hlmc.device.memory import Memory, checked_device, gives_up
-from hlmc.device.places import BLOCK, Layout
-from hlmc.device.shape import Shape, steps_between_restarts
-from hlmc.device.slices import next_length
-from hlmc.device.target import SIMULATED
 from hlmc.learner import fresh_rows
 from hlmc.simulation.runs import Played, Task, refusal
 from hlmc.streams import derive_seed, keys
+from hlmc.targets.cuda.compiler import SIMULATED
+from hlmc.targets.cuda.launch import driver_errors, next_length
+from hlmc.targets.cuda.loop import CHECKED_EVERY, Launch, entry_of
+from hlmc.targets.cuda.memory import Memory, checked_device
+from hlmc.targets.cuda.shape import Shape, steps_between_restarts
+from hlmc.targets.cuda.views import BLOCK, Layout
 
 Array = np.ndarray
 
-FIRST_SLICE = WHILE
-LONGEST_SLICE = 1 << 24
-"""Steps of a launch, which ends at a multiple of the first or at a time point: few, then as many as take a breath."""
+SHORTEST = CHECKED_EVERY
+LONGEST = 1 << 24
+"""Steps of a launch, which ends at a multiple of the first number or at a time point: few, then as many as take
+:data:`hlmc.targets.cuda.launch.SECONDS`."""
 
 AT_ONCE = 1 << 23
-"""Runs side by side, unless a single task has more."""
+"""Runs that are played side by side at most, unless a single task has more."""
 
 STOPS = 16
 """Time points within one launch, at most."""
 
 SHARED_BYTES = 200 * 1024
-"""Shared memory of a multiprocessor that desks may fill."""
+"""Shared memory of a multiprocessor that workspaces may fill."""
 
 BLOCK_BYTES = 48 * 1024
-"""Shared memory that a block may have for the asking."""
+"""Shared memory that a block may have without asking the driver for more."""
 
 REGISTERS = 1 << 16
 """Registers of a multiprocessor, which its threads share."""
 
 FEWEST = 256
-"""With fewer threads than this on a multiprocessor, desks in shared memory cost more than they bring."""
+"""With fewer threads than this on a multiprocessor, workspaces in shared memory cost more than they save."""
 
 
 @dataclass(frozen=True)
 class Noted:
-    """What the runs of a task had earned at one time point, and about how many of the device's seconds it took."""
+    """What the runs of a task had earned at one time point [run], and about how many seconds the device took."""
 
     task: Task
     point: int
@@ -60,7 +66,10 @@ class Noted:
 def play_on_device(
     tasks: list[Task], points: Array, precision: str, advance: Callable[[str, int], None]
 ) -> Iterator[Noted]:
-    """Play all runs of all tasks, those of one shape together; at every time point, say what was earned."""
+    """Play all runs of all tasks, those of one shape together; yields what was earned at every time point.
+
+    ``advance`` is told the policy's name and how many steps of it were played since.
+    """
     checked_device()
     shapes: dict[Shape, list[Task]] = {}
     for task in tasks:
@@ -71,7 +80,7 @@ def play_on_device(
 
 
 def _at_once(tasks: list[Task]) -> Iterator[list[Task]]:
-    """Tasks of one shape, as many together as a device takes without growing larger than it need be."""
+    """Tasks of one shape in parts of at most :data:`AT_ONCE` runs."""
     some: list[Task] = []
     for task in tasks:
         if some and sum(each.count for each in some) + task.count > AT_ONCE:
@@ -82,7 +91,7 @@ def _at_once(tasks: list[Task]) -> Iterator[list[Task]]:
 
 
 class DeviceWork:
-    """Tasks in the hands of a device: iterate to get what was played, as with :class:`hlmc.simulation.workers.Work`."""
+    """Tasks that a device plays: iterate to get what was played, as with :class:`hlmc.simulation.workers.Work`."""
 
     def __init__(self, tasks: list[Task], points: Array, precision: str, advance: Callable[[str, int], None]) -> None:
         self._points = points
@@ -104,10 +113,14 @@ class DeviceWork:
 
 
 class Group:
-    """Runs whose policies have one shape: side by side, each policy in blocks of its own."""
+    """Runs whose policies have one shape, side by side; B blocks of L threads.
+
+    ``rows`` [B, word, L] and ``workspaces`` [B, word, L] are arrays on the device (see
+    :class:`hlmc.targets.cuda.loop.Launch`).
+    """
 
     def __init__(self, shape: Shape, tasks: list[Task], precision: str) -> None:
-        # Those that restart most often take longest. The device begins with the first.
+        # Those that restart most often take longest, and the device begins with the first blocks.
         tasks = sorted(tasks, key=lambda task: steps_between_restarts(task.policy))
         self._shape = shape
         self._tasks = tasks
@@ -116,35 +129,48 @@ class Group:
         self._block = block = layout.block
         self._blocks = [-(-task.count // block) for task in tasks]
         total = sum(self._blocks)
-        desk_bytes = block * shape.desk_words * np.dtype(precision).itemsize
+        workspace_bytes = block * shape.workspace_words * np.dtype(precision).itemsize
         self._launched = compiled(shape, _Rule(self._adversary), layout)
-        self._launch = (total, block, 0, desk_bytes if layout.shared else 0)
+        self._launch = (total, block, 0, workspace_bytes if layout.shared else 0)
         self._memory = memory = Memory()
-        memory.room_for(total * (8 * block * (shape.width + STOPS + 2) + desk_bytes))
+        memory.room_for(total * (8 * block * (shape.row_words + STOPS + 2) + workspace_bytes))
         programs = np.stack([shape.program(task.policy) for task in tasks])
         self.rows = memory.put(self._fresh())
         self._sums = memory.put(np.zeros((total, STOPS + 1, block)))
         self._flag = memory.put(np.zeros(1))
-        self._kept = memory.put(np.zeros((total, 1, block)))
-        self.desks = memory.put(np.zeros((total, shape.desk_words, block), dtype=precision))
-        spec = memory.put(self._adversary.spec_in(memory.address))
-        there = [memory.put(programs), memory.put(programs.astype(precision)), memory.put(self._which())]
-        self._first = [memory.given(x) for x in (*there, self.rows, self.desks, spec)]
-        self._then = [memory.given(x) for x in (self._sums, self._kept, self._flag)]
+        self._carried = memory.put(np.zeros((total, 1, block)))
+        self.workspaces = memory.put(np.zeros((total, shape.workspace_words, block), dtype=precision))
+        self._record = Launch(
+            programs=memory.given(memory.put(programs)),
+            own_programs=memory.given(memory.put(programs.astype(precision))),
+            blocks=memory.given(memory.put(self._which())),
+            rows=memory.given(self.rows),
+            workspaces=memory.given(self.workspaces),
+            spec=memory.given(memory.put(self._adversary.spec_in(memory.address))),
+            sums=memory.given(self._sums),
+            carried=memory.given(self._carried),
+            flag=memory.given(self._flag),
+            stops=0,
+            program_words=shape.program_words,
+            row_words=shape.row_words,
+            workspace_words=shape.workspace_words,
+            sum_words=STOPS + 1,
+            stop_count=0,
+        )
 
     def _which(self) -> Array:
-        """For every block the number of its program, and how many of its threads have a learner."""
+        """[B, 2], flat: the number of a block's program, and how many of its threads have a learner."""
         rows = []
         for number, (task, blocks) in enumerate(zip(self._tasks, self._blocks, strict=True)):
             rows += [(number, min(self._block, task.count - self._block * i)) for i in range(blocks)]
         return np.array(rows, dtype=np.float64).reshape(-1)
 
     def _fresh(self) -> Array:
-        """Rows as [block, word, thread]."""
-        there = np.zeros((sum(self._blocks), self._shape.width, self._block))
+        """Rows of fresh learners as [block, word, lane]."""
+        there = np.zeros((sum(self._blocks), self._shape.row_words, self._block))
         first = 0
         for task, blocks in zip(self._tasks, self._blocks, strict=True):
-            rows = np.zeros((blocks * self._block, self._shape.width))
+            rows = np.zeros((blocks * self._block, self._shape.row_words))
             fresh_rows(task.policy, keys(derive_seed(task.seed, task.name), task.first, task.count), rows[: task.count])
             there[first : first + blocks] = rows.reshape(blocks, self._block, -1).transpose(0, 2, 1)
             first += blocks
@@ -152,12 +178,12 @@ class Group:
 
     def play(self, points: Array, advance: Callable[[str, int], None]) -> Iterator[Noted]:
         """Take all runs through to the last time point."""
-        t, noted, length = 0, 0, FIRST_SLICE
+        t, noted, length = 0, 0, SHORTEST
         spent, timed = 0.0, 0
         while noted < len(points):
             began = time.perf_counter()
-            # How long slices are depends on the clock; between time points they end where it makes no difference.
-            until = min((t + length) // FIRST_SLICE * FIRST_SLICE, int(points[-1]))
+            # Between time points launches end where a cut changes no number.
+            until = min((t + length) // SHORTEST * SHORTEST, int(points[-1]))
             upto = int(np.searchsorted(points, until, side="right"))
             if upto - noted >= STOPS:
                 upto = noted + STOPS - 1
@@ -167,7 +193,9 @@ class Group:
                 stops.append(until)
             seconds = self._run(np.array(stops, dtype=np.float64))
             sums = self._sums.copy_to_host() if upto > noted else None
-            if t > 0 or until == points[-1]:  # the first launch compiles, and what is done with the rewards is not ours
+            if (
+                t > 0 or until == points[-1]
+            ):  # the first launch compiles; what the caller does with rewards is not counted
                 spent += time.perf_counter() - began
                 timed += until - t
             for i in range(noted, upto):
@@ -176,27 +204,27 @@ class Group:
             for task in self._tasks:
                 advance(task.name, task.count * (until - t))
             noted, t = upto, until
-            length = next_length(length, seconds, FIRST_SLICE, LONGEST_SLICE)
+            length = next_length(length, seconds, SHORTEST, LONGEST)
 
     def _run(self, stops: Array) -> float:
+        """One launch, to the last of these times [stop]; the seconds that it took."""
         from numba import cuda
 
-        there = self._memory.put(stops) if SIMULATED else cuda.to_device(stops)
+        there = cuda.to_device(stops)
         began = time.perf_counter()
-        shape = self._shape
-        sizes = (shape.length, shape.width, shape.desk_words, STOPS + 1, len(stops))
-        with gives_up(), warnings.catch_warnings():
-            # A few runs leave most of a device idle, and the simulator's words say so when they wrap around.
+        record = self._record._replace(stops=self._memory.given(there), stop_count=len(stops))
+        with driver_errors(), warnings.catch_warnings():
+            # Numba warns of few runs, which leave most of a device idle; the simulator, of words that wrap around.
             warnings.simplefilter("ignore")
-            self._launched[self._launch](*self._first, self._memory.given(there), *self._then, *sizes)
+            self._launched[self._launch](record)
             flag = self._flag.copy_to_host()[0]
         if flag:
-            kept = self._kept.copy_to_host()
-            raise refusal(self._adversary, int(-kept[kept < 0].max()) - 1)
+            carried = self._carried.copy_to_host()
+            raise refusal(self._adversary, int(-carried[carried < 0].max()) - 1)
         return time.perf_counter() - began
 
     def _noted(self, point: int, sums: Array, seconds: float) -> Iterator[Noted]:
-        """What every task's runs had earned, from [block, thread]."""
+        """What every task's runs had earned, from sums [block, lane]."""
         everyone = sum(task.count for task in self._tasks)
         first = 0
         for task, blocks in zip(self._tasks, self._blocks, strict=True):
@@ -206,11 +234,11 @@ class Group:
 
 
 class _Rule:
-    """An adversary as machine code sees it: its rule, not its numbers."""
+    """An adversary as a key for compiled code: equal if its rule is, whatever its numbers."""
 
     def __init__(self, adversary: Adversary) -> None:
         self.adversary = adversary
-        self._key: tuple[Any, ...] = (adversary.rule, adversary.phased, adversary.coins, adversary.arms < 2**31)
+        self._key: tuple[Any, ...] = (adversary.rule, adversary.piecewise, adversary.binary, adversary.arms < 2**31)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _Rule) and self._key == other._key
@@ -221,21 +249,22 @@ class _Rule:
 
 @lru_cache(maxsize=32)
 def compiled(shape: Shape, rule: _Rule, layout: Layout) -> Any:
-    return built(shape, rule.adversary, layout)
+    """The entry point for a shape, a rule and a layout; compiled at its first launch, kept for the next groups."""
+    return entry_of(shape, rule.adversary, layout)
 
 
 def laid_out(shape: Shape, precision: str) -> Layout:
-    """Desks in shared memory where enough of them fit, in blocks small enough for it.
+    """Workspaces in shared memory where enough of them fit, in blocks small enough for it.
 
-    Registers: few where a thread rarely leaves the loop over the steps, which needs few; more where it often does; and
-    many where the desks leave room for no more threads anyway.
+    Registers per thread: few where a thread rarely leaves the loop over the steps, which needs few; more where it often
+    does; and many where the workspaces leave room for no more threads anyway.
     """
-    desk = max(1, shape.desk_words) * np.dtype(precision).itemsize
+    size = max(1, shape.workspace_words) * np.dtype(precision).itemsize
     registers = 40 if shape.stride > 1 else 48
-    if SIMULATED or SHARED_BYTES // desk < FEWEST:
+    if SIMULATED or SHARED_BYTES // size < FEWEST:
         return Layout(precision, False, registers)
     block = BLOCK
-    while block * desk > BLOCK_BYTES:
+    while block * size > BLOCK_BYTES:
         block //= 2
-    spare = REGISTERS // (SHARED_BYTES // desk) // 8 * 8
+    spare = REGISTERS // (SHARED_BYTES // size) // 8 * 8
     return Layout(precision, True, min(64, max(registers, spare)), block)
