@@ -47,6 +47,7 @@ def load(path: StrPath, routines: Mapping[str, Routine] | None = None, *, mapped
     >>> again == learner, again.select() == arm
     (True, True)
     """
+    # A fleet knows its file, and a file makes its fleet: imported here, the circle is never closed.
     from hlmc.fleet import Fleet
     from hlmc.learner import Learner
 

@@ -147,6 +147,7 @@ class Policy(Value):
         >>> learner.time
         1
         """
+        # A learner is made of a policy: imported here, the circle is never closed.
         from hlmc.learner import Learner
 
         return Learner.fresh(self, seed, stream)
@@ -159,6 +160,7 @@ class Policy(Value):
         >>> fleet.select().shape
         (4,)
         """
+        # A fleet is made of a policy: imported here, the circle is never closed.
         from hlmc.fleet import Fleet
 
         return Fleet.fresh(self, size, seed, file)

@@ -20,41 +20,41 @@ from hlmc.routines.base import LevelContext, Routine
 class CrownedHLMC(TreePolicy):
     """HLMC in which one arm, the crowned one, is kept across epochs and played as one more group of the top level.
 
-        When an epoch of a group has paid clearly more than the crowned arm's last one, the group's best arm takes the
-        crown. All levels run Tsallis-INF, whose losses are kept as differences: the crown costs no word more than HLMC has.
+    When an epoch of a group has paid clearly more than the crowned arm's last one, the group's best arm takes the
+    crown. All levels run Tsallis-INF, whose losses are kept as differences: the crown costs no word more than HLMC has.
 
-        Parameters
-        ----------
-        arms
-            K.
-        memory
-            M: as few levels as at most M words allow. Default: two levels, about 2 sqrt(K) words.
-        horizon
-            T, or None when it is not known: the tree starts afresh in stages of 2^r steps, the crown stays.
-        estimator
-            ``"importance-weighted"`` (default) or ``"reduced-variance"`` (the smaller bound from horizons of about 10^6 on,
-            and less regret in nearly all that was measured).
+    Parameters
+    ----------
+    arms
+        K.
+    memory
+        M: as few levels as at most M words allow. Default: two levels, about 2 sqrt(K) words.
+    horizon
+        T, or None when it is not known: the tree starts afresh in stages of 2^r steps, the crown stays.
+    estimator
+        ``"importance-weighted"`` (default) or ``"reduced-variance"`` (the smaller bound from horizons of about 10^6 on,
+        and less regret in nearly all that was measured).
 
-        Guarantee
-        ---------
-        Against every sequence of rewards that is fixed in advance: with two levels, expected weak regret of at most
-        D R(L + 1, S) + S R(N, D) for S = ceil(T / D) epochs of D steps, R being the bound of Tsallis-INF
-        (:func:`hlmc.bounds.tsallis_iw_sharp`, :func:`hlmc.bounds.tsallis_rv_sharp`); and expected regret of at most
+    Guarantee
+    ---------
+    Against every sequence of rewards that is fixed in advance: with two levels, expected weak regret of at most
+    D R(L + 1, S) + S R(N, D) for S = ceil(T / D) epochs of D steps, R being the bound of Tsallis-INF
+    (:func:`hlmc.bounds.tsallis_iw_sharp`, :func:`hlmc.bounds.tsallis_rv_sharp`); and expected regret of at most
     D R(L + 1, S) to the crowned arms themselves. Both are proved in ``docs/champion.md``, whatever the rule by which
     the crown is passed on, at any depth. It loses several times what :class:`Champion <hlmc.Champion>` does on most of
     what was measured.
 
-        Examples
-        --------
-        >>> import hlmc
-        >>> policy = hlmc.CrownedHLMC(arms=100, memory=20, horizon=10**7)
-        >>> policy.words.statistics, policy.plan.groups, round(policy.bound())
-        (20, (11, 10), 3509877)
+    Examples
+    --------
+    >>> import hlmc
+    >>> policy = hlmc.CrownedHLMC(arms=100, memory=20, horizon=10**7)
+    >>> policy.words.statistics, policy.plan.groups, round(policy.bound())
+    (20, (11, 10), 3509877)
 
-        References
-        ----------
-        Xu and Zhao (2021) for the tree; Zimmert and Seldin, "Tsallis-INF: An optimal algorithm for stochastic and
-        adversarial bandits", JMLR 22 (2021), for the routine.
+    References
+    ----------
+    Xu and Zhao (2021) for the tree; Zimmert and Seldin, "Tsallis-INF: An optimal algorithm for stochastic and
+    adversarial bandits", JMLR 22 (2021), for the routine.
     """
 
     arms: int

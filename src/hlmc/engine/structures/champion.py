@@ -138,7 +138,7 @@ def _choose(program: Array, row: Array, t: int, d: int, level: int, n: int, cont
     u = uniform(bits(row, KEY), t, d)
     if d < int(program[LEVELS]) - 2:
         call_select(int(program[level + ROUTINE]), program, level, row, at, n, control, tau, u)
-        return row[control + CHANCE]
+        return float(row[control + CHANCE])
     rate = _decide(row, t, tau)
     turn = int(row[TURN])
     call_select(int(program[level + ROUTINE]), program, level, row, at, n, control, tau - turn, u)
@@ -149,7 +149,7 @@ def _choose(program: Array, row: Array, t: int, d: int, level: int, n: int, cont
         # The routine is Tsallis-INF, whose scalars are the normaliser and the learning rate.
         x = row[control + SCALARS]
         row[control + CHANCE] = probability_of(loss_of(row, at, next_in_turn), x, row[control + SCALARS + 1])
-    chance = row[control + CHANCE]
+    chance: float = row[control + CHANCE]
     return (1.0 - rate) * chance + (rate if int(row[control + CHILD]) == next_in_turn else 0.0)
 
 
@@ -215,7 +215,7 @@ def champion_begin(program: Array, row: Array, t: int) -> float:
         row[CRISIS] = 0.0
     # Where the lowest group level has a choice it decides on a challenge too. Until then there is none.
     row[CHALLENGE] = 0.0
-    return _tree_begin(program, row, t)
+    return float(_tree_begin(program, row, t))
 
 
 @kernel

@@ -74,7 +74,7 @@ def choose(program: Array, row: Array, t: int, d: int, level: int, n: int, contr
     """
     u = uniform(bits(row, KEY), t, d)
     call_select(int(program[level + ROUTINE]), program, level, row, int(program[level + AT]), n, control, tau, u)
-    return row[control + CHANCE]
+    return float(row[control + CHANCE])
 
 
 @kernel
