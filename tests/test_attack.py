@@ -14,12 +14,12 @@ ROOT = Path(__file__).resolve().parent.parent
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="the attacks fork")
-@pytest.mark.parametrize("family", FAMILIES)
-def test_the_attack_does_no_harm(family: str) -> None:
-    """Nothing crashes, hangs or raises what is not ours; every harm that is found stands in the table."""
-    command = [sys.executable, str(ROOT / "scripts" / "attack.py"), "--short", "--shown", "20", family]
+def test_the_attack_does_no_harm() -> None:
+    """Nothing crashes, hangs, gives a wrong result or raises what is not ours: the table has a 0 in every line."""
+    command = [sys.executable, str(ROOT / "scripts" / "attack.py"), "--short", "--shown", "20"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, done.stdout + done.stderr
+    assert all(f"\n{family} " in done.stdout for family in FAMILIES)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the attacks fork")

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 import hlmc
-from attack.harness import LONGEST, Harm, Trial, attack, attempt, redirected
+from attack.harness import LONGEST, Forked, Harm, Trial, attack, attempt, redirected
 from attack.material import FIXED, fields_of, front_sealed, learner_file, learners, plays_on, saved, sealed
 from hlmc import adversaries
 from hlmc.cli import main as command_line
@@ -53,7 +53,7 @@ def crafted_row(trial: Trial, row: np.ndarray) -> np.ndarray:
     return row
 
 
-@attack(short=1500, long=1_000_000, prepare=files)
+@attack(short=800, long=1_000_000, prepare=files)
 def crafted_rows(trial: Trial) -> None:
     """Load a learner with a crafted row. Harm: it is accepted and plays an arm or a probability out of range."""
     which = trial.random.randrange(len(learners()))
@@ -263,8 +263,16 @@ def binary_toml(folder: Path) -> str:
     return str(folder / "x.toml")
 
 
-def pipe_toml(folder: Path) -> str:
+def endless_toml(folder: Path) -> str:
+    """A pipe, from which an experiment may come, into which somebody writes for ever."""
     os.mkfifo(folder / "x.toml")
+
+    def write() -> None:
+        with (folder / "x.toml").open("wb") as pipe:
+            while True:
+                pipe.write(b"# nothing\n" * 10_000)
+
+    Forked(write)
     return str(folder / "x.toml")
 
 
@@ -284,7 +292,7 @@ EXPERIMENTS: list[Callable[[Path], str]] = [
     deep_toml,
     dotted_toml,
     binary_toml,
-    pipe_toml,
+    endless_toml,
     huge_numbers,
     pipe_table,
     lambda folder: "/dev/zero",
@@ -297,7 +305,7 @@ EXPERIMENTS: list[Callable[[Path], str]] = [
 
 @attack(short=len(EXPERIMENTS), long=len(EXPERIMENTS), prepare=files, limit=20.0)
 def crafted_experiments(trial: Trial) -> None:
-    """Give ``hlmc simulate`` a file that is deep, endless, a pipe or no text. Harm: no exit status 2 with one line."""
+    """Give ``hlmc simulate`` a file that is deep, without end or no text. Harm: no exit status 2 with one line."""
     make = EXPERIMENTS[trial.number % len(EXPERIMENTS)]
     path = make(trial.folder)
     with redirected(trial.folder / "said", 2) as said:

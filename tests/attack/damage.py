@@ -40,7 +40,7 @@ def state_files() -> list[tuple[Any, bytes]]:
         return [(thing, saved(thing, Path(folder))) for thing in (*learners(), small, blocks)]
 
 
-@attack(short=1500, long=200_000, prepare=state_files)
+@attack(short=800, long=200_000, prepare=state_files)
 def damaged_learners_and_fleets(trial: Trial) -> None:
     """Load a damaged file of a learner or a fleet. Harm: it is loaded and is none of those that were saved."""
     originals, data = zip(*state_files(), strict=True)
@@ -86,7 +86,7 @@ def interrupted() -> tuple[list[Any], list[bytes]]:
     return [policy.fleet(size=150, seed=1), after], found
 
 
-@attack(short=300, long=50_000, prepare=interrupted)
+@attack(short=200, long=50_000, prepare=interrupted)
 def damaged_journals(trial: Trial) -> None:
     """Damage the file of a fleet whose checkpoint was interrupted. Harm: it loads as neither before nor after."""
     states, data = interrupted()
@@ -117,7 +117,7 @@ def results() -> tuple[list[Any], list[bytes]]:
         return found, [saved(result, Path(folder)) for result in found]
 
 
-@attack(short=200, long=30_000, prepare=results)
+@attack(short=100, long=30_000, prepare=results)
 def damaged_results(trial: Trial) -> None:
     """Load a damaged result of ``Result.save``. Harm: it is loaded and is none of those that were saved."""
     found, data = results()
@@ -141,7 +141,7 @@ def game() -> tuple[Any, bytes]:
         return result, saved(result, Path(folder))
 
 
-@attack(short=100, long=20_000, prepare=game)
+@attack(short=50, long=20_000, prepare=game)
 def damaged_games(trial: Trial) -> None:
     """Load a damaged result of a game. Harm: it is loaded and differs from what was saved."""
     result, data = game()
@@ -172,7 +172,7 @@ def store() -> tuple[Any, dict[str, bytes]]:
         return result, {path.name: path.read_bytes() for path in Path(folder).iterdir()}
 
 
-@attack(short=40, long=5000, prepare=store)
+@attack(short=20, long=5000, prepare=store)
 def damaged_stores(trial: Trial) -> None:
     """Damage a file of a store and simulate again. Harm: the result differs, and nothing was said."""
     result, files = store()

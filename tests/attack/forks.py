@@ -48,7 +48,7 @@ def parent_and_child(path: Path) -> tuple[int, hlmc.Fleet]:
     return status, fleet.copy()
 
 
-@attack(short=15, long=2000, prepare=compiled)
+@attack(short=4, long=2000, prepare=compiled)
 def both_write_checkpoints(trial: Trial) -> None:
     """Fork with a mapped fleet; parent and child play with different learners and write checkpoints at the same time.
 
@@ -67,7 +67,7 @@ def both_write_checkpoints(trial: Trial) -> None:
         raise Harm("the file holds neither the parent's nor the child's checkpoint")
 
 
-@attack(short=3, long=500, prepare=compiled, limit=40.0)
+@attack(short=2, long=500, prepare=compiled, limit=40.0)
 def fork_while_a_thread_selects(trial: Trial) -> None:
     """Fork while other threads are in a fleet's calls; the child calls too. Harm: it hangs, or ends in a crash."""
     fleet = POLICY.fleet(size=40_000)
@@ -107,7 +107,7 @@ def overwrite(path: Path, trial: Trial) -> None:
         os.fsync(file.fileno())
 
 
-@attack(short=15, long=2000, prepare=compiled)
+@attack(short=8, long=2000, prepare=compiled)
 def written_while_open(trial: Trial) -> None:
     """Another program writes into the file of an open fleet, after a checkpoint or before the rows are first used.
 

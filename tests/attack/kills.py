@@ -43,7 +43,7 @@ def versions() -> list[hlmc.Learner]:
     return [played(policy, 5, seed=seed) for seed in range(3)]
 
 
-@attack(short=25, long=5000, prepare=versions)
+@attack(short=10, long=5000, prepare=versions)
 def kill_while_saving(trial: Trial) -> None:
     """Kill a process that saves three learners in turn to one file. Harm: the file is none of the three."""
     path = trial.folder / "learner"
@@ -76,7 +76,7 @@ def fleets() -> list[np.ndarray]:
     return states
 
 
-@attack(short=25, long=5000, prepare=fleets)
+@attack(short=10, long=5000, prepare=fleets)
 def kill_at_a_checkpoint(trial: Trial) -> None:
     """Kill a process that writes a checkpoint after every round. Harm: the file does not hold one of them."""
     path = trial.folder / "fleet"
@@ -103,7 +103,7 @@ def undisturbed() -> Any:
         return stored(Path(folder), runs=40)
 
 
-@attack(short=10, long=1000, prepare=undisturbed)
+@attack(short=5, long=1000, prepare=undisturbed)
 def kill_while_simulating(trial: Trial) -> None:
     """Kill a simulation with a store, and go on. Harm: going on is refused, or gives another result."""
     folder = trial.folder / "store"
@@ -113,7 +113,7 @@ def kill_while_simulating(trial: Trial) -> None:
         raise Harm(f"a store after a kill: {refusal or 'another result'}")
 
 
-@attack(short=10, long=2000, prepare=undisturbed)
+@attack(short=5, long=2000, prepare=undisturbed)
 def kill_while_saving_a_result(trial: Trial) -> None:
     """Kill a process that saves a result again and again. Harm: the file is not the result."""
     path = trial.folder / "result.parquet"

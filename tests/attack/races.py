@@ -35,7 +35,7 @@ def together(trial: Trial, *works: Any) -> list[tuple[int, str]]:
     return [child.wait() for child in children]
 
 
-@attack(short=25, long=3000, prepare=compiled)
+@attack(short=12, long=3000, prepare=compiled)
 def same_new_fleet(trial: Trial) -> None:
     """Two processes make a fleet in the same new file, play and write a checkpoint.
 
@@ -66,7 +66,7 @@ def same_new_fleet(trial: Trial) -> None:
         raise Harm("the checkpoint of the one who made the file is lost")
 
 
-@attack(short=15, long=3000, prepare=versions)
+@attack(short=5, long=3000, prepare=versions)
 def same_file_saved(trial: Trial) -> None:
     """Two processes save to the same file while a third loads it. Harm: anything but one of the two is loaded."""
     path = trial.folder / "learner"
@@ -105,7 +105,7 @@ def ready() -> None:
     stored(None)  # type: ignore[arg-type]
 
 
-@attack(short=20, long=1000, prepare=ready)
+@attack(short=8, long=1000, prepare=ready)
 def same_store(trial: Trial) -> None:
     """Two simulations of different policies share a new store.
 
@@ -176,7 +176,7 @@ def names_that_collide(trial: Trial) -> None:
         raise Harm(f"two policies share a file: {refusal or 'another result'}")
 
 
-@attack(short=8, long=2000, prepare=compiled)
+@attack(short=3, long=2000, prepare=compiled)
 def rewards_changed_meanwhile(trial: Trial) -> None:
     """Change the array of rewards in another thread while a fleet learns it.
 
