@@ -5,8 +5,8 @@ whatever group is chosen, with a prior that grows with its tenure. It is challen
 has reigned, and after every epoch that paid much less than those before it (a crisis): a challenge goes to the groups
 in turn and starts from an even prior. Arms are known by their places in a random order.
 
-The theorem in docs/champion.md rests on three things. Challenges are few: at most sqrt(s) among the first s choices of
-a run of the lowest group level. That level learns nothing from them, so that its own choices are those of Tsallis-INF.
+The theorem in docs/champion.md rests on three things. Challenges are few: at most 4 sqrt(s) among the first s choices
+of a run of the lowest group level. That level learns nothing from them, so that its own choices are those of Tsallis-INF.
 The levels above it choose as they always do.
 """
 
@@ -59,7 +59,7 @@ LEAST_DOUBT = PARAMETERS + 1  # the least share of an epoch's prior that is left
 BASELINE = 0.5  # of the group levels' estimates: they run Tsallis-INF with reduced variance, as it is published
 EVEN = 0.5  # the share of the prior that others have in a challenge, and after a coronation
 CHALLENGES = 0.25  # a champion of tenure s is challenged with probability 0.25 / sqrt(s + 1),
-MOST = 1.0  # and never more than MOST sqrt(s) times in s choices of a run of the lowest group level
+MOST = 4.0  # and never more than MOST sqrt(s) times in s choices of a run of the lowest group level
 DECISIVE = 0.65  # who has this probability at the end of a challenge has won it
 CALMER = 0.6  # doubt shrinks by this factor when the champion has held its own,
 UNEASIER = 1.5  # and grows by this one when it has not
