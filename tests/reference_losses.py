@@ -166,7 +166,7 @@ class Champion:
 
     def rate(self) -> float:
         """The probability that the next epoch is a challenge, among several groups."""
-        if self.place is None or self.challenges + 1 > math.sqrt(self.epoch + 1):
+        if self.place is None or self.challenges + 1 > 4 * math.sqrt(self.epoch + 1):
             return 0.0
         return 1.0 if self.crisis else 0.25 / math.sqrt(self.tenure + 1.0)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import pairwise
 
 import numpy as np
@@ -12,7 +12,7 @@ import pytest
 import hlmc
 from hlmc import bounds
 from hlmc.engine.layout import BEGAN
-from hlmc.engine.structures.champion import CHALLENGE, TURN
+from hlmc.engine.structures.champion import CHALLENGE, CRISIS, TURN
 from reference_losses import estimates, faded, tsallis
 
 pytestmark = pytest.mark.interpreted
@@ -271,12 +271,12 @@ def test_the_champion_s_bound_is_the_theorem_s() -> None:
         policy = hlmc.Champion(100, memory=20, horizon=T, switches=switches)
         S, D = policy.plan.epochs
         assert math.ceil(T / D) == S
-        challenged = math.floor(math.sqrt(S))
+        challenged = math.floor(4 * math.sqrt(S))
         assert policy.bound() == pytest.approx(D * (R(10, S) + challenged) + S * beta(11, D, least(10, D)))
     deep = hlmc.Champion(100, memory=14, horizon=T)
     (S1, S2, D), (l1, l2, _) = deep.plan.epochs, deep.plan.lengths
     N1, N2, N3 = deep.plan.groups
-    lowest = l2 * (R(N2, S2) + math.floor(math.sqrt(S2))) + S2 * beta(N3 + 1, D, least(N3, D))
+    lowest = l2 * (R(N2, S2) + min(S2, math.floor(4 * math.sqrt(S2)))) + S2 * beta(N3 + 1, D, least(N3, D))
     assert deep.bound() == pytest.approx(l1 * R(N1, S1) + S1 * lowest)
     flat = hlmc.Champion(100, memory=100, horizon=T)
     assert flat.bound() == pytest.approx(beta(100, T, 0.5))
@@ -300,18 +300,13 @@ def test_the_bounds_at_ten_million_steps() -> None:
     crowned = hlmc.CrownedHLMC(100, memory=20, horizon=T)
     reduced = hlmc.CrownedHLMC(100, memory=20, horizon=T, estimator="reduced-variance")
     shares = [policy.bound() / T for policy in (champion, crowned, reduced)]  # type: ignore[operator]
-    assert [round(share, 3) for share in shares] == [0.613, 0.351, 0.292]
+    assert [round(share, 3) for share in shares] == [0.672, 0.351, 0.292]
     assert champion.bound() < hlmc.HLMC(100, memory=20, horizon=T).bound()  # type: ignore[operator]
     for policy in (champion, crowned, reduced):
         assert "docs/champion.md" in policy.guarantee.source
 
 
 # --- The policy -----------------------------------------------------------------------------------------------
-
-
-def crises(arms: int) -> Callable[[int, int], float]:
-    """Rewards that fall to nothing again and again, so that challenges are always wanted."""
-    return lambda t, arm: 0.0 if (t // 64) % 2 else 1.0 - 0.5 * ((arm + t // 640) % arms > 0)
 
 
 def run_of(policy: hlmc.Champion, stage: int) -> int:
@@ -323,36 +318,38 @@ def run_of(policy: hlmc.Champion, stage: int) -> int:
     ("policy", "T"),
     [
         (hlmc.Champion(9, horizon=3000, switches=60), 3000),
-        (hlmc.Champion(27, memory=9, horizon=3000, switches=60), 3000),
+        (hlmc.Champion(27, memory=9, horizon=20_000, switches=400), 2000),
         (hlmc.Champion(9, switches=30), 2100),
-        (hlmc.Champion(27, memory=9, switches=30), 2100),
+        (hlmc.Champion(27, memory=9, switches=400), 2100),
         (hlmc.Champion(5, memory=5), 300),
     ],
     ids=repr,
 )
-def test_there_are_never_more_challenges_than_the_root_of_the_epochs(policy: hlmc.Champion, T: int) -> None:
-    pay = crises(policy.arms)
-    most = 0.0
-    for seed in range(3):
-        learner = policy.start(seed=seed)
-        row = learner.state
-        length = policy.horizon or 1
-        began, run = 0, run_of(policy, length)
-        for t in range(T):
-            if t == began + length:
-                began, length = t, 2 * length
-                run = run_of(policy, length)
-            arm = learner.select()
-            if row[BEGAN] == t:
-                if (t - began) % run == 0:
-                    epochs = challenges = 0
-                epochs += 1
-                challenges += int(row[CHALLENGE])
-                assert row[TURN] == challenges <= math.sqrt(epochs)
-                most = max(most, challenges / math.sqrt(epochs))
-            learner.update(pay(t, arm))
-    if len(policy.groups_used) > 1:
-        assert most > 0.9  # the cap was met
+def test_there_are_never_more_challenges_than_the_cap_allows(policy: hlmc.Champion, T: int) -> None:
+    """Every epoch is made to follow a crisis, so that a challenge is declined only for the cap."""
+    learner = policy.start(seed=1)
+    row = learner._row
+    length = policy.horizon or 1
+    began, run = 0, run_of(policy, length)
+    declined = 0
+    for t in range(T):
+        if t == began + length:
+            began, length = t, 2 * length
+            run = run_of(policy, length)
+        row[CRISIS] = 1.0
+        learner.select()
+        if row[BEGAN] == t:
+            if (t - began) % run == 0:
+                epochs = challenges = 0
+            epochs += 1
+            challenges += int(row[CHALLENGE])
+            assert row[TURN] == challenges <= 4 * math.sqrt(epochs)
+            if t > began:  # a crisis does not outlive a stage
+                assert (row[CHALLENGE] == 1.0) == (challenges + (row[CHALLENGE] == 0.0) <= 4 * math.sqrt(epochs))
+                declined += row[CHALLENGE] == 0.0
+        learner.update(0.5)
+    # Where runs are longer than 16 epochs, the cap is met.
+    assert declined > 0 or len(policy.groups_used) == 1 or policy.epochs_used(length)[-2] <= 17
 
 
 @pytest.mark.slow
@@ -365,7 +362,7 @@ def test_regret_stays_below_the_bound() -> None:
         bound = policy.bound()
         assert bound is not None
         horizon = policy.horizon or 0
-        assert bound < (0.02 if name == "one" else 0.5) * horizon
+        assert bound < (0.02 if name == "one" else 0.6) * horizon
         gap = 2.0 * math.sqrt(policy.arms / horizon)
         for faced in (
             hlmc.adversaries.OneGoodArm(policy.arms, high=0.5 + gap),

@@ -11,7 +11,7 @@ from hlmc import bounds, planning
 from hlmc.checks import whole
 from hlmc.engine.layout import LEVEL_CONTROL
 from hlmc.engine.structures import CHAMPION, Structure
-from hlmc.engine.structures.champion import LEAST_DOUBT
+from hlmc.engine.structures.champion import LEAST_DOUBT, MOST
 from hlmc.policies.base import Array, Words
 from hlmc.policies.tree import TreePolicy
 from hlmc.routines import Contest, TsallisINF
@@ -61,7 +61,7 @@ class Champion(TreePolicy):
     >>> policy.words.statistics, policy.plan.lengths
     (20, (1200, 1))
     >>> round(hlmc.Champion(arms=100, memory=20, horizon=10**7).bound())
-    6134964
+    6719548
     """
 
     arms: int
@@ -122,8 +122,9 @@ class Champion(TreePolicy):
             total += runs * level.length * bounds.tsallis_rv_sharp(level.context.choices, level.context.children)
             runs *= level.context.choices
         if above:
-            # Challenges are made at the lowest group level: at most sqrt(S) in a run of S choices.
-            total += runs // above[-1].context.choices * above[-1].length * math.isqrt(above[-1].context.choices)
+            # Challenges are made at the lowest group level, and a run of S choices has few.
+            choices = above[-1].context.choices
+            total += runs // choices * above[-1].length * min(choices, math.floor(MOST * math.sqrt(choices)))
         # With one level a stage is one epoch, which starts from an even prior.
         n, doubt = (last.context.children + 1, self._least_doubt(horizon)) if above else (last.context.children, 0.5)
         return total + runs * bounds.contest(last.context.choices, n, doubt)

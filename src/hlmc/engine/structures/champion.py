@@ -6,7 +6,7 @@ has reigned, and after every epoch that paid much less than those before it (a c
 in turn and starts from an even prior. Arms are known by their places in a random order.
 
 The walk through the levels is the tree's. The theorem in docs/champion.md rests on three things. Challenges are few: at
-most sqrt(s) among the first s epochs of a run of the lowest group level. That level does not count them among its
+most 4 sqrt(s) among the first s epochs of a run of the lowest group level. That level does not count them among its
 choices and learns nothing from them, so that it runs Tsallis-INF as it is published. The levels above it choose as they
 always do.
 """
@@ -76,7 +76,7 @@ LEAST_DOUBT = PARAMETERS + 1  # and the least share of an epoch's prior that is 
 FADING = 0.02  # a baseline is a mean over about the last 50 losses
 EVEN = 0.5  # the share of the prior that others have in a challenge, and after a coronation
 CHALLENGES = 0.25  # a champion of tenure s is challenged with probability 0.25 / sqrt(s + 1),
-MOST = 1.0  # and never more than MOST sqrt(s) times in s epochs of a run of the lowest group level
+MOST = 4.0  # and never more than MOST sqrt(s) times in s epochs of a run of the lowest group level
 DECISIVE = 0.65  # who has this probability at the end of a challenge has won it
 CALMER = 0.6  # doubt shrinks by this factor when the champion has held its own,
 UNEASIER = 1.5  # and grows by this one when it has not
