@@ -107,26 +107,28 @@ def champion_epochs(groups: Sequence[int], horizon: int, switches: int = 1) -> l
 class Groups:
     """The choice among the n parts of one group, from the moment it is entered until it is forgotten."""
 
-    def __init__(self, n: int, choices: int) -> None:
-        self.losses, self.choices, self.done, self.mean = [0.0] * n, choices, 0, 0.5
+    def __init__(self, n: int) -> None:
+        self.losses, self.done, self.own, self.mean = [0.0] * n, 0, 0, 0.5
         self.child, self.chance, self.earned = 0, 1.0, list[float]()
 
     def eta(self) -> float:
-        return max(4.0 / math.sqrt(self.done + 1.0), 8.0 / math.sqrt(self.choices))
+        return 4.0 / math.sqrt(self.own + 1.0)
 
     def probabilities(self) -> list[float]:
         return tsallis(self.losses, self.eta())
 
-    def learn(self) -> tuple[float, bool]:
-        """The loss of the choice that has stood, and whether it was far above those before it."""
+    def learn(self, challenged: bool) -> bool:
+        """From the choice that has stood, unless it was a challenge; whether its loss was far above those before it."""
         steps = len(self.earned)
         loss = 1.0 - min(1.0, math.fsum(self.earned) / steps)
         far = self.done >= 5 and loss > self.mean + 4.0 * (0.5 / math.sqrt(steps))
-        grown = estimates(self.probabilities(), self.child, self.chance, loss, self.mean, self.eta())
-        self.losses = [a + b for a, b in zip(self.losses, grown, strict=True)]
+        grown = estimates(self.probabilities(), self.child, self.chance, loss, 0.5, self.eta())
+        if not challenged:
+            self.losses = [a + b for a, b in zip(self.losses, grown, strict=True)]
+            self.own += 1
         self.done += 1
         self.mean = faded(self.mean, self.done, loss)
-        return loss, far
+        return far
 
 
 class Champion:
@@ -148,7 +150,7 @@ class Champion:
         self.sizes = sizes_of(len(order), groups)
         self.doubles, self.length = horizon is None, horizon or 1
         self.place: int | None = None
-        self.challenges = 0
+        self.all_challenges = 0
         self.coronations = self.crises = self.begun = 0
         self.due_rate = 0.0  # the sum of the rates of challenges
         self._stage()
@@ -157,20 +159,22 @@ class Champion:
         self.epochs = champion_epochs(self.groups, self.length, self.switches)
         self.lengths = [math.prod(self.epochs[d + 1 :]) for d in range(len(self.groups))]
         self.local, self.doubt, self.tenure, self.crisis = 0, 0.5, 0, False
-        self.runs: list[Groups] = [Groups(1, 1)] * (len(self.groups) - 1)
+        self.runs: list[Groups] = [Groups(1)] * (len(self.groups) - 1)
         self.due = True
         steps = self.epochs[-1]
         self.least_doubt = min(0.5, max(0.005, self.groups[-1] / (1.0 + 4.0 / 3.0 * math.sqrt(steps)) ** 2))
 
     def rate(self) -> float:
-        """The probability that the next epoch is a challenge."""
-        if self.place is None:
+        """The probability that the next epoch is a challenge, among several groups."""
+        if self.place is None or self.challenges + 1 > math.sqrt(self.epoch + 1):
             return 0.0
         return 1.0 if self.crisis else 0.25 / math.sqrt(self.tenure + 1.0)
 
     def begin(self, base: int, challenged: bool) -> None:
         """An epoch begins, with the group whose first place is ``base``."""
-        rate, turn = self.rate(), self.challenges
+        if self.local % (self.lengths[-3] if len(self.lengths) > 2 else self.length) == 0:
+            self.epoch = self.challenges = 0  # counted for each run of the lowest groups
+        rate = self.rate() if self._groups(base) > 1 else 0.0
         assert 0.0 < rate < 1.0 or challenged == (rate == 1.0), "a challenge out of turn"
         self.begun += 1
         self.due_rate += rate
@@ -180,25 +184,34 @@ class Champion:
         for d, size in enumerate(self.sizes[:-1]):
             n = len(range(first, end, size))
             if fresh:
-                self.runs[d] = Groups(n, self.epochs[d])
+                self.runs[d] = Groups(n)
             run, child = self.runs[d], (base - first) // size
             fresh = self.local % self.lengths[d] == 0
             if fresh:
                 run.child, run.chance, run.earned = child, 1.0, []
                 if n > 1:
-                    next_in_turn = self.turns(n)[turn % n]
-                    turn //= n
-                    assert not challenged or child == next_in_turn, "a challenge to the wrong group"
-                    by_turn = rate if child == next_in_turn else 0.0
-                    run.chance = (1.0 - rate) * run.probabilities()[child] + by_turn
-                    rate = by_turn / run.chance  # by Bayes: of a challenge, given the choice made here
-                self.above *= run.chance
+                    run.chance = reached = run.probabilities()[child]
+                    if d == len(self.sizes) - 2:
+                        next_in_turn = self.turns(n)[self.challenges % n]
+                        assert not challenged or child == next_in_turn, "a challenge to the wrong group"
+                        reached = (1.0 - rate) * run.chance + (rate if child == next_in_turn else 0.0)
+                    self.above *= reached
             assert run.child == child, "a group changed while its choice stood"
             first, end = first + child * size, min(first + (child + 1) * size, end)
         assert first == base
         self.challenged = challenged
         self.challenges += challenged
+        self.all_challenges += challenged
+        self.epoch += 1
         self._prior(first, end)
+
+    def _groups(self, base: int) -> int:
+        """Among how many groups the lowest level chooses where the place ``base`` is."""
+        first, end = 0, len(self.order)
+        for size in self.sizes[:-2]:
+            first += (base - first) // size * size
+            end = min(first + size, end)
+        return len(range(first, end, self.sizes[-2])) if len(self.sizes) > 1 else 1
 
     def _prior(self, first: int, end: int) -> None:
         self.tau, self.base, self.due = 0, 0.5, False
@@ -248,8 +261,9 @@ class Champion:
     def _end(self, last: bool) -> None:
         for d, run in enumerate(self.runs):
             if len(run.losses) > 1 and (last or self.local % self.lengths[d] == 0):
-                _, far = run.learn()
-                if d == len(self.runs) - 1:
+                lowest = d == len(self.runs) - 1
+                far = run.learn(lowest and self.challenged)
+                if lowest:
                     self.crisis = far
                     self.crises += far
         self.tenure += 1

@@ -435,7 +435,7 @@ def test_beta_rewards_are_beta_distributed(a, b):
 def test_beta_takes_means_or_shapes():
     assert Beta.shapes([2.0], [6.0]) == Beta([0.25], [8.0])
     assert Beta([0.25, 0.5], concentration=4).concentration == 4.0
-    with pytest.raises(BadArgument, match="one an arm: 2 numbers, not 1"):
+    with pytest.raises(BadArgument, match="one per arm: 2 numbers, not 1"):
         Beta([0.25, 0.5], concentration=[1.0])
     with pytest.raises(BadArgument, match="b must hold as many numbers as a: 1, not 2"):
         Beta.shapes([1.0], [1.0, 2.0])

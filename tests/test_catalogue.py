@@ -14,7 +14,7 @@ import pytest
 import hlmc
 from hlmc.policies import CATALOGUE, EXAMPLES
 from hlmc.routines import CATALOGUE as ROUTINES
-from hlmc.routines import Custom, Place
+from hlmc.routines import Custom, LevelContext
 from hlmc.testing import check_policy
 
 # --- The catalogue ------------------------------------------------------------------------------------------
@@ -100,8 +100,8 @@ def update(words, n, parameters, tau, slot, chance, reward):
     words[slot] += parameters[0] * reward
 
 
-def rate(place: Place) -> dict[str, float]:
-    return {"rate": 1.0 / place.children}
+def rate(context: LevelContext) -> dict[str, float]:
+    return {"rate": 1.0 / context.children}
 
 
 def with_own(**changes: object) -> hlmc.HLMC:

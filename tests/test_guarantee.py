@@ -63,8 +63,9 @@ def test_every_docstring_says_it_in_words() -> None:
         (hlmc.EXP3S(K, T, switches=7), "Lemma 5", bounds.lemma_5(T, K, 7)),
         (hlmc.EXP3IX(K, T), "Neu", bounds.exp3_ix(T, K)),
         (hlmc.TsallisINF(K), "Zimmert", bounds.tsallis_rv(2**20, K)),
-        (hlmc.CrownedHLMC(K, memory=20, horizon=10**6), "Theorem 1 of docs/champion.md", 821_752),
-        (hlmc.CrownedHLMC(K, memory=K, horizon=10**6), "Zimmert", bounds.tsallis_iw(10**6, K)),
+        (hlmc.Champion(K, memory=20, horizon=T), "Theorem 1 of docs/champion.md", 6_134_964),
+        (hlmc.CrownedHLMC(K, memory=20, horizon=10**6), "Theorem 2 of docs/champion.md", 593_418),
+        (hlmc.CrownedHLMC(K, memory=K, horizon=10**6), "Theorem 2", bounds.tsallis_iw_sharp(10**6, K)),
     ],
     ids=repr,
 )
@@ -107,8 +108,6 @@ def test_with_v_unknown_the_number_is_for_every_v() -> None:
         (hlmc.EXP3S(K, T), "told"),
         (hlmc.EXP3S(K, T, switches=2, alpha=0.1), "Lemma 5"),
         (hlmc.EXP3IX(K, T, eta=0.1), "EXP3IX"),
-        (hlmc.Champion(K, memory=14, horizon=T), "two levels"),
-        (hlmc.Champion(K, memory=20, horizon=T, switches=2), "no switches"),
         (hlmc.EXP3M(K, memory=20), "adversary"),
         (hlmc.Uniform(K), "linearly"),
     ],
@@ -121,12 +120,17 @@ def test_nothing_is_claimed_where_nothing_is_proved(policy: hlmc.Policy, why: st
     assert why in policy.guarantee.lost
 
 
-def test_what_is_proved_of_the_champion_is_no_bound() -> None:
-    policy = hlmc.Champion(K, memory=20, horizon=T)
-    assert "every time the champion is challenged" in policy.guarantee.proved
-    assert not policy.guarantee.adversarial
-    assert "how often" in policy.guarantee.lost
-    assert policy.bound() is None
+@pytest.mark.parametrize("memory", [14, 20, K])
+@pytest.mark.parametrize("horizon", [T, None])
+@pytest.mark.parametrize("switches", [2, None])
+def test_the_champion_has_a_bound_whatever_its_arguments(
+    memory: int, horizon: int | None, switches: int | None
+) -> None:
+    policy = hlmc.Champion(K, memory=memory, horizon=horizon, switches=switches)
+    assert policy.guarantee.adversarial
+    assert policy.guarantee.proved
+    assert "a best arm that changes" in policy.guarantee.lost
+    assert policy.bound(T)
 
 
 def test_policies_for_stochastic_rewards_promise_nothing_else() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import hlmc
 
 PACKAGE = Path(hlmc.__file__).parent
-MOST_LAZY = 8
+MOST_LAZY = 4
 """Imports within functions that would close a circle: few, and each says why in a comment that names the circle."""
 
 

@@ -15,7 +15,7 @@ from driving import next_choices, with_key
 from hlmc import routines
 from hlmc.engine import weights
 from hlmc.engine.layout import FIELDS, PARAMETERS
-from hlmc.routines.base import Place, Routine
+from hlmc.routines.base import LevelContext, Routine
 from hlmc.streams import keys
 from reference import EXP3S, Exact, ExactEXP3, ExactLossEXP3, flat
 
@@ -149,10 +149,10 @@ class Bench:
     """One routine on a bench: its functions, run by the interpreter over words of its own."""
 
     def __init__(self, routine: Routine, n: int, nominal: int | None = None, choices: int = 50) -> None:
-        place = Place(arms=n, horizon=choices, children=nominal or n, choices=choices)
+        context = LevelContext(arms=n, horizon=choices, children=nominal or n, choices=choices)
         self.kernels, self.n, self.tau = routine.kernels, n, 0
         self.program = np.zeros(FIELDS)
-        values = routine.packed(place)
+        values = routine.packed(context)
         self.program[PARAMETERS : PARAMETERS + len(values)] = values
         self.row = np.zeros(routine.words(n))
         self.scalars = self.kernels.start(self.program, 0, self.row, 0, n)

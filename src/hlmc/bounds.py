@@ -22,6 +22,7 @@ from hlmc.checks import at_least, between, fraction, whole, wholes
 from hlmc.errors import BadArgument, shown
 
 __all__ = [
+    "contest",
     "exp3",
     "exp3_ix",
     "exp3_loss",
@@ -37,7 +38,9 @@ __all__ = [
     "theorem_4",
     "theorem_5",
     "tsallis_iw",
+    "tsallis_iw_sharp",
     "tsallis_rv",
+    "tsallis_rv_sharp",
 ]
 
 
@@ -336,3 +339,65 @@ def tsallis_rv(horizon: float, arms: int) -> float:
     """
     H, n = at_least("horizon", horizon, 1), whole("arms", arms, 1)
     return 0.0 if n == 1 else 2 * math.sqrt(n * H) + 10 * n * math.log(H) + 16
+
+
+def tsallis_iw_sharp(horizon: float, arms: int) -> float:
+    r"""Tsallis-INF with importance-weighted losses, by Lemma 1 of ``docs/champion.md``.
+
+    .. math:: \mathbb{E}[R_w(H)] \le 4\sqrt{nH} - 2\sqrt{H} - 2n\ln(1 + \sqrt{H/n})
+
+    Holds against a fixed arm also when the payoffs depend on the past. Never more than H.
+
+    >>> round(tsallis_iw_sharp(horizon=10**7, arms=100))
+    119015
+    """
+    H, n = at_least("horizon", horizon, 1), whole("arms", arms, 1)
+    if n == 1:
+        return 0.0
+    return min(H, 4 * math.sqrt(n * H) - 2 * math.sqrt(H) - 2 * n * math.log(1 + math.sqrt(H / n)))
+
+
+def tsallis_rv_sharp(horizon: float, arms: int) -> float:
+    r"""Tsallis-INF with reduced-variance losses, by Lemma 1 of ``docs/champion.md``.
+
+    .. math:: \mathbb{E}[R_w(H)] \le 2\sqrt{nH} - \sqrt{H} + E + \tfrac{8}{3}(1 + \ln n), \qquad
+              E = \tfrac{10}{3}\,n\Big(1 + \ln\frac{3H}{40n}\Big) \text{ if } 3H \ge 40n, \text{ else } H/4
+
+    Holds against a fixed arm also when the payoffs depend on the past. Never more than H.
+
+    >>> round(tsallis_rv_sharp(horizon=10**7, arms=100))
+    63406
+    """
+    H, n = at_least("horizon", horizon, 1), whole("arms", arms, 1)
+    if n == 1:
+        return 0.0
+    excess = 10 / 3 * n * (1 + math.log(3 * H / (40 * n))) if 40 * n <= 3 * H else H / 4
+    return min(H, 2 * math.sqrt(n * H) - math.sqrt(H) + excess + 8 / 3 * (1 + math.log(n)))
+
+
+def contest(steps: int, arms: int, doubt: float) -> float:
+    r"""One epoch of a champion and the arms of a group, by Lemma 3 of ``docs/champion.md``.
+
+    Bounds what an epoch of at most :math:`\Delta` steps loses to any fixed one of its n arms, the champion
+    counted, when the prior leaves the others at least the share :math:`\varepsilon` (``doubt``):
+
+    .. math:: \tfrac12\sqrt{\Delta + 1}\,\big(\sqrt{1 - \varepsilon} + \sqrt{(n-1)\varepsilon}
+              + \sqrt{(n-1)/\varepsilon} - 2\big) + (\sqrt n - 1)(\sqrt{2\Delta} - \sqrt{\Delta + 1})
+              + \tfrac14\sqrt{n\Delta(16\ln 2/0.98 + 72/(\Delta + 1))} + 16\ln 2\,(n/2 + 1)
+
+    for :math:`\Delta \ge 15`, and never more than :math:`\Delta`.
+
+    >>> round(contest(steps=3796, arms=11, doubt=0.005))
+    1657
+    """
+    D, n = whole("steps", steps, 1), whole("arms", arms, 1)
+    if n == 1:
+        return 0.0
+    e = min(fraction("doubt", doubt), (n - 1) / n)
+    if D < 15:
+        return float(D)
+    prior = math.sqrt(D + 1) / 2 * (math.sqrt(1 - e) + math.sqrt((n - 1) * e) + math.sqrt((n - 1) / e) - 2)
+    slowing = (math.sqrt(n) - 1) * (math.sqrt(2 * D) - math.sqrt(D + 1))
+    rates = 16 * math.log(2)
+    stability = math.sqrt(n * D * (rates / 0.98 + 72 / (D + 1))) / 4 + rates * (n / 2 + 1)
+    return min(float(D), prior + slowing + stability)

@@ -71,7 +71,7 @@ def between(name: str, value: Any, low: float, high: float, text: str) -> float:
 
     >>> between("step", 10**400, 0.0, math.inf, "(0, inf)")
     Traceback (most recent call last):
-    hlmc.errors.BadArgument: step must be a number in (0, inf), not a number of about 401 digits
+    hlmc.errors.BadArgument: step must be a number in (0, inf), not a number of about 400 digits
     """
     if isinstance(value, bool) or not isinstance(value, Real):
         raise BadType(f"{name} must be a number in {text}, not {shown(value)}")

@@ -24,7 +24,7 @@ from hlmc.errors import BadReward, BadType, OutOfTurn, shown
 from hlmc.files import own_routines
 from hlmc.learner import Learner
 from hlmc.policies.base import Policy
-from hlmc.routines.base import Place
+from hlmc.routines.base import LevelContext
 from hlmc.routines.custom import Custom, plain
 from hlmc.streams import keys
 
@@ -65,7 +65,7 @@ def check_policy(policy: Policy, steps: int = 60, seed: int = 0) -> None:
     _check_words(policy)
     for level, routine in enumerate(getattr(policy, "routines_used", ())):
         if isinstance(routine, Custom):
-            _check_custom(routine, policy.levels_at(policy.horizon or 1000)[level].place)  # type: ignore[attr-defined]
+            _check_custom(routine, policy.levels_at(policy.horizon or 1000)[level].context)  # type: ignore[attr-defined]
     steps = min(steps, policy.horizon or steps)
     _check_steps(policy, steps, seed)
     _check_chances(policy, steps, seed)
@@ -299,7 +299,7 @@ def _check_simulation(policy: Policy, steps: int, seed: int) -> None:
 # --- Routines of the user's own -----------------------------------------------------------------------------
 
 
-def _check_custom(routine: Custom, place: Place) -> None:
+def _check_custom(routine: Custom, place: LevelContext) -> None:
     """The user's four functions, run by the interpreter over words with a fence behind them."""
     fence = np.full(16, -1.2345e-67)
     start, select, chance, update = (plain(f) for f in (routine.start, routine.select, routine.chance, routine.update))

@@ -1,4 +1,4 @@
-"""The catalogue of adversaries: one file each, rewards as a function of time and arm."""
+"""The catalogue of adversaries, one per file: rewards as a function of time and arm."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ CATALOGUE: tuple[type[Adversary], ...] = (
 
 
 def staircase(t: int, arm: int) -> float:
-    """An example of what :class:`Function` takes."""
+    """An example of a function for :class:`Function`."""
     return ((t // 100 + arm) % 4) / 4
 
 
@@ -91,11 +91,11 @@ EXAMPLES: tuple[Adversary, ...] = (
     Trace([[0.0, 1.0, 0.5], [0.25, 0.5, 0.75], [1.0, 0.0, 0.5], [0.5, 0.5, 0.5]]),
     Function(arms=4, reward=staircase),
 )
-"""One construction of each at least: what the generic tests run over."""
+"""Every adversary at least once. The tests run :func:`hlmc.testing.check_adversary` on each."""
 
 
 def named(name: str, /, **arguments: Any) -> Adversary:
-    """The adversary of a name, with these arguments: how a file of an experiment asks for one.
+    """The adversary with a name and arguments. Experiment files use it.
 
     >>> named("BlockTrap", arms=100, memory=20)
     BlockTrap(arms=100, memory=20)

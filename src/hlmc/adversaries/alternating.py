@@ -1,4 +1,4 @@
-"""Experiment 2: one arm pays in every other sub-phase, and is always forgotten before it pays again."""
+"""Experiment 2: one arm pays in every other sub-phase, and UCB-M always drops it before it pays again."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ EPSILON = OWN
 
 @kernel
 def alternating(spec: Array, t: int, arm: int) -> float:
-    """u mod 2 to arm 0, epsilon to the others."""
+    """u mod 2 for arm 0, epsilon for the others."""
     if arm != 0:
         return spec[EPSILON]  # type: ignore[no-any-return]
     return float(subphase(spec, t) & 1)
@@ -24,7 +24,7 @@ def alternating(spec: Array, t: int, arm: int) -> float:
 
 @kernel
 def _parity(spec: Array, t: int) -> tuple[int, int]:
-    """Which of the two states step t is in, and the step until which it lasts."""
+    """The state of step t (0 or 1), and the step at which it ends."""
     u, until = subphase_until(spec, t)
     return u & 1, until
 
@@ -37,22 +37,22 @@ def _pays(spec: Array, parity: int, arm: int) -> float:
 
 @dataclass(frozen=True, repr=False)
 class Alternating(Phased):
-    r"""Experiment 2 of the paper: a learner of blocks keeps the good arm just when it pays nothing.
+    r"""Experiment 2 of the paper: UCB-M holds the good arm exactly when it pays nothing.
 
-    Phases and sub-phases are those of :class:`BlockTrap`. In sub-phase u the arm that the paper calls 1,
-    which is arm 0 here, pays u mod 2, and all others pay epsilon. UCB-M carries it over after a sub-phase
-    in which it paid, sees it pay 0, and drops it, shuffled or not.
+    Phases and sub-phases are those of :class:`BlockTrap`. In sub-phase u, the paper's arm 1 (arm 0 here) pays
+    u mod 2, and all others pay epsilon. UCB-M carries the good arm over after a sub-phase in which it paid,
+    sees it pay 0, and drops it, shuffled or not.
 
     Parameters
     ----------
     arms
-        K.
+        K, the number of arms.
     memory
-        M, the arms that UCB-M holds at a time; at least 2.
+        M, the number of arms that UCB-M holds at a time; at least 2.
     subphases
         h0. Default: ceil((K - 1) / (M - 1)).
     epsilon
-        What the other arms pay, in [0, 1].
+        The reward of the other arms, in [0, 1].
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Exact whole-number arithmetic without division, which is slow and would be done at every step."""
+"""Exact integer arithmetic without division, which would be slow in every step."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _SIX_BITS = np.uint64(63)
 def quotient(x: int, by: int, inverse: float) -> int:
     """floor(x / by) for 0 <= x <= 2^53, where ``inverse`` is 1 / by, rounded.
 
-    The product is off by less than one (by 1 and 2 are divided exactly, and otherwise the quotient is below
-    2^52), which comparing back puts right.
+    The product is off by less than one: quotients by 1 and 2 are exact, and others are below 2^52. Comparing with
+    x corrects it.
     """
     q = int(x * inverse)
     if q * by > x:
@@ -27,7 +27,7 @@ def quotient(x: int, by: int, inverse: float) -> int:
 
 
 def divisor(n: int) -> tuple[np.uint64, np.uint64, np.uint64]:
-    """What :func:`divides` must know: the inverse of the odd part, the twos, the largest quotient."""
+    """The arguments of :func:`divides`: inverse of the odd part, number of factors 2, largest quotient."""
     twos = (n & -n).bit_length() - 1
     return np.uint64(pow(n >> twos, -1, _WORD)), np.uint64(twos), np.uint64((_WORD - 1) // n)
 
@@ -36,8 +36,8 @@ def divisor(n: int) -> tuple[np.uint64, np.uint64, np.uint64]:
 def divides(x: np.uint64, inverse: np.uint64, twos: np.uint64, most: np.uint64) -> bool:
     """Whether the divisor divides x.
 
-    The product with the inverse of the odd part, modulo 2^64, rotated by the twos, permutes the 64-bit
-    words and takes the multiples of the divisor, and nothing else, to their quotients (Granlund and
+    Multiplying by the inverse of the odd part modulo 2^64, and rotating by the number of factors 2, permutes the
+    64-bit words. It maps the multiples of the divisor, and nothing else, to their quotients (Granlund and
     Montgomery, "Division by invariant integers using multiplication", 1994).
 
     >>> import numpy as np

@@ -1,4 +1,4 @@
-"""What an adversary is: a reward in [0, 1] for every step and every arm, fixed in advance."""
+"""The base class of adversaries: a reward in [0, 1] for every step and every arm, fixed in advance."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ STEPS = 2**53
 
 @kernel
 def _fill(reward_at: Address, spec_at: Address, out_at: Address, first: int, steps: int, low: int, count: int) -> None:
-    """Rewards of ``count`` arms from ``low`` on, for ``steps`` steps from ``first`` on, row by row."""
+    """Write the rewards of ``count`` arms from ``low`` on, for ``steps`` steps from ``first`` on, row by row."""
     spec = words(spec_at)
     out = words(out_at)
     for t in range(steps):
@@ -34,10 +34,10 @@ def _fill(reward_at: Address, spec_at: Address, out_at: Address, first: int, ste
 class Adversary(Value):
     """Rewards as a function of time and arm, compiled.
 
-    A subclass is a dataclass (``frozen=True, repr=False``) with a field ``arms``. It gives :attr:`rule`, a
-    kernel ``rule(spec, t, arm)`` that reads its parameters from a run of words, and :attr:`spec`, that run
-    (see :func:`packed`). Steps and arms count from 0. Everything random in it is a function of (seed, t,
-    arm): any step can be asked for, in any order, and no table of rewards is kept.
+    A subclass is a dataclass (``frozen=True, repr=False``) with a field ``arms``. It defines :attr:`rule`, a
+    kernel ``rule(spec, t, arm)`` that reads its parameters from an array of words, and :attr:`spec`, that array
+    (see :func:`packed`). Steps and arms count from 0. All randomness is a function of (seed, t, arm): rewards
+    can be computed for any step in any order, and no table of rewards is stored.
 
     Examples
     --------
@@ -61,8 +61,8 @@ class Adversary(Value):
     arms: int
     rule: Callable[..., float]
     piecewise: tuple[Callable[..., tuple[int, int]], Callable[..., float]] | None = None
-    """Of rewards that are constant over long phases, the rule in two: a kernel ``phase_at(spec, t)`` that gives a state
-    and the step until which it lasts, and a kernel ``reward_of(spec, state, arm)``."""
+    """For piecewise constant rewards, the rule in two parts: a kernel ``phase_at(spec, t)`` that returns a state
+    and the step at which it ends, and a kernel ``reward_of(spec, state, arm)``."""
     binary: ClassVar[bool] = False
     """Whether every reward is 0 or 1."""
 
@@ -72,18 +72,18 @@ class Adversary(Value):
         raise NotImplementedError
 
     def spec_in(self, put: Callable[[Array], int]) -> Array:
-        """The words that the rule reads where tables lie in another memory: ``put`` brings one there, to an address."""
+        """The words that the rule reads on a device. ``put`` copies a table there and returns its address."""
         return self.spec
 
     @property
     def length(self) -> int | None:
-        """The number of steps for which there are rewards, or None when there is no end."""
+        """The number of steps that have rewards, or None if there is no limit."""
         return None
 
     def changes(self, horizon: int) -> Iterator[int] | None:
-        """The steps in (0, horizon) at which some reward changes, in order; None when that can be any step.
+        """The steps in (0, horizon) at which some reward changes, in order; None if rewards may change at any step.
 
-        An adversary whose rewards stand still for long lets every benchmark be computed phase by phase.
+        If an adversary has them, benchmarks are computed once per phase.
         """
         return None
 
@@ -94,12 +94,12 @@ class Adversary(Value):
 
     @property
     def address(self) -> int:
-        """The C function's address, as :func:`hlmc.engine.primitives.call_reward` takes it."""
+        """The address of the C function, for :func:`hlmc.engine.primitives.call_reward`."""
         return int(self.code.address)
 
     @property
     def failure(self) -> BaseException | None:
-        """What a rule that runs in Python raised, where machine code could only see that no number came."""
+        """The exception of a rule that runs in Python, which compiled code sees as NaN only."""
         return None
 
     def reward(self, t: int, arm: int) -> float:
@@ -114,7 +114,7 @@ class Adversary(Value):
         return float(self.rewards(t, t + 1, arm, arm + 1)[0, 0])
 
     def rewards(self, first: int, last: int, low: int = 0, high: int | None = None) -> Array:
-        """Rewards of the steps first .. last - 1 and the arms low .. high - 1, as an array [steps, arms]."""
+        """The rewards of steps first to last - 1 and arms low to high - 1, as an array [steps, arms]."""
         first = whole("first", first, 0, self._last + 1)
         last = whole("last", last, first, self._last + 1)
         high = whole("high", self.arms if high is None else high, 0, self.arms)
@@ -127,12 +127,12 @@ class Adversary(Value):
 
     @property
     def _last(self) -> int:
-        """The last step that there is."""
+        """The last step that has rewards."""
         return (STEPS if self.length is None else self.length) - 1
 
 
 def packed(*values: float | np.uint64) -> Array:
-    """A run of words from numbers; a ``np.uint64`` (a key) goes in as its 64 bits, for ``native.bits``.
+    """An array of words from numbers. A ``np.uint64`` (a key) is stored as its 64 bits; ``primitives.bits`` reads it.
 
     >>> packed(2, 0.5).tolist()
     [2.0, 0.5]
@@ -150,7 +150,7 @@ def packed(*values: float | np.uint64) -> Array:
 
 
 def group_size(arms: int, groupsize: Any) -> int:
-    """Arms in a group: what was asked for, or ceil(sqrt(K)), which for two arms leaves two groups of one.
+    """Arms per group: as given, or ceil(sqrt(K)); for two arms, 1, so that there are two groups.
 
     >>> group_size(100, None), group_size(2, None), group_size(100, 7)
     (10, 1, 7)

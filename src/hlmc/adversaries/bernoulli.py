@@ -18,23 +18,22 @@ KEY, MEANS = 0, 1
 
 @kernel
 def bernoulli(spec: Array, t: int, arm: int) -> float:
-    """1 with the arm's mean, else 0."""
+    """1 with probability ``mean`` of the arm, else 0."""
     return coin(bits(spec, KEY), t, arm, spec[MEANS + arm])
 
 
 @dataclass(frozen=True, repr=False)
 class Bernoulli(Adversary):
-    """Each arm pays 1 with its own fixed probability, independently from step to step and from arm to arm.
+    """Each arm pays 1 with a fixed probability, independently of other steps and arms.
 
-    The means are a list. For more arms than one cares to list there are :class:`OneGoodArm` and
-    :class:`UniformMeans`.
+    The means are a list. For very many arms, use :class:`OneGoodArm` or :class:`UniformMeans`.
 
     Parameters
     ----------
     means
         The probability of each arm, in [0, 1].
     seed
-        Which of all such sequences it is.
+        Seed of the rewards.
 
     Examples
     --------

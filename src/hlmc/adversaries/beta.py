@@ -25,10 +25,10 @@ _LEAST = 1e-3
 
 @kernel
 def log_gamma_variate(source: np.uint64, shape: float) -> float:
-    """The logarithm of a gamma variate, from the stream that a key opens.
+    """The logarithm of a gamma variate, from the random stream of a key.
 
-    Marsaglia and Tsang's rejection for shapes of 1 and more; below 1, a variate of shape + 1 times U^(1 /
-    shape).
+    Shapes of at least 1 use the rejection method of Marsaglia and Tsang. Smaller shapes use a variate of
+    shape + 1, times U^(1 / shape).
     """
     boosted = shape if shape >= 1.0 else shape + 1.0
     d = boosted - 1.0 / 3.0
@@ -53,7 +53,7 @@ def log_gamma_variate(source: np.uint64, shape: float) -> float:
 
 @kernel
 def beta(spec: Array, t: int, arm: int) -> float:
-    """X / (X + Y) for gamma variates X and Y, by their logarithms: small shapes underflow otherwise."""
+    """X / (X + Y) for gamma variates X and Y, from their logarithms because small shapes would underflow."""
     source = fork(fork(bits(spec, KEY), t), arm)
     x = log_gamma_variate(fork(source, 0), spec[SHAPES + 2 * arm])
     y = log_gamma_variate(fork(source, 1), spec[SHAPES + 2 * arm + 1])
@@ -62,19 +62,19 @@ def beta(spec: Array, t: int, arm: int) -> float:
 
 @dataclass(frozen=True, repr=False)
 class Beta(Adversary):
-    """Each arm pays a beta-distributed number with its own mean, independently at every step.
+    """Each arm pays a beta-distributed reward with a fixed mean, independently at every step.
 
-    With mean m and concentration c the distribution is Beta(m c, (1 - m) c): its variance is m (1 - m) / (c
-    + 1), so that a small c is nearly a coin and a large one nearly a constant.
+    With mean m and concentration c the distribution is Beta(m c, (1 - m) c). Its variance is m (1 - m) / (c + 1):
+    a small c is almost Bernoulli, a large c almost constant.
 
     Parameters
     ----------
     means
         The mean of each arm, strictly between 0 and 1.
     concentration
-        c, one for all arms or one an arm. The shapes m c and (1 - m) c must be at least 0.001.
+        c, one for all arms or one per arm. The shapes m c and (1 - m) c must be at least 0.001.
     seed
-        Which of all such sequences it is.
+        Seed of the rewards.
 
     Examples
     --------
@@ -105,7 +105,7 @@ class Beta(Adversary):
             given = one_an_arm("concentration", self.concentration, 0.0, math.inf, "(0, inf)")
             if len(given) != self.arms:
                 raise BadArgument(
-                    f"concentration must be one number, or one an arm: {self.arms} numbers, not {len(given)}"
+                    f"concentration must be one number, or one per arm: {self.arms} numbers, not {len(given)}"
                 )
             self._keep(concentration=given)
         for arm, shapes in enumerate(self._shapes()):
@@ -117,7 +117,7 @@ class Beta(Adversary):
 
     @classmethod
     def shapes(cls, a: Sequence[float], b: Sequence[float], seed: int = 0) -> Beta:
-        """From the two shapes of each arm."""
+        """A Beta adversary from the two shapes of each arm."""
         first = one_an_arm("a", a, 0.0, math.inf, "(0, inf)")
         second = one_an_arm("b", b, 0.0, math.inf, "(0, inf)")
         if len(first) != len(second):

@@ -1,4 +1,4 @@
-"""Experiment 1: the arm that pays always lies in the block that a round-robin learner will hold next."""
+"""Experiment 1: the arm that pays is always in the block that UCB-M will hold next."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ MEMORY, ARMS, INVERSE, TWOS, MOST = range(OWN, OWN + 5)
 
 @kernel
 def block_trap(spec: Array, t: int, arm: int) -> float:
-    """1 to arm M (u + 1) mod K, 0 to the others."""
+    """1 for arm M (u + 1) mod K, 0 for the others."""
     distance = int(spec[MEMORY]) * (subphase(spec, t) + 1) + (int(spec[ARMS]) - arm)
     return 1.0 if divides(np.uint64(distance), bits(spec, INVERSE), bits(spec, TWOS), bits(spec, MOST)) else 0.0
 
 
 @kernel
 def _paying(spec: Array, t: int) -> tuple[int, int]:
-    """The arm that pays, and until when."""
+    """The arm that pays at step t, and the step at which that ends."""
     u, until = subphase_until(spec, t)
     return int(spec[MEMORY]) * (u + 1) % int(spec[ARMS]), until
 
@@ -40,23 +40,23 @@ def _pays(spec: Array, paying: int, arm: int) -> float:
 
 @dataclass(frozen=True, repr=False)
 class BlockTrap(Phased):
-    r"""Experiment 1 of the paper: no arm that UCB-M (unshuffled) holds pays while it is held.
+    r"""Experiment 1 of the paper: no arm pays while UCB-M (unshuffled) holds it.
 
-    Phase i = 0, 1, 2, ... has h0 sub-phases of b0 2^i steps, b0 = M (M + 2), in step with UCB-M. In
-    sub-phase u one arm pays 1, the first of the block after the one that UCB-M holds, and the others pay 0:
+    Phase i = 0, 1, 2, ... has h0 sub-phases of b0 2^i steps, b0 = M (M + 2), the same as those of UCB-M. In
+    sub-phase u, the first arm of the block after the one that UCB-M holds pays 1, and the others pay 0:
 
     .. math:: r_t(a) = 1 \text{ if } a = M (u + 1) \bmod K, \text{ else } 0.
 
-    Arms count from 0 in this formula, as everywhere here; counted from 1, "mod K" could name no arm, and
-    UCB-M would hold the arm that pays. The text takes the best arm to earn T/5, which is so for h0 = 5 at
-    the end of a phase; its formula gives 6 for K = 100 and M = 20.
+    Arms count from 0. Counted from 1, "mod K" could give a number that is no arm, and UCB-M would hold the
+    arm that pays. The paper says that the best arm earns T/5, which holds for h0 = 5 at the end of a phase;
+    its formula gives h0 = 6 for K = 100 and M = 20.
 
     Parameters
     ----------
     arms
-        K.
+        K, the number of arms.
     memory
-        M, the arms that UCB-M holds at a time; at least 2.
+        M, the number of arms that UCB-M holds at a time; at least 2.
     subphases
         h0. Default: ceil((K - 1) / (M - 1)).
 
@@ -67,7 +67,7 @@ class BlockTrap(Phased):
     (6, 440)
     >>> trap.rewards(0, 1).nonzero()[1], trap.rewards(440, 441).nonzero()[1]
     (array([20]), array([40]))
-    >>> list(trap.changes(4000))  # from phase 0 to phase 1, at 2640, arm 20 goes on paying
+    >>> list(trap.changes(4000))  # no change at 2640, where phase 1 begins: arm 20 pays before and after
     [440, 880, 1320, 1760, 2200, 3520]
 
     References

@@ -1,9 +1,9 @@
-"""Randomness without state: every number is a hash of a key and of what it is for.
+"""Stateless randomness: every random number is a hash of a key and its purpose.
 
-A key comes from the adversary's name, its seed and a purpose. :func:`fork` makes a key of its own for every
-whole number, as SplitMix64 does (Steele, Lea and Flood, "Fast splittable pseudorandom number generators",
-2014), so that ``fork(fork(key, t), arm)`` are the 64 random bits of an arm at a step. The time comes first:
-its hash can be worked out before the arm is known.
+A key is derived from the adversary's name, its seed and a purpose. :func:`fork` derives a key for every
+integer, as SplitMix64 does (Steele, Lea and Flood, "Fast splittable pseudorandom number generators",
+2014). ``fork(fork(key, t), arm)`` are the 64 random bits of an arm at a step. The step is hashed first, so that
+its hash can be computed before the arm is known.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SCALE = math.sqrt(3.0 / (65536.0 * 65536.0 - 1.0))
 
 
 def seed_of(seed: Any) -> int:
-    """A seed: a whole number of at most 64 bits."""
+    """Check a seed: an integer of at most 64 bits."""
     return whole("seed", seed, 0, 2**64 - 1)
 
 
@@ -38,24 +38,24 @@ def key(seed: int, *names: str) -> np.uint64:
 
 
 def chosen(count: int, seed: int, *names: str) -> int:
-    """One of 0 .. count - 1, all but equally likely."""
+    """A random number from 0 to count - 1, uniform up to rounding."""
     return derive_seed(seed, "adversary", *names) % count
 
 
 @kernel
 def fork(key: np.uint64, n: int) -> np.uint64:
-    """The key that belongs to a whole number, or 64 random bits."""
+    """The key derived for an integer; also used as 64 random bits."""
     return mix(key + np.uint64(n) * _GOLDEN)
 
 
 @kernel
 def coin(key: np.uint64, t: int, arm: int, mean: float) -> float:
-    """1 with probability ``mean``, else 0: always the same for one arm at one step."""
+    """1 with probability ``mean``, else 0; a fixed function of key, step and arm."""
     return 1.0 if unit(fork(fork(key, t), arm)) < mean else 0.0
 
 
 @kernel
 def bell(bits: np.uint64) -> float:
-    """A number of mean 0 and variance 1, nearly normal: the sum of the bits' quarters, within +-3.47."""
+    """An almost normal number with mean 0 and variance 1: the sum of four 16-bit parts, within +-3.47."""
     total = (bits & _PART) + ((bits >> _S16) & _PART) + ((bits >> _S32) & _PART) + (bits >> _S48)
     return (float(total) - _CENTRE) * _SCALE

@@ -1,4 +1,4 @@
-"""The best group by its mean does not hold the best arm."""
+"""The group with the best mean does not contain the best arm."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KEY, BEST, FIRST, LAST, DECOY_FIRST, DECOY_LAST, GOOD, POOR, DECOY, FAIR = range
 
 @kernel
 def decoy_reward(spec: Array, t: int, arm: int) -> float:
-    """1 with the arm's mean, which depends on whether it is the best arm, of the decoy group, or neither."""
+    """1 with the probability of the arm: best arm, its group, decoy group, or other."""
     mean = spec[FAIR]
     if arm == int(spec[BEST]):
         mean = spec[GOOD]
@@ -30,24 +30,24 @@ def decoy_reward(spec: Array, t: int, arm: int) -> float:
 
 @dataclass(frozen=True, repr=False)
 class Decoy(Adversary):
-    """All arms of one group pay well, and the best arm is elsewhere, among neighbours that pay badly.
+    """All arms of one group pay well; the best arm is in another group, whose other arms pay badly.
 
-    Groups are runs of ``groupsize`` arms, from arm 0 on, as HLMC forms them. At the default probabilities
-    the decoy group has the highest mean of all, unless the best arm is alone in its group; so a learner
-    that compares groups by their means settles there, and the best arm shows only to one that plays its
-    group long enough to learn within it.
+    Groups are ``groupsize`` consecutive arms, from arm 0 on, as in HLMC. With the default probabilities
+    the decoy group has the highest mean, unless the best arm is alone in its group. A learner
+    that compares groups by their means settles on the decoy group. Only a learner that stays in the best arm's group
+    long enough can find the best arm.
 
     Parameters
     ----------
     arms
-        K, at least 2.
+        K, the number of arms; at least 2.
     groupsize
-        Arms in a group; there must be two groups. Default: ceil(sqrt(K)).
+        Arms per group; there must be at least two groups. Default: ceil(sqrt(K)).
     good, poor, decoy, fair
-        The probabilities with which the best arm, its neighbours, the decoy group's arms and all the rest
-        pay 1, in [0, 1]; ``good`` is above ``decoy``, and ``decoy`` above ``fair`` and ``poor``.
+        The probabilities of a reward of 1, in [0, 1]: for the best arm, the other arms of its group, the arms of the
+        decoy group, and all other arms. ``good`` > ``decoy``, and ``decoy`` > ``fair`` and ``poor``.
     seed
-        Where the two groups lie, and which of all such sequences it is.
+        Seed of the positions of the two groups and of the rewards.
 
     Examples
     --------
@@ -57,7 +57,7 @@ class Decoy(Adversary):
 
     References
     ----------
-    Made for this library.
+    Designed for this library.
     """
 
     arms: int

@@ -1,4 +1,4 @@
-"""Rewards from a function of the user's own."""
+"""Rewards from a user's function."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ from hlmc.targets import JIT, callback, compiled
 
 @kernel
 def users_own(t: int, arm: int) -> float:
-    """The user's function stands in for this."""
+    """Placeholder for the user's function."""
     return 0.0
 
 
 class NotCompiled(UserWarning):
-    """Warns of a function that Numba cannot compile, and that is therefore slow."""
+    """Warning: Numba cannot compile a function, which is therefore slow."""
 
 
 @kernel
 def _reward(spec: Array, t: int, arm: int) -> float:
-    """What the user's function says, as a float."""
+    """The result of the user's function, as a float."""
     return users_own(t, arm) * 1.0
 
 
 def _guarded_reward(spec: Array, t: int, arm: int) -> float:
-    """The same where errors cannot be raised: what is no number will be noticed. For Numba alone, so no kernel."""
+    """The same with exceptions turned into NaN, which is noticed later. For Numba only, so not a kernel."""
     try:
         return users_own(t, arm) * 1.0
     except Exception:
@@ -46,20 +46,19 @@ def _guarded_reward(spec: Array, t: int, arm: int) -> float:
 
 @dataclass(frozen=True, repr=False, init=False)
 class Function(Adversary):
-    """Rewards that a function ``reward(t, arm)`` gives: plain Python, or compiled by Numba already.
+    """Rewards from a function ``reward(t, arm)``: plain Python, or already compiled by Numba.
 
-    It is compiled if it can be, with the values that its global names have at that time. If it cannot be, a
-    warning (:class:`NotCompiled`) says why, and it is called as it is, which takes a microsecond or two a
-    step. It must be a function in the strict sense: the same number in [0, 1] whenever it is asked for the
-    same step and arm.
+    Numba compiles the function if possible, with the values that its global names have at that time. Otherwise
+    a warning (:class:`NotCompiled`) gives the reason, and every step calls Python, which takes one or two
+    microseconds. The function must be deterministic: the same step and arm always give the same number in [0, 1].
 
     Parameters
     ----------
     arms
-        K.
+        K, the number of arms.
     reward
-        ``reward(t, arm)``, both counted from 0. To travel to other processes it must be one that pickle can
-        name: defined in a module, not within another function.
+        ``reward(t, arm)``, both counted from 0. To be sent to other processes, it must be picklable:
+        defined at the top level of a module.
 
     Examples
     --------
@@ -73,7 +72,7 @@ class Function(Adversary):
 
     References
     ----------
-    Made for this library.
+    Designed for this library.
     """
 
     arms: int
@@ -116,7 +115,7 @@ class Function(Adversary):
 
 
 class _Called:
-    """A C function that calls into Python, with its address as machine code calls it."""
+    """A C function that calls Python, with its address for compiled code."""
 
     def __init__(self, function: Callable[[int, int], float]) -> None:
         self.failure: BaseException | None = None
@@ -135,7 +134,7 @@ class _Called:
 
 @lru_cache(maxsize=64)
 def _code(function: Callable[[int, int], float]) -> Any:
-    """The function as a C function: compiled if it can be."""
+    """The function as a C function, compiled if possible."""
     plain = _plain(function)
     if not JIT:
         return callback(relink(_reward, {"users_own": plain}), REWARD)
@@ -155,7 +154,7 @@ def _code(function: Callable[[int, int], float]) -> Any:
 
 
 def _plain(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The Python function within one that is compiled already."""
+    """The Python function of a function that Numba has compiled."""
     return getattr(function, "py_func", function)
 
 
@@ -164,6 +163,6 @@ def _name(function: Callable[..., Any]) -> str:
 
 
 def _reason(error: Exception) -> str:
-    """The line of an error message that says what was wrong."""
+    """The line of an error message that gives the reason."""
     lines = [line.strip() for line in str(error).splitlines()]
     return next((line for line in lines if line and not line.startswith("Failed in ")), type(error).__name__)

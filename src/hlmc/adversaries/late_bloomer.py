@@ -1,4 +1,4 @@
-"""One arm pays nothing until late, and then pays best."""
+"""One arm is the worst until late, and then the best."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ARM, BLOOM, BEFORE, AFTER, OTHERS = range(5)
 
 @kernel
 def late_bloomer(spec: Array, t: int, arm: int) -> float:
-    """The arm's reward at step t: the bloomer's changes when it blooms."""
+    """The reward of an arm at step t. That of the late bloomer changes at step BLOOM."""
     if arm != int(spec[ARM]):
         return spec[OTHERS]  # type: ignore[no-any-return]
     return spec[BEFORE] if t < int(spec[BLOOM]) else spec[AFTER]  # type: ignore[no-any-return]
@@ -26,21 +26,21 @@ def late_bloomer(spec: Array, t: int, arm: int) -> float:
 class LateBloomer(Adversary):
     """One arm pays ``before`` until step ``bloom`` and ``after`` from then on; the others never change.
 
-    Whoever has ruled the arm out by then misses it. With the default levels it is the best fixed arm of any
-    horizon longer than twice ``bloom``. Rewards are not random: the seed says which arm it is.
+    A learner that has ruled the arm out by then misses it. With the default rewards it is the best fixed arm of every
+    horizon longer than twice ``bloom``. Rewards are not random; the seed only chooses the arm.
 
     Parameters
     ----------
     arms
-        K.
+        K, the number of arms.
     bloom
         The first step at which the arm pays ``after``.
     arm
-        The late bloomer. Default: one drawn by the seed.
+        The late bloomer. Default: drawn with the seed.
     before, after, others
-        What it pays before and after, and what the others pay, in [0, 1].
+        The rewards of the late bloomer before and after ``bloom``, and of the others, in [0, 1].
     seed
-        Which arm it is when ``arm`` is not given.
+        Seed for drawing the arm if ``arm`` is not given.
 
     Examples
     --------
@@ -53,7 +53,7 @@ class LateBloomer(Adversary):
 
     References
     ----------
-    Made for this library.
+    Designed for this library.
     """
 
     arms: int

@@ -28,23 +28,23 @@ def needle(spec: Array, t: int, arm: int) -> float:
 
 @dataclass(frozen=True, repr=False)
 class Needle(Adversary):
-    """One arm pays 1 most often, and its neighbours in its group pay 1 more seldom than anybody else.
+    """The best arm is in a group whose other arms are the worst of all.
 
-    Groups are runs of ``groupsize`` arms, from arm 0 on, as HLMC forms them. A learner that judges a group
-    by a few plays in it leaves the best arm's group first; one that stays for an epoch and learns within it
-    can find the arm.
+    Groups are ``groupsize`` consecutive arms, from arm 0 on, as in HLMC. A learner that judges a group
+    by a few plays leaves the best arm's group first. A learner that stays in the group for an epoch and learns within
+    it can find the arm.
 
     Parameters
     ----------
     arms
-        K, at least 2.
+        K, the number of arms; at least 2.
     groupsize
-        Arms in a group. Default: ceil(sqrt(K)).
+        Arms per group. Default: ceil(sqrt(K)).
     good, poor, fair
-        The probabilities with which the needle, the others of its group and all the rest pay 1, in [0, 1];
-        ``good`` is the largest and ``poor`` the least.
+        The probabilities of a reward of 1, in [0, 1]: for the best arm, the other arms of its group, and all other
+        arms. ``good`` is the largest and ``poor`` the smallest.
     seed
-        Where the needle lies, and which of all such sequences it is.
+        Seed of the position of the best arm and of the rewards.
 
     Examples
     --------
@@ -54,7 +54,7 @@ class Needle(Adversary):
 
     References
     ----------
-    Made for this library.
+    Designed for this library.
     """
 
     arms: int
@@ -79,7 +79,7 @@ class Needle(Adversary):
 
     @property
     def best_arm(self) -> int:
-        """The needle."""
+        """The best arm."""
         return chosen(self.arms, self.seed, "Needle", "arm")
 
     @property

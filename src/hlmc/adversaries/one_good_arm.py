@@ -1,4 +1,4 @@
-"""Rewards of 0 or 1 where one arm is a little better than all others: the hard case of the lower bounds."""
+"""Rewards of 0 or 1; one arm is slightly better than all others: the hard case of the lower bounds."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ KEY, ARM, HIGH, LOW = range(4)
 
 @kernel
 def one_good_arm(spec: Array, t: int, arm: int) -> float:
-    """1 with the good arm's mean or that of the others."""
+    """1 with the probability of the good arm or of the others."""
     return coin(bits(spec, KEY), t, arm, spec[HIGH] if arm == int(spec[ARM]) else spec[LOW])
 
 
 @dataclass(frozen=True, repr=False)
 class OneGoodArm(Adversary):
-    """One arm pays 1 with probability ``high``, all others with probability ``low``, anew at every step.
+    """One arm pays 1 with probability ``high``, all others with probability ``low``, independently at every step.
 
-    With a gap of the order of sqrt(K / T) no learner can do better than a regret of the order of sqrt(K T)
-    on all places of the good arm; nothing is listed, so there can be a billion arms.
+    With a gap of order sqrt(K / T), every learner has regret of order sqrt(K T) for some position of the good arm.
+    No list of means is stored, so there can be a billion arms.
 
     Parameters
     ----------
     arms
-        K.
+        K, the number of arms.
     arm
-        The good one.
+        The good arm.
     high, low
         The two probabilities, in [0, 1].
     seed
-        Which of all such sequences it is.
+        Seed of the rewards.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """The clock of experiments 1 and 2: phase i has h0 sub-phases of b0 2^i steps.
 
-Reading it must cost next to nothing, since it is read at every step; see :mod:`hlmc.adversaries.arithmetic`.
+It is read in every step and must be fast; see :mod:`hlmc.adversaries.arithmetic`.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ OWN = 4  # the adversary's own words from here on
 
 @kernel
 def subphase(spec: Array, t: int) -> int:
-    """The sub-phase u that step t falls in, within its phase.
+    """The sub-phase u of step t within its phase.
 
-    Phase i begins at h0 b0 (2^i - 1). So s = floor(t / b0) + h0 lies in [h0 2^i, h0 2^(i + 1)), and u =
-    floor(s / 2^i) - h0.
+    Phase i begins at h0 b0 (2^i - 1). Therefore s = floor(t / b0) + h0 is in [h0 2^i, h0 2^(i + 1)), and
+    u = floor(s / 2^i) - h0.
     """
     blocks, phase = _blocks_and_phase(spec, t)
     return (blocks >> phase) - int(spec[SUBPHASES])
@@ -36,7 +36,7 @@ def subphase(spec: Array, t: int) -> int:
 
 @kernel
 def subphase_until(spec: Array, t: int) -> tuple[int, int]:
-    """The sub-phase u that step t falls in, and the step at which it ends."""
+    """The sub-phase u of step t, and the step at which it ends."""
     blocks, phase = _blocks_and_phase(spec, t)
     h0 = int(spec[SUBPHASES])
     number = blocks >> phase
@@ -45,7 +45,7 @@ def subphase_until(spec: Array, t: int) -> tuple[int, int]:
 
 @kernel
 def _blocks_and_phase(spec: Array, t: int) -> tuple[int, int]:
-    """s and i above."""
+    """s and i as in :func:`subphase`."""
     h0 = int(spec[SUBPHASES])
     s = quotient(t, int(spec[SUBPHASE]), spec[SUBPHASE_INVERSE]) + h0
     i = floor_log2(s) - int(spec[SUBPHASES_LOG])
@@ -69,7 +69,7 @@ class Phased(Adversary):
 
     @property
     def h0(self) -> int:
-        """Sub-phases in a phase: as asked for, or ceil((K - 1) / (M - 1))."""
+        """Sub-phases per phase: as given, or ceil((K - 1) / (M - 1))."""
         return self.subphases or max(1, -((1 - self.arms) // (self.memory - 1)))
 
     @property
@@ -78,7 +78,7 @@ class Phased(Adversary):
         return self.memory * (self.memory + 2)
 
     def _clock(self) -> tuple[float, ...]:
-        """The words that :func:`subphase` reads; a b0 beyond all steps is cut to one that is exact."""
+        """The words that :func:`subphase` reads. A b0 beyond the last step is truncated to an exact number."""
         b0 = min(self.b0, STEPS)
         return b0, 1.0 / b0, self.h0, self.h0.bit_length() - 1
 

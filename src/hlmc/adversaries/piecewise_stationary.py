@@ -1,4 +1,4 @@
-"""Rewards of 0 or 1 whose means are all drawn anew at random times."""
+"""Rewards of 0 or 1; all means are redrawn at random times."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ COIN, MEAN, CHANGE, SEGMENT, INVERSE, LOW, SPAN = range(7)
 
 @kernel
 def segment_of(spec: Array, t: int) -> int:
-    """Changes until step t, that one included: one falls into every stretch of ``segment`` steps."""
+    """The number of changes up to and including step t; every interval of ``segment`` steps has one."""
     length = int(spec[SEGMENT])
     stretch = quotient(t, length, spec[INVERSE])
     change = int(unit(fork(bits(spec, CHANGE), stretch)) * length)
@@ -31,29 +31,29 @@ def segment_of(spec: Array, t: int) -> int:
 
 @kernel
 def piecewise_stationary(spec: Array, t: int, arm: int) -> float:
-    """1 with the mean that the arm has in the segment of step t, else 0."""
+    """1 with the mean of the arm in the segment of step t, else 0."""
     drawn = unit(fork(fork(bits(spec, MEAN), segment_of(spec, t)), arm))
     return coin(bits(spec, COIN), t, arm, spec[LOW] + spec[SPAN] * drawn)
 
 
 @dataclass(frozen=True, repr=False)
 class PiecewiseStationary(Adversary):
-    """Every arm pays 1 with a probability that stays until a change; at a change all are drawn anew.
+    """Each arm pays 1 with a probability that is constant between changes. At a change, all are redrawn.
 
-    Every stretch of ``segment`` steps holds one change, at a place drawn evenly within it. So segments last
-    ``segment`` steps on average and less than twice that always, and no change comes from the one before by
-    counting.
+    Every interval of ``segment`` steps has one change, at a uniform random position. Segments therefore last
+    ``segment`` steps on average and always less than twice that, and a change cannot be predicted from the
+    previous one.
 
     Parameters
     ----------
     arms
-        K.
+        K, the number of arms.
     segment
-        Steps between changes, on average.
+        Mean number of steps between changes.
     low, high
-        The range of the probabilities, within [0, 1]; they are drawn evenly in it.
+        The range of the probabilities, within [0, 1]; they are uniform in it.
     seed
-        Which of all such sequences it is.
+        Seed of the rewards.
 
     Examples
     --------
@@ -83,7 +83,7 @@ class PiecewiseStationary(Adversary):
             raise BadArgument(f"low must be at most high, not {shown(self.low)} with high {self.high!r}")
 
     def change_points(self, horizon: int) -> Iterator[int]:
-        """The steps in (0, horizon) at which the probabilities are drawn anew, in order."""
+        """The steps in (0, horizon) at which the probabilities are redrawn, in order."""
         return self._change_points(whole("horizon", horizon, 0))
 
     def _change_points(self, horizon: int) -> Iterator[int]:

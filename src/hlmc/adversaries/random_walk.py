@@ -1,4 +1,4 @@
-"""Rewards that drift: each arm's walks at random between 0 and 1, and any step can be asked for."""
+"""Rewards that drift: one random walk per arm between 0 and 1, computable at any step."""
 
 from __future__ import annotations
 
@@ -50,27 +50,26 @@ def random_walk(spec: Array, t: int, arm: int) -> float:
 
 @dataclass(frozen=True, repr=False)
 class RandomWalk(Adversary):
-    """Each arm's reward is a random walk of its own, reflected at 0 and 1, from an evenly drawn start.
+    """The reward of each arm is a random walk, reflected at 0 and 1, with a uniform random start.
 
-    A walk is a sum of all its steps, which nobody wants to add up at step 10^9. So it is built from the
-    outside in, as Lévy built Brownian motion: blocks of B steps, B the least power of two with B step^2 >=
-    4, join points drawn evenly on the circle of length 2 that is [0, 1] and its mirror image; within a
-    block the middle of every stretch of n steps is the mean of its ends plus a hashed, nearly normal number
-    of variance n step^2 / 4. Any step costs log2(B) hashes at most, whatever its number.
+    Adding up all steps would be too slow at step 10^9. The walk is therefore constructed by midpoints, like
+    Lévy's construction of Brownian motion. Time is divided into blocks of B steps, where B is the smallest
+    power of two with B step^2 >= 4. The values at block boundaries are uniform on the circle of length 2, which is
+    [0, 1] and its mirror image. Within a block, the midpoint of an interval of n steps is the mean of its ends
+    plus a hashed, almost normal number of variance n step^2 / 4. Any step takes at most log2(B) hashes.
 
-    What it is, then, exactly: steps of mean 0, standard deviation ``step`` and no correlation, except for
-    the folding; at every single step, each arm evenly distributed on [0, 1]; and from a block's start to
-    the next one's independence, where a true reflected walk would be within 10^-8 of it.
+    Its exact properties: apart from the reflection, steps have mean 0, standard deviation ``step`` and no
+    correlation. At every step, each arm is uniform on [0, 1]. Values at different block boundaries are independent;
+    those of a true reflected walk would be within 10^-8 of independence.
 
     Parameters
     ----------
     arms
-        K.
+        K, the number of arms.
     step
-        The standard deviation of a step, in [1e-6, 1]. A reward forgets where it was after about 1 / step^2
-        steps.
+        The standard deviation of a step, in [1e-6, 1]. Rewards decorrelate after about 1 / step^2 steps.
     seed
-        Which of all such sequences it is.
+        Seed of the rewards.
 
     Examples
     --------

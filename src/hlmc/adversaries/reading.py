@@ -1,4 +1,4 @@
-"""Read an adversary back from how it prints, without executing anything."""
+"""Parse the printed form of an adversary, without executing anything."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hlmc.adversaries.base import Adversary
 
 
 def from_repr(text: str) -> Adversary | None:
-    """The adversary of the catalogue that prints like this, or None when text alone cannot make it.
+    """The adversary of the catalogue with this printed form, or None if the text does not determine it.
 
     >>> from_repr("BlockTrap(arms=100, memory=20)")
     BlockTrap(arms=100, memory=20)

@@ -1,4 +1,4 @@
-"""Rewards that climb and fall back in a fixed period, the arms out of step."""
+"""Rewards that rise and drop periodically, with a different phase for each arm."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LEAD, PEAK, PERIOD, INVERSE, LOWEST = range(5)
 
 @kernel
 def sawtooth(spec: Array, t: int, arm: int) -> float:
-    """The arm's ramp at step t: it rises to the arm's peak over a period, which it enters with a lead of its own."""
+    """The reward of an arm at step t: a ramp that rises to the arm's peak over a period, with the arm's own phase."""
     period = int(spec[PERIOD])
     x = t - quotient(t, period, spec[INVERSE]) * period
     x += int(unit(fork(bits(spec, LEAD), arm)) * period)
@@ -30,23 +30,22 @@ def sawtooth(spec: Array, t: int, arm: int) -> float:
 
 @dataclass(frozen=True, repr=False)
 class Sawtooth(Adversary):
-    """Each arm's reward climbs in even steps to a peak of its own, falls back at once and climbs again.
+    """The reward of each arm rises linearly to its peak, drops at once and rises again.
 
-    Where in the period an arm stands at first is drawn for each, and so is its peak. At any moment the arm
-    that pays best is one about to fall, while the best fixed arm is the one with the highest peak: a
-    learner whose epochs keep time with the period sees each group always at the same moment.
+    The phase and the peak of each arm are random. At any step the best arm is one that is about to drop, while the
+    best fixed arm is the one with the highest peak. A learner whose epochs have the length of the period always sees
+    each group at the same phase.
 
     Parameters
     ----------
     arms
-        K.
+        K, the number of arms.
     period
-        Steps from one fall to the next; at least 2.
+        Steps from one drop to the next; at least 2.
     lowest
-        The least peak, in [0, 1]: peaks are drawn evenly between it and 1. With 1 all arms are equally good
-        in the long run.
+        The smallest peak, in [0, 1]: peaks are uniform between it and 1. With 1, all arms have the same mean.
     seed
-        Which of all such sequences it is.
+        Seed of the rewards.
 
     Examples
     --------
@@ -55,7 +54,7 @@ class Sawtooth(Adversary):
 
     References
     ----------
-    Made for this library.
+    Designed for this library.
     """
 
     arms: int

@@ -1,4 +1,4 @@
-"""Experiment 3: the arm that pays moves to another group from phase to phase."""
+"""Experiment 3: the arm that pays moves to another group in every phase."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LONG_STEPS, LONG, LONG_INVERSE, LONGS, SHORT, SHORT_INVERSE, GROUP, ARMS, INVERS
 
 @kernel
 def _phase(spec: Array, t: int) -> tuple[int, int]:
-    """The phase v that step t falls in, and the step at which it ends."""
+    """The phase v of step t, and the step at which it ends."""
     rest = t - int(spec[LONG_STEPS])
     if rest < 0:
         v = quotient(t, int(spec[LONG]), spec[LONG_INVERSE])
@@ -32,14 +32,14 @@ def _phase(spec: Array, t: int) -> tuple[int, int]:
 
 @kernel
 def shifting(spec: Array, t: int, arm: int) -> float:
-    """1 to arm v N mod K in phase v, 0 to the others."""
+    """1 for arm v N mod K in phase v, 0 for the others."""
     distance = _phase(spec, t)[0] * int(spec[GROUP]) + (int(spec[ARMS]) - arm)
     return 1.0 if divides(np.uint64(distance), bits(spec, INVERSE), bits(spec, TWOS), bits(spec, MOST)) else 0.0
 
 
 @kernel
 def _paying(spec: Array, t: int) -> tuple[int, int]:
-    """The arm that pays, and until when."""
+    """The arm that pays at step t, and the step at which that ends."""
     v, until = _phase(spec, t)
     return v * int(spec[GROUP]) % int(spec[ARMS]), until
 
@@ -52,26 +52,26 @@ def _pays(spec: Array, paying: int, arm: int) -> float:
 
 @dataclass(frozen=True, repr=False)
 class Shifting(Adversary):
-    r"""Experiment 3 of the paper: in each of V phases one arm pays, and the next one lies in another group.
+    r"""Experiment 3 of the paper: in each of V phases one arm pays, each time in another group.
 
-    The horizon is split evenly into phases v = 0, ..., V - 1; where V does not divide T, the first phases
+    The horizon is divided evenly into phases v = 0, ..., V - 1. If V does not divide T, the first phases
     are one step longer than the last. In phase v
 
     .. math:: r_t(a) = 1 \text{ if } a = v N \bmod K, \text{ else } 0,
 
-    with arms counted from 0. Playing that arm throughout is the best sequence with V - 1 switches, and no
+    with arms counted from 0. Playing that arm in every phase is the best sequence with V - 1 switches. No
     fixed arm is good.
 
     Parameters
     ----------
     arms
-        K.
+        K, the number of arms.
     horizon
         T; there are no rewards after it.
     phases
         V, at most T.
     groupsize
-        N, the arms in a group of the learner's. Default: ceil(sqrt(K)).
+        N, the number of arms per group of the learner. Default: ceil(sqrt(K)).
 
     Examples
     --------
@@ -105,7 +105,7 @@ class Shifting(Adversary):
 
     @property
     def N(self) -> int:
-        """Arms in a group."""
+        """Arms per group."""
         return self.groupsize or 1 + math.isqrt(self.arms - 1)
 
     @property

@@ -1,4 +1,4 @@
-"""Files of rewards: checked and, where they cannot be mapped, turned into ``.npy`` once, piece by piece."""
+"""Files of rewards: checked and, if they cannot be memory-mapped, converted to ``.npy`` once, in chunks."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MAPPABLE = ("float64", "float32", "uint8", "bool")
 
 
 def stamp(path: Path) -> tuple[int, int]:
-    """When a file was last written, and its size."""
+    """The modification time and the size of a file."""
     try:
         found = path.stat()
     except OSError as error:
@@ -38,7 +38,7 @@ def stamp(path: Path) -> tuple[int, int]:
 
 
 def prepared(path: Path, name: str) -> Path:
-    """An ``.npy`` file with the rewards of a file, checked: the file itself, or what it was turned into."""
+    """A checked ``.npy`` file with the rewards of a file: the file itself or its conversion."""
     kept = _folder() / hashlib.blake2b(f"{path} {stamp(path)}".encode(), digest_size=16).hexdigest()
     kind = path.name.lower()
     if kind.endswith(".npy"):
@@ -59,13 +59,13 @@ def prepared(path: Path, name: str) -> Path:
 
 
 def mapped(path: Path, name: str) -> Array:
-    """The rows of an ``.npy`` file, mapped; bools as the bytes they are."""
+    """The rows of an ``.npy`` file, memory-mapped; bools as bytes."""
     rows = _opened(path, name)
     return rows.view(np.uint8) if rows.dtype == np.bool_ else rows
 
 
 def check_length(rows: Array, name: str) -> None:
-    """Refuse a mapped table whose file has been cut short: to read what is missing would end the process."""
+    """Raise an error if the file of a mapped table was truncated: reading the missing part would kill the process."""
     start = 0
     base: Any = rows
     while base is not None:
@@ -79,7 +79,7 @@ def check_length(rows: Array, name: str) -> None:
 
 
 def checked(rows: Array, name: str) -> None:
-    """Refuse a table that holds anything but numbers in [0, 1]."""
+    """Raise an error if a value of a table is not a number in [0, 1]."""
     for start, step in _steps(rows):
         _check_piece(rows[start : start + step], start, name)
 
@@ -118,7 +118,7 @@ def _opened(path: Path, name: str) -> Array:
 
 
 def _converted(target: Path, pieces: Iterator[Array], kind: np.dtype[Any], name: str) -> Path:
-    """Write pieces of rows into an ``.npy`` file, which appears whole or not at all."""
+    """Write chunks of rows to an ``.npy`` file, which appears complete or not at all."""
     if target.exists():
         return target
     with replacing(target) as out:
@@ -141,7 +141,7 @@ def _converted(target: Path, pieces: Iterator[Array], kind: np.dtype[Any], name:
 
 
 def _header(out: Any, kind: np.dtype[Any], steps: int, arms: int) -> int:
-    """Write the header of an array [steps, arms] and give its length."""
+    """Write the header of an array [steps, arms]; return its length."""
     header = io.BytesIO()
     np.lib.format.write_array_header_1_0(
         header, {"descr": np.lib.format.dtype_to_descr(kind), "fortran_order": False, "shape": (steps, arms)}
@@ -185,7 +185,7 @@ def _is_number(text: str) -> bool:
 
 
 def _parquet_type(path: Path, name: str) -> np.dtype[Any]:
-    """The narrowest of the mappable kinds that holds all columns as they are."""
+    """The smallest of the mappable types that stores all columns exactly."""
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -217,7 +217,7 @@ def _parquet_pieces(path: Path, name: str) -> Iterator[Array]:
 
 
 def _arrays(batches: Any, kind: np.dtype[Any], name: str) -> Iterator[Array]:
-    """Arrow's batches of columns as arrays of rows."""
+    """Arrow's column batches as arrays of rows."""
     start = 0
     for batch in batches:
         piece = np.empty((batch.num_rows, batch.num_columns), dtype=kind)
@@ -233,7 +233,7 @@ def _arrays(batches: Any, kind: np.dtype[Any], name: str) -> Iterator[Array]:
 
 @cache
 def _folder() -> Path:
-    """Where turned files are kept between runs; a fresh folder where that cannot be written to."""
+    """The folder of converted files; a temporary folder if it is not writable."""
     try:
         folder = user_cache() / "traces"
         folder.mkdir(parents=True, exist_ok=True)
@@ -243,5 +243,5 @@ def _folder() -> Path:
 
 
 def _line(error: BaseException) -> str:
-    """An error's first line."""
+    """The first line of an error."""
     return str(error).strip().split("\n")[0] or type(error).__name__

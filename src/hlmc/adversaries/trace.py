@@ -1,4 +1,4 @@
-"""Rewards from a table: an array, or a file that is mapped into memory and never read as a whole."""
+"""Rewards from a table: an array or a memory-mapped file."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import numpy as np
 
 from hlmc.adversaries.base import Adversary, Array, packed
 from hlmc.adversaries.tables import check_length, checked, digest, mapped, prepared, stamp
+from hlmc.checks import path as checked_path
 from hlmc.checks import unmasked
 from hlmc.engine.kernel import kernel
 from hlmc.engine.primitives import load_float32, load_float64, load_uint8
@@ -26,7 +27,7 @@ _SPELLED_OUT = 64
 
 @kernel
 def trace(spec: Array, t: int, arm: int) -> float:
-    """Entry (t, arm) of the table at ADDRESS, which holds numbers of one of three types."""
+    """Entry (t, arm) of the table at ADDRESS, which has one of three types."""
     at = int(spec[ADDRESS]) + t * int(spec[ROW]) + arm * int(spec[COLUMN])
     kind = int(spec[KIND])
     if kind == FLOAT64:
@@ -38,19 +39,18 @@ def trace(spec: Array, t: int, arm: int) -> float:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Trace(Adversary):
-    """Rewards recorded beforehand: row t of a table holds the rewards of all arms at step t.
+    """Recorded rewards: row t of a table has the rewards of all arms at step t.
 
-    A file is mapped into memory, so that only what is asked for is read. CSV and Parquet files are first
-    turned into ``.npy``, once and piece by piece, in the user's cache folder. All values are checked when
-    the adversary is made; of an ``.npy`` file that has not changed since, only the first time.
+    Files are memory-mapped, so only the rewards in use are read. CSV and Parquet files are first
+    converted to ``.npy``, once and in chunks, in the user's cache folder. All values are checked when
+    the adversary is made; an ``.npy`` file that has not changed is checked only the first time.
 
     Parameters
     ----------
     table
         An array [steps, arms], or the path of an ``.npy``, ``.csv``, ``.csv.gz`` or ``.parquet`` file of
-        that shape. In a CSV file every line is a step and a first line that holds no numbers is taken for
-        names. Numbers stay as they are stored when that is float64, float32, or uint8 or bool for 0 and 1,
-        and become float64 otherwise. An array that can be written to is copied.
+        that shape. In a CSV file every line is a step; a first line without numbers is a header. float64, float32,
+        uint8 and bool are used as stored; other types are converted to float64. A writable array is copied.
 
     Examples
     --------
@@ -63,7 +63,7 @@ class Trace(Adversary):
 
     References
     ----------
-    Made for this library.
+    Designed for this library.
     """
 
     table: Any
@@ -75,7 +75,7 @@ class Trace(Adversary):
 
     def __post_init__(self) -> None:
         if isinstance(self.table, (str, os.PathLike)):
-            path = Path(self.table)
+            path = checked_path("table", self.table)
             # Another process, in another folder, must find the same file, as it is now.
             self._keep(table=str(self.table), _path=path.absolute(), _stamp=stamp(path))
         else:
@@ -115,7 +115,7 @@ class Trace(Adversary):
 
     @cached_property
     def _identity(self) -> tuple[Any, ...]:
-        """What makes two traces equal: the same file, or the same numbers stored alike."""
+        """What makes two traces equal: the same file, or the same numbers of the same type."""
         if self._path is not None:
             return (self._path, self._stamp)
         return (self.table.dtype.name, self.table.shape, digest(self.table))
@@ -145,7 +145,7 @@ class Trace(Adversary):
 
 
 def _owned(table: Any) -> Array:
-    """The table as an array that nobody writes to, in one of the kinds that the rule reads."""
+    """The table as a read-only array, in one of the types that the rule reads."""
     unmasked("table", table)
     try:
         array = np.asarray(table)

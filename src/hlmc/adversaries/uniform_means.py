@@ -1,4 +1,4 @@
-"""Rewards of 0 or 1 from means that are themselves drawn at random, for any number of arms."""
+"""Rewards of 0 or 1 with uniform random means, for any number of arms."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ COIN, MEAN, LOW, SPAN = range(4)
 
 @kernel
 def uniform_means(spec: Array, t: int, arm: int) -> float:
-    """1 with the arm's mean, else 0."""
+    """1 with probability ``mean`` of the arm, else 0."""
     mean = spec[LOW] + spec[SPAN] * unit(fork(bits(spec, MEAN), arm))
     return coin(bits(spec, COIN), t, arm, mean)
 
 
 @dataclass(frozen=True, repr=False)
 class UniformMeans(Adversary):
-    """Each arm pays 1 with a probability of its own, drawn once for all between ``low`` and ``high``.
+    """Each arm pays 1 with a fixed probability, drawn uniformly between ``low`` and ``high``.
 
-    An arm's mean is a hash of its number, so that a billion arms need no list. The best of K arms comes
-    within about (high - low) / K of ``high``, and good arms are many: finding one of the best hundredth
-    takes about a hundred tries.
+    The mean of an arm is a hash of its index, so a billion arms need no list. The best of K arms is
+    within about (high - low) / K of ``high``. Good arms are frequent: finding one of the best 1 % takes about
+    a hundred tries.
 
     Parameters
     ----------
     arms
-        K.
+        K, the number of arms.
     low, high
         The range of the means, within [0, 1].
     seed
-        Which of all such bandits it is.
+        Seed of the means and rewards.
 
     Examples
     --------
@@ -69,7 +69,7 @@ class UniformMeans(Adversary):
             raise BadArgument(f"low must be at most high, not {shown(self.low)} with high {self.high!r}")
 
     def mean(self, arm: int) -> float:
-        """The probability with which an arm pays."""
+        """The mean reward of an arm."""
         arm = whole("arm", arm, 0, self.arms - 1)
         with np.errstate(over="ignore"):
             drawn = unit(fork(key(self.seed, "UniformMeans", "mean"), arm))

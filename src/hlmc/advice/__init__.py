@@ -187,6 +187,6 @@ def _bound(policy: Policy, horizon: int | None, switches: int | str | None) -> f
 
     A bound on weak regret says nothing of shifting regret.
     """
-    if switches is not None and getattr(policy, "switches", None) is None:
+    if switches is not None and "shifting regret" not in policy.guarantee.proved:
         return None
     return policy.bound(2**SHOWN_STAGE if horizon is None else horizon)

@@ -9,7 +9,7 @@ A *row* is everything that one learner knows: float64 words, of which one (the k
 are common to all policies, then come those of the structure, the control words of each level, and the statistics of
 each level. Whole numbers up to 2^53 are exact in a float64.
 
-:func:`describe_program` and :func:`describe_row` print both as tables.
+:func:`describe` prints either as a table.
 """
 
 from __future__ import annotations
@@ -31,6 +31,11 @@ class Word(NamedTuple):
 
     name: str
     meaning: str
+
+    @property
+    def optional(self) -> bool:
+        """Whether some policies do not use it."""
+        return self.name.startswith("PARAMETERS") or self.meaning.startswith("block rotation")
 
 
 # --- A program's header
@@ -108,39 +113,43 @@ CONTROL_WORDS = (
 )
 
 
-def describe_program(program: Array, stages: int = 1) -> str:
-    """A program as a table: place, name, value and meaning of every word, of the first ``stages`` stages.
+def describe(words: Array, program: Array | None = None, structure: Structure | None = None) -> str:
+    """A program or a row as a table: place, name, value and meaning of every word.
+
+    ``describe(program)`` shows the header and the levels of the first stage; ``describe(row, program, structure)`` a
+    learner's row, of which only its program and its structure know where everything lies.
 
     >>> import hlmc
-    >>> print(describe_program(hlmc.EXP3(arms=4, horizon=100).program))
+    >>> policy = hlmc.EXP3(arms=4, horizon=100)
+    >>> print(describe(policy.program))
     header
-        0  STRUCTURE             0  the structure's number in hlmc.engine.structures.CATALOGUE
-        1  ARMS                  4  K
-        2  HORIZON             100  T, or nearly 2^53 when it is not known
+        0  STRUCTURE                       0  the structure's number in hlmc.engine.structures.CATALOGUE
+        1  ARMS                            4  K
+        2  HORIZON                       100  T, or nearly 2^53 when it is not known
     ...
-    """
-    table = program.reshape(-1, FIELDS)
-    lines = ["header", *_lines(0, HEADER, table[0])]
-    levels = int(table[0, LEVELS])
-    for i, record in enumerate(table[1 : 1 + stages * levels], 1):
-        lines += [f"stage {(i - 1) // levels}, level {(i - 1) % levels}", *_lines(FIELDS * i, LEVEL, record)]
-    hidden = (len(table) - 1) // levels - stages
-    if hidden > 0:
-        lines.append(f"and {hidden} more stages")
-    return "\n".join(lines)
-
-
-def describe_row(row: Array, program: Array, structure: Structure) -> str:
-    """A learner's row as a table: place, name, value and meaning of every word.
-
-    >>> import hlmc
-    >>> learner = hlmc.EXP3(arms=4, horizon=100).start(seed=1)
-    >>> print(describe_row(learner.state, learner.policy.program, learner.policy.structure))
+    >>> print(describe(policy.start(seed=1).state, policy.program, policy.structure))
     common
-        0  KEY           0x89e0...  the random stream: 64 raw bits
-        1  TIME                  0  completed steps
+        0  KEY            0x96b97c7958ab49db  the random stream: 64 raw bits
+        1  TIME                            0  completed steps
+        2  ARM                            -1  the arm selected and not yet updated, or -1
     ...
     """
+    if program is None or structure is None:
+        return "\n".join(_program_lines(words))
+    return "\n".join(_row_lines(words, program, structure))
+
+
+def _program_lines(program: Array) -> list[str]:
+    table = program.reshape(-1, FIELDS)
+    levels = int(table[0, LEVELS])
+    lines = ["header", *_lines(0, HEADER, table[0])]
+    for d in range(levels):
+        lines += [f"level {d}", *_lines(FIELDS * (1 + d), LEVEL, table[1 + d])]
+    stages = (len(table) - 1) // levels
+    return lines if stages == 1 else [*lines, f"and {stages - 1} more stages"]
+
+
+def _row_lines(row: Array, program: Array, structure: Structure) -> list[str]:
     lines = ["common", *_lines(0, ROW, row)]
     lines[1] = _line(0, ROW[0], f"{int(row.view(np.uint64)[KEY]):#x}")
     if structure.header:
@@ -155,14 +164,17 @@ def describe_row(row: Array, program: Array, structure: Structure) -> str:
         end = int(table[2 + d, AT]) if d + 1 < levels else int(table[0, WORDS])
         lines.append(f"statistics of level {d}")
         lines += [_line(j, Word(str(j - at), ""), f"{row[j]:.6g}") for j in range(at, end)]
-    return "\n".join(lines)
+    return lines
 
 
 def _lines(first: int, words: Sequence[Word], values: Array) -> list[str]:
-    """A line for each word, but not for unused ones and unset parameters."""
-    named = [(first + i, word, values[i]) for i, word in enumerate(words) if word.name]
-    return [_line(i, word, f"{x:.10g}") for i, word, x in named if x != 0 or not word.name.startswith("PARAMETERS")]
+    """A line for each word, but not for those that this policy does not use."""
+    return [
+        _line(first + i, word, f"{values[i]:.10g}")
+        for i, word in enumerate(words)
+        if word.name and (values[i] != 0 or not word.optional)
+    ]
 
 
 def _line(place: int, word: Word, value: str) -> str:
-    return f"{place:5}  {word.name:12} {value:>10}  {word.meaning}".rstrip()
+    return f"{place:5}  {word.name:14} {value:>18}  {word.meaning}".rstrip()

@@ -113,7 +113,7 @@ def first_hole(file: io.FileIO) -> int:
 def read(file: io.FileIO, at: int, size: int) -> bytes:
     """As many of these bytes as there are."""
     found = bytearray(max(min(size, size_of(file) - at), 0))
-    return bytes(found[: read_into(file, at, found)])
+    return bytes(memoryview(found)[: read_into(file, at, found)])
 
 
 def read_into(file: io.FileIO, at: int, buffer: Any) -> int:

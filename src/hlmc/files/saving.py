@@ -47,6 +47,7 @@ def load(path: StrPath, routines: Mapping[str, Routine] | None = None, *, mapped
     >>> again == learner, again.select() == arm
     (True, True)
     """
+    # A fleet knows its file, and a file makes its fleet: imported here, the circle is never closed.
     from hlmc.fleet import Fleet
     from hlmc.learner import Learner
 
@@ -60,9 +61,10 @@ def load(path: StrPath, routines: Mapping[str, Routine] | None = None, *, mapped
         if layout.kind == "fleet":
             fleet = Fleet.attached(front, file, path)
             return fleet if mapped else fleet.copy()
-        data = disk.read(file, layout.offset, layout.size - layout.offset)
-        front.check_block(0, data, path)
-        row = np.frombuffer(data, "<f8").astype(np.float64)
+        row = np.empty(layout.words, "<f8")
+        disk.read_into(file, layout.offset, row.view(np.uint8))
+        front.check_block(0, as_bytes(row), path)
+        row = row.astype(np.float64, copy=False)
         check_rows(front.policy, row[None, :], path)
         return Learner.trusted(front.policy, row)
 

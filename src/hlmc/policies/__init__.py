@@ -1,4 +1,4 @@
-"""The catalogue of policies."""
+"""The catalogue of policies: values that describe how to learn."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ EXAMPLES: tuple[Policy, ...] = (
     EXP3M(arms=17, memory=4),
     Uniform(arms=10),
 )
-"""Every policy at least once: what the conformance suite, :func:`hlmc.testing.check_policy`, is run over."""
+"""Every policy at least once. The tests run :func:`hlmc.testing.check_policy` on each."""
 
 __all__ = [
     "CATALOGUE",

@@ -1,4 +1,4 @@
-"""What a policy is: a value that says how to learn. What it learns lives in its learners."""
+"""The base class of policies. A policy is a value that describes how to learn; the state is in its learners."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ Array = np.ndarray
 
 @dataclass(frozen=True)
 class Words:
-    """How many 64-bit words a learner is.
+    """The number of 64-bit words of a learner.
 
-    ``statistics`` is the paper's M, the numbers kept per arm or per group; ``control`` is the rest: clocks, sums and
-    the random stream, a few words a level whatever the number of arms.
+    ``statistics`` is the paper's M: the numbers kept per arm or per group. ``control`` is the rest (clocks, sums and
+    the random stream): a few words per level, independent of the number of arms.
 
     >>> Words(20, 19).total
     39
@@ -56,17 +56,17 @@ class Words:
 
     @property
     def total(self) -> int:
-        """All of them: ``learner.state.nbytes == 8 * total``."""
+        """Statistics and control: ``learner.state.nbytes == 8 * total``."""
         return self.statistics + self.control
 
 
 def check_exact(table: Array) -> None:
-    """Refuse a program in which a number of arms, steps or children is not a whole number from -1 to 2^53.
+    """Raise an error if a number of arms, steps or children in a program is not an integer from -1 to 2^53.
 
-    Kernels read these numbers as integers and multiply them: SUBPHASES by SUBLENGTH, whose product they need below
-    2^62, and every other one only by what keeps it below the arms or the steps. Whoever writes a program cuts what is
-    longer than its time (a LENGTH, a SUBLENGTH), so this is the last gate and not the first. Places in a row (WORDS,
-    AT) need no check: a row with a place beyond 2^53 cannot be allocated.
+    Kernels read these numbers as integers and multiply them. The product of SUBPHASES and SUBLENGTH must be below
+    2^62; every other product is bounded by the number of arms or steps. Policies truncate what exceeds the time (a
+    LENGTH, a SUBLENGTH) when they write the program, so this is a final check. Offsets in a row (WORDS, AT) need no
+    check, because a row with an offset beyond 2^53 cannot be allocated.
 
     table
         The program, shape (1 + records, FIELDS).
@@ -79,26 +79,26 @@ def check_exact(table: Array) -> None:
 
 
 class Policy(Value):
-    """A way to learn: frozen, hashable, comparable, picklable; prints as the call that makes it.
+    """A description of how to learn: frozen, hashable, comparable and picklable. It prints as the call that makes it.
 
-    Subclasses are frozen dataclasses that check their arguments when they are made and compile to a *program*, the
+    Subclasses are frozen dataclasses that check their arguments on construction. They compile to a *program*, the
     small table that the step functions read (:mod:`hlmc.engine.layout`).
     """
 
     arms: int
     horizon: int | None
     structure: ClassVar[Structure]
-    """How the arms are grouped, and when the routine over them starts afresh."""
+    """How the arms are grouped, and when the routine over them restarts."""
     _shows_defaults: ClassVar[bool] = False
 
     @property
     def words(self) -> Words:
-        """The memory of one learner."""
+        """The memory of one learner, in 64-bit words."""
         raise NotImplementedError
 
     @cached_property
     def program(self) -> Array:
-        """The table that the step functions read, flat."""
+        """The table that the step functions read, flattened."""
         raise NotImplementedError
 
     @property
@@ -107,7 +107,7 @@ class Policy(Value):
         raise NotImplementedError
 
     def _finished(self, table: Array) -> Array:
-        """A program from its rows: what structure and routines say of themselves is filled in."""
+        """Complete a program: fill in the fields that the structure and the routines determine; return it flattened."""
         check_exact(table)
         table[0, STRUCTURE] = STRUCTURES.index(self.structure) if self.structure in STRUCTURES else -1
         table[0, CONTIGUOUS] = self.structure.contiguous
@@ -126,19 +126,19 @@ class Policy(Value):
         raise NotImplementedError
 
     def bound(self, horizon: int | None = None, switches: int | None = None) -> float | None:
-        """What theory promises for the regret when the policy is made for this horizon (its own by default).
+        """The proved bound on the regret of the policy at a horizon (by default its own), or None if there is none.
 
-        None where nothing is proved. ``switches`` is the V of shifting regret, where the policy was not told it.
+        ``switches`` is the V of shifting regret, for policies that were not given it.
         """
         return None
 
     @property
     def guarantee(self) -> Guarantee:
-        """What is proved about the regret, where, what was measured, and what is lost; prints as a few lines."""
+        """What is proved about the regret, and where; what was measured; what is not covered. Prints as a few lines."""
         return Guarantee()
 
     def start(self, seed: int = 0, stream: int = 0) -> Learner:
-        """A fresh learner. Equal seeds and streams give equal learners; different ones, independent learners.
+        """A new learner. Equal seeds and streams give equal learners; different ones give independent learners.
 
         >>> import hlmc
         >>> learner = hlmc.EXP3(arms=3, horizon=100).start(seed=1)
@@ -147,18 +147,20 @@ class Policy(Value):
         >>> learner.time
         1
         """
+        # A learner is made of a policy: imported here, the circle is never closed.
         from hlmc.learner import Learner
 
         return Learner.fresh(self, seed, stream)
 
     def fleet(self, size: int, seed: int = 0, file: str | Path | None = None) -> Fleet:
-        """``size`` learners as the rows of one array, or of a memory-mapped file; learner i is ``start(seed, i)``.
+        """``size`` learners as the rows of one array, or of a memory-mapped file. Learner i is ``start(seed, i)``.
 
         >>> import hlmc
         >>> fleet = hlmc.EXP3(arms=3, horizon=100).fleet(size=4, seed=1)
         >>> fleet.select().shape
         (4,)
         """
+        # A fleet is made of a policy: imported here, the circle is never closed.
         from hlmc.fleet import Fleet
 
         return Fleet.fresh(self, size, seed, file)

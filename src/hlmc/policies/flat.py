@@ -1,4 +1,4 @@
-"""Policies with all the memory they want: one routine over all K arms. Each is HLMC with a single level."""
+"""Flat policies: one routine over all K arms, with memory for all of them. Each is a hierarchy with one level."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hlmc.routines.base import Routine
 
 
 class FlatPolicy(TreePolicy):
-    """A routine over all arms. Its parameters are fields of the same names here and there."""
+    """A routine over all arms. The policy has the fields of the routine, under the same names."""
 
     routine_class: ClassVar[type[Routine]]
 
@@ -39,11 +39,11 @@ class FlatPolicy(TreePolicy):
 
 @dataclass(frozen=True, repr=False)
 class Uniform(FlatPolicy):
-    """Every arm with the same probability, always: no memory, no learning.
+    """Uniform random choice: no memory, no learning.
 
     Guarantee
     ---------
-    None: its regret grows linearly.
+    None: the regret grows linearly.
 
     Examples
     --------
@@ -63,21 +63,21 @@ class Uniform(FlatPolicy):
 
 @dataclass(frozen=True, repr=False)
 class EXP3(FlatPolicy):
-    """EXP3 over all arms: expected weak regret of at most 2 sqrt(2 T K ln K) against any adversary (Lemma 3).
+    """EXP3 over all arms: expected weak regret at most 2 sqrt(2 T K ln K) against any adversary (Lemma 3).
 
     Parameters
     ----------
     arms
-        K.
+        K, the number of arms.
     horizon
-        T, or None when it is not known: stages of 2^r steps, each from scratch.
+        T, or None if unknown: the policy restarts in stages of 2^r steps.
     gamma
-        Share of uniform play, in [1e-300, 1]. Default: sqrt(K ln K / (2 T)), cut off at 1.
+        Probability of uniform exploration, in [1e-300, 1]. Default: min(1, sqrt(K ln K / (2 T))).
 
     Guarantee
     ---------
-    Expected weak regret by Lemma 3, or by Theorem 3.1 of the reference for a gamma of your own, against every sequence
-    of rewards that is fixed in advance. Single runs can lose more; a best arm that changes is not kept up with.
+    Expected weak regret against any oblivious adversary, by Lemma 3 or, for your own gamma, by Theorem 3.1 of the
+    reference. Single runs can lose more. Shifting regret is not bounded.
 
     Examples
     --------
@@ -99,21 +99,21 @@ class EXP3(FlatPolicy):
 
 @dataclass(frozen=True, repr=False)
 class EXP3P(FlatPolicy):
-    """EXP3.P over all arms: weak regret of at most 5.15 sqrt(K T ln(K/delta)) with probability 1 - delta (Lemma 4).
+    """EXP3.P over all arms: weak regret at most 5.15 sqrt(K T ln(K/delta)) with probability 1 - delta (Lemma 4).
 
     Parameters
     ----------
     arms, horizon
-        K and T (None: not known).
+        K and T (None: unknown).
     delta
-        The probability with which the bound may fail, in (0, 1).
+        The probability that the bound fails, in (0, 1).
     eta, gamma, beta
-        Override what Lemma 4 chooses.
+        Override the values of Lemma 4.
 
     Guarantee
     ---------
-    Weak regret of a single run, with probability 1 - delta, by Lemma 4: for a horizon that is known, and parameters
-    that are the lemma's. Otherwise nothing is claimed here.
+    Weak regret of a single run with probability 1 - delta, by Lemma 4, if the horizon is known and the parameters
+    are those of the lemma. Otherwise there is no bound.
 
     Examples
     --------
@@ -139,7 +139,7 @@ class EXP3P(FlatPolicy):
         super().__post_init__()
 
     @property
-    def told_delta(self) -> float:
+    def assumed_delta(self) -> float:
         return self.delta
 
     @property
@@ -166,21 +166,22 @@ class EXP3P(FlatPolicy):
 
 @dataclass(frozen=True, repr=False)
 class EXP3S(FlatPolicy):
-    """EXP3.S over all arms: expected shifting regret of at most 4 sqrt(V K T ln(K T)) (Lemma 5).
+    """EXP3.S over all arms: expected shifting regret at most 4 sqrt(V K T ln(K T)) (Lemma 5).
 
     Parameters
     ----------
     arms, horizon
-        K and T (None: not known).
+        K and T (None: unknown).
     switches
-        V, the hardness of the sequence to keep up with: one more than its number of changes. None: not told, V = 1.
+        V, the hardness of the benchmark: its number of constant pieces, one more than its number of changes.
+        None: unknown, the parameters assume V = 1.
     gamma, alpha
-        Override what Lemma 5 chooses.
+        Override the values of Lemma 5.
 
     Guarantee
     ---------
-    Expected shifting regret against every benchmark of hardness at most V by Lemma 5, when V is told and the parameters
-    are the lemma's. Otherwise nothing is claimed here.
+    Expected shifting regret against every benchmark of hardness at most V, by Lemma 5, if V is given and the
+    parameters are those of the lemma. Otherwise there is no bound.
 
     Examples
     --------
@@ -206,7 +207,7 @@ class EXP3S(FlatPolicy):
         super().__post_init__()
 
     @property
-    def told_switches(self) -> int:
+    def assumed_switches(self) -> int:
         return self.switches or 1
 
     @property
@@ -234,20 +235,20 @@ class EXP3S(FlatPolicy):
 
 @dataclass(frozen=True, repr=False)
 class UCB1(FlatPolicy):
-    """UCB1 over all arms, for stochastic rewards; nothing is promised against an adversary.
+    """UCB1 over all arms, for stochastic rewards. There is no guarantee against an adversary.
 
     Parameters
     ----------
     arms
-        K.
+        K, the number of arms.
     ties
-        ``"random"``, ``"first"`` or ``"last"``: which of several arms with the same index is played.
+        ``"random"``, ``"first"`` or ``"last"``: how ties between arms with the same index are broken.
 
     Guarantee
     ---------
-    When each arm's rewards are independent draws with a fixed mean: expected regret of at most
-    sum_i (8 ln T / D_i + (1 + pi^2 / 3) D_i) over the arms that are worse than the best, by D_i (Theorem 1 of the
-    reference). Against an adversary nothing: its regret can be linear.
+    If the rewards of each arm are independent with a fixed mean: expected regret at most
+    sum_i (8 ln T / D_i + (1 + pi^2 / 3) D_i) over the suboptimal arms, where D_i is the gap to the best arm
+    (Theorem 1 of the reference). Against an adversary, none: the regret can be linear.
 
     Examples
     --------
@@ -277,18 +278,18 @@ class UCB1(FlatPolicy):
 
 @dataclass(frozen=True, repr=False)
 class EXP3Loss(FlatPolicy):
-    """EXP3 on losses over all arms: expected weak regret of at most sqrt(2 T K ln K), half of the gain form's bound.
+    """EXP3 on losses over all arms: expected weak regret at most sqrt(2 T K ln K), half the bound of the gain form.
 
     Parameters
     ----------
     arms, horizon
-        K and T (None: not known).
+        K and T (None: unknown).
     eta
         Learning rate. Default: sqrt(2 ln K / (K T)).
 
     Guarantee
     ---------
-    Expected weak regret of at most ln K / eta + eta K T / 2 against every sequence of rewards that is fixed in advance
+    Expected weak regret at most ln K / eta + eta K T / 2 against any oblivious adversary
     (Bubeck and Cesa-Bianchi, 2012, Theorem 3.1). Single runs can lose more.
 
     Examples
@@ -306,19 +307,19 @@ class EXP3Loss(FlatPolicy):
 
 @dataclass(frozen=True, repr=False)
 class EXP3IX(FlatPolicy):
-    """EXP3-IX over all arms: the loss form with implicit exploration, whose regret is small with high probability.
+    """EXP3-IX over all arms: the loss form with implicit exploration, with regret bounded with high probability.
 
     Parameters
     ----------
     arms, horizon
-        K and T (None: not known).
+        K and T (None: unknown).
     eta
         Learning rate. Default: sqrt(2 ln(K + 1) / (K T)).
 
     Guarantee
     ---------
-    Weak regret of a single run with any probability that one asks for (``hlmc.bounds.exp3_ix``), and so in expectation,
-    against every sequence of rewards that is fixed in advance; for the default eta and a known horizon.
+    Weak regret of a single run at any confidence level (``hlmc.bounds.exp3_ix``), and therefore in expectation,
+    against any oblivious adversary, for the default eta and a known horizon.
 
     Examples
     --------
@@ -350,21 +351,21 @@ class EXP3IX(FlatPolicy):
 class TsallisINF(FlatPolicy):
     """Tsallis-INF over all arms: regret of order sqrt(K T) against any adversary, logarithmic on stochastic rewards.
 
-    It needs no horizon. Losses are kept as differences: K - 1 words.
+    It needs no horizon. It stores differences of losses: K - 1 words.
 
     Parameters
     ----------
     arms
-        K.
+        K, the number of arms.
     estimator
         ``"reduced-variance"`` or ``"importance-weighted"``.
 
     Guarantee
     ---------
-    Best of both worlds, at any time and untold. Against every sequence of rewards that is fixed in advance, expected
-    weak regret of at most 4 sqrt(K T) + 1 (importance-weighted) or 2 sqrt(K T) + 10 K ln T + 16 (reduced-variance); on
-    independent rewards with fixed means and one best arm, of order sum_i ln T / D_i (the reference's Theorem 1).
-    Single runs can lose more; a best arm that changes is not kept up with.
+    Best of both worlds, anytime, without knowing which. Against any oblivious adversary, expected weak regret at most
+    4 sqrt(K T) + 1 (importance-weighted) or 2 sqrt(K T) + 10 K ln T + 16 (reduced-variance). On independent rewards
+    with fixed means and a unique best arm, of order sum_i ln T / D_i (Theorem 1 of the reference).
+    Single runs can lose more. Shifting regret is not bounded.
 
     Examples
     --------

@@ -17,51 +17,54 @@ from hlmc.routines.base import Routine
 
 UNKNOWN = "unknown"
 ADDRESSED = 2**60
-"""So many words, of 8 bytes each, are more than an address reaches."""
+"""A row of this many words (8 bytes each) exceeds the address space."""
 
 
 @dataclass(frozen=True, repr=False)
 class HLMC(TreePolicy):
-    """Group the arms in a tree and the time in nested epochs; learn at every level, forget below when an epoch ends.
+    """Hierarchical learning with memory constraints: a tree of arms and nested epochs of time.
 
-    D levels keep N_1 + ... + N_D numbers for K <= N_1 ... N_D arms, and lose of the order of T^(1 - 1/(2D)) to the best
-    arm.
-    Say how the tree is to be: by ``memory``, by ``groups`` or by ``levels``.
+    Every level runs a bandit routine over its children. When an epoch ends, the levels below restart. D levels keep
+    N_1 + ... + N_D numbers for K <= N_1 ... N_D arms, with weak regret of order T^(1 - 1/(2D)). Define the tree
+    by exactly one of ``memory``, ``groups`` and ``levels``.
 
     Parameters
     ----------
     arms
-        K.
+        K, the number of arms.
     memory
-        M: the planner picks the split with the least bound in at most M words of statistics, or, where no bound is
-        below the horizon, the one with the fewest levels.
+        M: the planner takes the tree with the smallest bound in at most M words of statistics or, if all bounds are
+        vacuous (at least T), the one with the fewest levels.
     groups
-        (N_1, ..., N_D), top first.
+        (N_1, ..., N_D), top level first.
     levels
-        D: N_d = K^(1/D), rounded up.
+        D: N_d = ceil(K^(1/D)).
     horizon
-        T, or None when it is not known: the tree starts afresh in stages of 2^r steps.
+        T, or None if unknown: the tree restarts in stages of 2^r steps.
     delta
-        EXP3.P on every level: regret that is small with probability 1 - delta (Theorem 2).
+        Use EXP3.P at every level: a bound that holds with probability 1 - delta (Theorem 2).
     switches
-        V: EXP3.S at the top and EXP3 below, to keep up with a benchmark of V constant pieces (Theorem 3).
+        V: use EXP3.S at the top and EXP3 below, for a benchmark of V constant pieces (Theorem 3).
         ``"unknown"``: Theorem 4.
     routines
-        The routine of each level, top first, by name or as an object that carries its own parameters; one for all.
+        The routine of each level, top first, by name or as an object with its own parameters; or one for all levels.
     epochs
-        (S_1, ..., S_D): how often each level chooses before it starts afresh (with unknown horizon S_1 is what a stage
-        needs); with two levels, one number, the epoch length Delta.
+        (S_1, ..., S_D): the number of choices of each level before it restarts. If the horizon is unknown, S_1 is
+        ignored and each stage uses as many as it needs. With two levels, a single number is the epoch length Delta.
     first_stage
-        With unknown horizon, the first stage takes 2^first_stage steps.
+        If the horizon is unknown, the first stage takes 2^first_stage steps.
 
     Guarantee
     ---------
-    Against every sequence of rewards that is fixed in advance: expected weak regret by Theorem 1 (two even levels),
-    Theorem 5 (three) or the formula of its proof (any other tree); with ``delta`` weak regret with probability
-    1 - delta by Theorem 2, with ``switches`` expected shifting regret by Theorems 3 and 4, both for two even levels
-    and a horizon that is known (Theorems 3 and 4: or not). With ``routines`` or ``epochs`` of your own the levels' own
-    bounds are put together, where each has one. The numbers are often larger than the horizon:
-    ``policy.guarantee`` says which is in force.
+    Against any oblivious adversary:
+
+    - By default, expected weak regret by Theorem 1 (two even levels), Theorem 5 (three even levels) or the formula of
+      its proof (any other tree).
+    - With ``delta``, weak regret with probability 1 - delta by Theorem 2, for two even levels and a known horizon.
+    - With ``switches``, expected shifting regret by Theorems 3 and 4, for two even levels.
+    - With ``routines`` or ``epochs``, the bounds of the levels combined, if every level has one.
+
+    The bounds are often vacuous (larger than T). ``policy.guarantee`` shows the one that applies.
 
     Examples
     --------
@@ -176,11 +179,11 @@ class HLMC(TreePolicy):
         return super().epochs_used(horizon)
 
     @property
-    def told_switches(self) -> int:
+    def assumed_switches(self) -> int:
         return self.switches if isinstance(self.switches, int) else 1
 
     @property
-    def told_delta(self) -> float:
+    def assumed_delta(self) -> float:
         return self.delta or 0.05
 
     def _stage_bound(self, horizon: int, switches: int | None) -> float | None:
@@ -210,7 +213,7 @@ class HLMC(TreePolicy):
         if T is None and self.delta is not None:
             return Guarantee(lost="a bound for an unknown horizon: the failures of the stages would add up")
         shown = T or 2**20
-        V = None if self.switches == UNKNOWN else self.told_switches
+        V = None if self.switches == UNKNOWN else self.assumed_switches
         # With V unknown the bound is V + 5 times the same number.
         bound = self.bound(shown, V or 1)
         if bound is None:
@@ -229,7 +232,7 @@ class HLMC(TreePolicy):
 
     @property
     def _theorem(self) -> str:
-        """What the bound for ``delta`` or ``switches`` rests on."""
+        """The source of the bound for ``delta`` or ``switches``."""
         if len(self.groups_used) == 1 and self.switches != UNKNOWN:
             return "Lemma 4 of Xu and Zhao (2021)" if self.delta is not None else "Lemma 5 of Xu and Zhao (2021)"
         number = 2 if self.delta is not None else 4 if self.switches == UNKNOWN else 3
@@ -269,7 +272,7 @@ class HLMC(TreePolicy):
         depth, K = len(self.groups_used), self.arms
         if self.switches == UNKNOWN:
             return bounds.theorem_4(horizon, K, switches) if depth == 2 and even and switches else None
-        V = self.told_switches
+        V = self.assumed_switches
         if (switches or V) > V:
             return None
         if depth == 1:

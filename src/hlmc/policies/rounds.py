@@ -1,4 +1,4 @@
-"""UCB-M and EXP3-M: blocks of arms in turn, the most played arm carried on."""
+"""UCB-M and EXP3-M: blocks of arms in turn; the most played arm is carried over."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ from hlmc.guarantee import Guarantee
 from hlmc.plan import Plan, PlanLevel
 from hlmc.policies.base import Array, Policy, Words
 from hlmc.routines import UCB1, CountedEXP3
-from hlmc.routines.base import Place, Routine
+from hlmc.routines.base import LevelContext, Routine
 from hlmc.routines.ucb1 import TIES as TIE_RULES
 
 FILLS = ("left", "wrap")
 
 
 class RoundsPolicy(Policy):
-    """A policy that plays M arms at a time, block after block."""
+    """A policy that holds M arms at a time, block after block."""
 
     structure: ClassVar[Structure] = BLOCK_ROTATION
 
@@ -69,12 +69,12 @@ class RoundsPolicy(Policy):
 
     @property
     def routine(self) -> Routine:
-        """What is run over the arms held."""
+        """The routine over the arms held."""
         raise NotImplementedError
 
     @property
     def held(self) -> int:
-        """Arms held at a time."""
+        """The number of arms held at a time."""
         return min(self.memory, self.arms)
 
     @property
@@ -85,9 +85,9 @@ class RoundsPolicy(Policy):
 
     @property
     def _clock(self) -> tuple[int, int]:
-        """h0 and b0 as the program holds them: exact, and so cut that their product is below 2^54.
+        """h0 and b0 as stored in the program: exact, and truncated so that their product is below 2^54.
 
-        No step past 2^53 is taken, so a phase that reaches so far may end anywhere behind it: every step falls in the
+        No step past 2^53 is taken, so a phase that extends beyond it may end anywhere after it: every step is in the
         same sub-phase as with :attr:`phases`.
         """
         h0, b0 = self.phases
@@ -121,19 +121,19 @@ class RoundsPolicy(Policy):
         header[TIES] = TIE_RULES.index(self.ties)
         for phase in range(count):
             record = table[1 + phase]
-            place = self._place(phase)
+            context = self._context(phase)
             record[CHILDREN] = self.held
             record[SIZE] = record[LENGTH] = 1
-            record[SPAN] = min(place.choices, FOREVER)
+            record[SPAN] = min(context.choices, FOREVER)
             record[CONTROL] = self.structure.header_words
             record[AT] = self.structure.header_words + LEVEL_CONTROL
-            values = self.routine.packed(place)
+            values = self.routine.packed(context)
             record[PARAMETERS : PARAMETERS + len(values)] = values
         return self._finished(table)
 
-    def _place(self, phase: int) -> Place:
+    def _context(self, phase: int) -> LevelContext:
         h0, b0 = self.phases
-        return Place(arms=self.arms, horizon=h0 * b0, children=self.held, choices=b0 * 2**phase)
+        return LevelContext(arms=self.arms, horizon=h0 * b0, children=self.held, choices=b0 * 2**phase)
 
     @property
     def plan(self) -> Plan:
@@ -145,32 +145,32 @@ class RoundsPolicy(Policy):
 
 @dataclass(frozen=True, repr=False)
 class UCBM(RoundsPolicy):
-    """UCB-M: UCB1 over M arms at a time, block after block, in phases that double; for stochastic rewards.
+    """UCB-M: UCB1 over M arms at a time, block after block, in phases of doubling length; for stochastic rewards.
 
-    A sub-phase holds the arm carried over and the next M - 1 arms in order and forgets all counts and means; the most
-    played arm is carried on. Against an adversary its regret can be linear. M counts arms, of two words each.
+    A sub-phase resets all counts and means. It holds the arm carried over and the next M - 1 arms in order, and
+    carries over the most played arm. Against an adversary the regret can be linear. M counts arms, with two words each.
 
     Parameters
     ----------
     arms, memory
-        K, and M, the arms held at a time (at least 2).
+        K, and M, the number of arms held at a time (at least 2).
     shuffle
-        Whether the order of the arms is shuffled once, at the start (in no memory: a keyed permutation).
+        Whether the order of the arms is shuffled once, at the start (by a keyed permutation, which needs no memory).
     ties
-        ``"random"``, ``"first"`` or ``"last"``: which of equal arms is played, and which of the most played is carried.
-        It decides the paper's experiment 1, in which all rewards that UCB-M sees are equal.
+        ``"random"``, ``"first"`` or ``"last"``: how ties are broken between arms with the same index, and between the
+        most played arms. This decides the paper's experiment 1, in which all rewards that UCB-M sees are equal.
     fill
-        ``"left"``: the last sub-phase of a phase holds the arms that are left; ``"wrap"``: it is filled up from the
-        order's start.
+        ``"left"``: the last sub-phase of a phase holds the remaining arms. ``"wrap"``: it is filled up from the
+        beginning of the order.
     subphases, sublength
-        h0 and b0; default ceil((K-1)/(M-1)) and M (M+2).
+        h0 and b0. Default: ceil((K-1)/(M-1)) and M (M+2).
 
     Guarantee
     ---------
-    When each arm's rewards are independent draws with a fixed mean: expected regret of order
+    If the rewards of each arm are independent with a fixed mean: expected regret of order
     K M + K^(3/2) sqrt(T log(T / (K M))) / M (the reference; its quantile regret is for another algorithm, for
-    infinitely many arms). It is read here as far as the paper allows, and the proof was not checked against this
-    reading. Against an adversary nothing: in experiments 1 and 2 the regret is linear.
+    infinitely many arms). The paper leaves details of the algorithm open, and the proof was not checked for the
+    choices made here. Against an adversary, none: in experiments 1 and 2 the regret is linear.
 
     Examples
     --------
@@ -211,18 +211,18 @@ class UCBM(RoundsPolicy):
 
 @dataclass(frozen=True, repr=False)
 class EXP3M(RoundsPolicy):
-    """EXP3-M: UCB-M with EXP3 in the place of UCB1, a baseline of the paper's second experiment.
+    """EXP3-M: UCB-M with EXP3 instead of UCB1, a baseline of the paper's second experiment.
 
     Parameters
     ----------
     arms, memory, shuffle, ties, fill, subphases, sublength
-        As for :class:`UCBM`; ties are those for the most played arm.
+        As for :class:`UCBM`; ``ties`` applies to the most played arm.
     gamma
-        Share of uniform play, in [1e-300, 1]. Default: sqrt(n ln n / (2 b)) with n arms held for b steps.
+        Probability of uniform exploration, in [1e-300, 1]. Default: sqrt(n ln n / (2 b)) with n arms held for b steps.
 
     Guarantee
     ---------
-    None: it stands for what happens when EXP3 is merely put in UCB1's place. In experiment 2 its regret is linear.
+    None. EXP3-M shows that replacing UCB1 by EXP3 is not enough: in experiment 2 its regret is linear.
 
     Examples
     --------

@@ -32,24 +32,24 @@ from hlmc.engine.structures import TREE, Structure
 from hlmc.guarantee import Guarantee, at_most
 from hlmc.plan import Plan, PlanLevel
 from hlmc.policies.base import Array, Policy, Words
-from hlmc.routines.base import Place, Routine
+from hlmc.routines.base import LevelContext, Routine
 
 SHOWN_STAGE = 20
-"""Of a policy with unknown horizon, the plan shows the stage of 2^20 steps."""
+"""If the horizon is unknown, the plan shows the stage of 2^20 steps."""
 
 
 @dataclass(frozen=True)
 class Level:
-    """One level in one stage: where it stands, what runs there, and for how long its choices stand."""
+    """One level in one stage: its place in the tree, its routine, arms per child, and steps per choice."""
 
-    place: Place
+    context: LevelContext
     routine: Routine
     size: int
     length: int
 
 
 class TreePolicy(Policy):
-    """A policy with one routine a level over a tree of groups."""
+    """A policy with one routine per level over a tree of groups."""
 
     structure: ClassVar[Structure] = TREE
 
@@ -64,30 +64,30 @@ class TreePolicy(Policy):
         raise NotImplementedError
 
     def epochs_used(self, horizon: int) -> tuple[int, ...]:
-        """S_1, ..., S_D at a horizon: balanced by what the routines cost, unless the user said otherwise."""
-        costs = [r.cost(p) for r, p in zip(self.routines_used, self._places(horizon), strict=True)]
+        """S_1, ..., S_D at a horizon. Default: balanced by the costs of the routines."""
+        costs = [r.cost(p) for r, p in zip(self.routines_used, self._contexts(horizon), strict=True)]
         return planning.epochs(self.groups_used, horizon, costs)
 
     @property
     def first_stage(self) -> int:
-        """With unknown horizon, the first stage takes 2^this steps."""
+        """If the horizon is unknown, the first stage takes 2^first_stage steps."""
         return 0
 
     @property
-    def told_switches(self) -> int:
-        """V, or 1 when it is not told."""
+    def assumed_switches(self) -> int:
+        """V, or 1 if it is not given."""
         return 1
 
     @property
-    def told_delta(self) -> float:
-        """The probability with which a bound may fail."""
+    def assumed_delta(self) -> float:
+        """The probability that a bound fails."""
         return 0.05
 
-    def _places(self, horizon: int, epochs: tuple[int, ...] | None = None) -> list[Place]:
+    def _contexts(self, horizon: int, epochs: tuple[int, ...] | None = None) -> list[LevelContext]:
         groups = self.groups_used
         choices = epochs or (1,) * len(groups)
         return [
-            Place(
+            LevelContext(
                 arms=self.arms,
                 horizon=horizon,
                 children=n,
@@ -96,19 +96,19 @@ class TreePolicy(Policy):
                 levels=len(groups),
                 groups=min(math.prod(groups[: d + 1]), self.arms),
                 restarts=math.prod(choices[:d]),
-                switches=self.told_switches,
-                delta=self.told_delta,
+                switches=self.assumed_switches,
+                delta=self.assumed_delta,
             )
             for d, n in enumerate(groups)
         ]
 
     def levels_at(self, horizon: int) -> list[Level]:
-        """The levels as they stand in a stage of this many steps."""
+        """The levels in a stage of ``horizon`` steps."""
         epochs = self.epochs_used(horizon)
         return [
             Level(*each)
             for each in zip(
-                self._places(horizon, epochs),
+                self._contexts(horizon, epochs),
                 self.routines_used,
                 planning.sizes(self.arms, self.groups_used),
                 planning.lengths(epochs),
@@ -118,12 +118,12 @@ class TreePolicy(Policy):
 
     @property
     def anytime(self) -> bool:
-        """Whether an unknown horizon needs no stages."""
+        """Whether the policy needs no stages if the horizon is unknown."""
         return len(self.groups_used) == 1 and self.routines_used[0].anytime
 
     @property
     def level_words(self) -> tuple[int, ...]:
-        """The statistics words of each level, top first; they add up to ``words.statistics``."""
+        """The words of statistics of each level, top first. Their sum is ``words.statistics``."""
         return tuple(r.words(n) for r, n in zip(self.routines_used, self.groups_used, strict=True))
 
     @property
@@ -151,7 +151,7 @@ class TreePolicy(Policy):
         span = horizon
         for d, level in enumerate(self.levels_at(horizon)):
             record = records[d]
-            record[CHILDREN] = level.place.children
+            record[CHILDREN] = level.context.children
             record[SIZE] = level.size
             # A choice that would stand for longer than the stage stands until the stage ends. Cut to that, the product
             # of any epochs is a number that a word holds exactly.
@@ -159,8 +159,8 @@ class TreePolicy(Policy):
             record[SPAN] = span
             record[CONTROL] = self.structure.header_words + LEVEL_CONTROL * d
             record[AT] = at
-            if level.place.children > 1:
-                values = level.routine.packed(level.place)
+            if level.context.children > 1:
+                values = level.routine.packed(level.context)
                 record[PARAMETERS : PARAMETERS + len(values)] = values
             at += self.level_words[d]
             span = min(level.length, horizon)
@@ -172,11 +172,11 @@ class TreePolicy(Policy):
             PlanLevel(
                 level=d + 1,
                 routine=getattr(level.routine, "label", level.routine.name),
-                children=level.place.children,
+                children=level.context.children,
                 size=level.size,
-                choices=level.place.choices,
+                choices=level.context.choices,
                 length=level.length,
-                parameters=level.routine.parameters(level.place) if level.place.children > 1 else {},
+                parameters=level.routine.parameters(level.context) if level.context.children > 1 else {},
                 words=self.level_words[d],
             )
             for d, level in enumerate(self.levels_at(shown))
@@ -196,7 +196,7 @@ class TreePolicy(Policy):
         )
 
     promised: ClassVar[str] = "expected weak regret"
-    """What :meth:`bound` bounds."""
+    """The quantity that :meth:`bound` bounds."""
 
     @property
     def guarantee(self) -> Guarantee:
@@ -212,7 +212,7 @@ class TreePolicy(Policy):
 
     @property
     def _proof(self) -> str:
-        """Where the bound in force is proved."""
+        """The source of the bound that applies."""
         sources = list(dict.fromkeys(r.source for r in self.routines_used))
         if len(self.groups_used) == 1:
             return sources[0]
@@ -228,7 +228,7 @@ class TreePolicy(Policy):
     @property
     def _lost(self) -> str:
         without = [
-            r for r, p in zip(self.routines_used, self._places(2**SHOWN_STAGE), strict=True) if r.regret(p) is None
+            r for r, p in zip(self.routines_used, self._contexts(2**SHOWN_STAGE), strict=True) if r.regret(p) is None
         ]
         if without:
             return f"no bound is known here for {', '.join(dict.fromkeys(map(repr, without)))}"
@@ -252,11 +252,11 @@ class TreePolicy(Policy):
         return total
 
     def _stage_bound(self, horizon: int, switches: int | None) -> float | None:
-        """The bound for one stage, or for the horizon when it is known."""
+        """The bound for one stage, or for the horizon if it is known."""
         total = 0.0
         for level in self.levels_at(horizon):
-            run = level.routine.regret(level.place)
+            run = level.routine.regret(level.context)
             if run is None:
                 return None
-            total += horizon / level.place.choices * run
+            total += horizon / level.context.choices * run
         return total

@@ -6,7 +6,7 @@ Adding an algorithm is adding a file, and a line here.
 from __future__ import annotations
 
 from hlmc.errors import BadArgument, BadType, shown
-from hlmc.routines.base import Kernels, Place, Routine
+from hlmc.routines.base import Kernels, LevelContext, Routine
 from hlmc.routines.contest import Contest
 from hlmc.routines.custom import Custom
 from hlmc.routines.exp3 import EXP3
@@ -29,7 +29,7 @@ __all__ = [
     "CountedEXP3",
     "Custom",
     "EXP3Loss",
-    "Place",
+    "LevelContext",
     "Routine",
     "TsallisINF",
     "Uniform",

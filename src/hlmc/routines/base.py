@@ -12,7 +12,7 @@ from hlmc.checks import between
 from hlmc.engine.routines import RoutineKernels as Kernels
 from hlmc.values import Value
 
-__all__ = ["RATE_RANGE", "SHARE_RANGE", "Array", "Kernels", "Place", "Routine"]
+__all__ = ["RATE_RANGE", "SHARE_RANGE", "Array", "Kernels", "LevelContext", "Routine"]
 
 SHARE_RANGE = (1e-300, 1.0, "[1e-300, 1]")
 """A share of uniform play gamma: gamma / n is a positive float64 for every n up to 2^53."""
@@ -24,8 +24,8 @@ Array = np.ndarray
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where in a hierarchy a routine stands: all that it may tune itself by."""
+class LevelContext:
+    """The level of a hierarchy that a routine runs at: all that it may tune itself by."""
 
     arms: int  # K
     horizon: int  # T, of the stage
@@ -44,7 +44,7 @@ class Routine(Value):
     """A bandit algorithm over n children that chooses S times before it is forgotten.
 
     Subclasses are dataclasses (``frozen=True, repr=False``) whose fields are the algorithm's parameters; ``None`` means
-    what the theorem chooses for the place.
+    what the theorem chooses for the level.
     """
 
     _module: ClassVar[str] = "routines."
@@ -64,22 +64,22 @@ class Routine(Value):
         """Statistics words for n children."""
         return n if n > 1 else 0
 
-    def cost(self, place: Place) -> float:
+    def cost(self, context: LevelContext) -> float:
         """x in the level's regret c sqrt(x S): what epoch lengths are balanced by."""
-        n = place.children
+        n = context.children
         return n * math.log(n) if n > 1 else 0.0
 
-    def regret(self, place: Place) -> float | None:
+    def regret(self, context: LevelContext) -> float | None:
         """A bound on the expected weak regret of one run of S choices, or None where nothing is proved."""
         return None
 
-    def parameters(self, place: Place) -> dict[str, float]:
-        """The values in force at a place, by the paper's names."""
+    def parameters(self, context: LevelContext) -> dict[str, float]:
+        """The values in force at a level, by the paper's names."""
         return {}
 
-    def packed(self, place: Place) -> tuple[float, ...]:
+    def packed(self, context: LevelContext) -> tuple[float, ...]:
         """What the kernels read, in the order in which they read it."""
-        return tuple(self.parameters(place).values())
+        return tuple(self.parameters(context).values())
 
     def chosen(self, **defaults: float) -> dict[str, float]:
         """The defaults, with this routine's own fields in place of those that were given."""

@@ -12,7 +12,7 @@ from typing import ClassVar
 from hlmc.engine.ftrl import ftrl_draw, ftrl_learn, normaliser
 from hlmc.engine.kernel import kernel
 from hlmc.engine.structures.champion import FADING, contest_rate
-from hlmc.routines.base import Array, Kernels, Place, Routine
+from hlmc.routines.base import Array, Kernels, LevelContext, Routine
 
 
 @kernel
@@ -68,8 +68,8 @@ class Contest(Routine):
     def words(self, n: int) -> int:
         return n - 1
 
-    def cost(self, place: Place) -> float:
-        return float(place.children) if place.children > 1 else 0.0
+    def cost(self, context: LevelContext) -> float:
+        return float(context.children) if context.children > 1 else 0.0
 
-    def packed(self, place: Place) -> tuple[float, ...]:
-        return (float(place.choices),)
+    def packed(self, context: LevelContext) -> tuple[float, ...]:
+        return (float(context.choices),)

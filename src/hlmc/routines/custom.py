@@ -14,7 +14,7 @@ from hlmc.engine.layout import FIELDS, PARAMETERS
 from hlmc.engine.linker import names_of, substitute
 from hlmc.engine.primitives import offset
 from hlmc.errors import BadArgument, BadType, shown
-from hlmc.routines.base import Array, Kernels, Place, Routine
+from hlmc.routines.base import Array, Kernels, LevelContext, Routine
 
 MOST = FIELDS - PARAMETERS
 
@@ -103,7 +103,7 @@ class Custom(Routine):
     words_per_child, words_extra
         The routine keeps ``words_per_child * n + words_extra`` words.
     values
-        The parameters: numbers by name, or a function of the :class:`Place` that gives them.
+        The parameters: numbers by name, or a function of the :class:`LevelContext` that gives them.
 
     Examples
     --------
@@ -137,7 +137,9 @@ class Custom(Routine):
     update: Callable[..., None]
     words_per_child: int = 1
     words_extra: int = 0
-    values: Mapping[str, float] | Callable[[Place], Mapping[str, float]] = field(default_factory=dict, hash=False)
+    values: Mapping[str, float] | Callable[[LevelContext], Mapping[str, float]] = field(
+        default_factory=dict, hash=False
+    )
 
     name: ClassVar[str] = "custom"
     opaque: ClassVar[bool] = True
@@ -151,7 +153,7 @@ class Custom(Routine):
         for count in ("words_per_child", "words_extra"):
             object.__setattr__(self, count, whole(count, getattr(self, count), 0))
         if not callable(self.values) and not isinstance(self.values, Mapping):
-            raise BadType(f"values must be numbers by name or a function of a Place, not {shown(self.values)}")
+            raise BadType(f"values must be numbers by name or a function of a LevelContext, not {shown(self.values)}")
 
     def __repr__(self) -> str:
         return f"<routine {self.label}>"
@@ -159,8 +161,8 @@ class Custom(Routine):
     def words(self, n: int) -> int:
         return self.words_per_child * n + self.words_extra if n > 1 else 0
 
-    def parameters(self, place: Place) -> dict[str, float]:
-        values = self.values(place) if callable(self.values) else self.values
+    def parameters(self, context: LevelContext) -> dict[str, float]:
+        values = self.values(context) if callable(self.values) else self.values
         if len(values) > MOST:
             raise BadArgument(f"a routine can have {MOST} parameters, not {len(values)}")
         return {name: float(value) for name, value in values.items()}

@@ -14,7 +14,7 @@ from hlmc import bounds
 from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import PARAMETERS
 from hlmc.engine.weights import mixed_draw, weights_grow, weights_start, worth_learning
-from hlmc.routines.base import SHARE_RANGE, Array, Kernels, Place, Routine
+from hlmc.routines.base import SHARE_RANGE, Array, Kernels, LevelContext, Routine
 
 GAMMA = PARAMETERS
 RATE = PARAMETERS + 1  # gamma / N
@@ -70,7 +70,7 @@ class EXP3(Routine):
 
     Examples
     --------
-    >>> EXP3().parameters(Place(arms=100, horizon=10**7, children=10, choices=1000))
+    >>> EXP3().parameters(LevelContext(arms=100, horizon=10**7, children=10, choices=1000))
     {'gamma': 0.10729...}
     >>> EXP3(gamma=0.5)
     routines.EXP3(gamma=0.5)
@@ -86,15 +86,15 @@ class EXP3(Routine):
     def __post_init__(self) -> None:
         self.check(gamma=SHARE_RANGE)
 
-    def regret(self, place: Place) -> float | None:
+    def regret(self, context: LevelContext) -> float | None:
         if self.gamma is None:
-            return bounds.lemma_3(place.choices, place.children)
-        return bounds.exp3(place.choices, place.children, self.gamma)
+            return bounds.lemma_3(context.choices, context.children)
+        return bounds.exp3(context.choices, context.children, self.gamma)
 
-    def parameters(self, place: Place) -> dict[str, float]:
-        n = place.children
-        return self.chosen(gamma=min(1.0, math.sqrt(n * math.log(n) / (2.0 * place.choices))))
+    def parameters(self, context: LevelContext) -> dict[str, float]:
+        n = context.children
+        return self.chosen(gamma=min(1.0, math.sqrt(n * math.log(n) / (2.0 * context.choices))))
 
-    def packed(self, place: Place) -> tuple[float, ...]:
-        gamma = self.parameters(place)["gamma"]
-        return gamma, gamma / place.children
+    def packed(self, context: LevelContext) -> tuple[float, ...]:
+        gamma = self.parameters(context)["gamma"]
+        return gamma, gamma / context.children

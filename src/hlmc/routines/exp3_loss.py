@@ -14,7 +14,7 @@ from hlmc import bounds
 from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import PARAMETERS
 from hlmc.engine.weights import pure_draw, weights_multiply, weights_start
-from hlmc.routines.base import RATE_RANGE, Array, Kernels, Place, Routine
+from hlmc.routines.base import RATE_RANGE, Array, Kernels, LevelContext, Routine
 
 ETA = PARAMETERS
 IMPLICIT = PARAMETERS + 1  # what is added to the probability when a loss is divided by it
@@ -66,7 +66,7 @@ class EXP3Loss(Routine):
 
     Examples
     --------
-    >>> EXP3Loss().parameters(Place(arms=10, horizon=1000, children=10, choices=1000))
+    >>> EXP3Loss().parameters(LevelContext(arms=10, horizon=1000, children=10, choices=1000))
     {'eta': 0.02145...}
 
     References
@@ -84,15 +84,15 @@ class EXP3Loss(Routine):
     def __post_init__(self) -> None:
         self.check(eta=RATE_RANGE)
 
-    def regret(self, place: Place) -> float | None:
-        return bounds.exp3_loss(place.choices, place.children, self.eta)
+    def regret(self, context: LevelContext) -> float | None:
+        return bounds.exp3_loss(context.choices, context.children, self.eta)
 
-    def parameters(self, place: Place) -> dict[str, float]:
-        n, s = place.children, place.choices
+    def parameters(self, context: LevelContext) -> dict[str, float]:
+        n, s = context.children, context.choices
         return self.chosen(eta=math.sqrt(2.0 * math.log(n) / (n * s)))
 
-    def packed(self, place: Place) -> tuple[float, ...]:
-        return self.parameters(place)["eta"], 0.0
+    def packed(self, context: LevelContext) -> tuple[float, ...]:
+        return self.parameters(context)["eta"], 0.0
 
 
 @dataclass(frozen=True, repr=False)
@@ -106,7 +106,7 @@ class EXP3IX(EXP3Loss):
 
     Examples
     --------
-    >>> EXP3IX().parameters(Place(arms=10, horizon=1000, children=10, choices=1000))
+    >>> EXP3IX().parameters(LevelContext(arms=10, horizon=1000, children=10, choices=1000))
     {'eta': 0.02189...}
 
     References
@@ -117,13 +117,13 @@ class EXP3IX(EXP3Loss):
     name: ClassVar[str] = "exp3-ix"
     source: ClassVar[str] = "Neu (2015), its tail integrated"
 
-    def regret(self, place: Place) -> float | None:
-        return bounds.exp3_ix(place.choices, place.children) if self.eta is None else None
+    def regret(self, context: LevelContext) -> float | None:
+        return bounds.exp3_ix(context.choices, context.children) if self.eta is None else None
 
-    def parameters(self, place: Place) -> dict[str, float]:
-        n, s = place.children, place.choices
+    def parameters(self, context: LevelContext) -> dict[str, float]:
+        n, s = context.children, context.choices
         return self.chosen(eta=math.sqrt(2.0 * math.log(n + 1.0) / (n * s)))
 
-    def packed(self, place: Place) -> tuple[float, ...]:
-        eta = self.parameters(place)["eta"]
+    def packed(self, context: LevelContext) -> tuple[float, ...]:
+        eta = self.parameters(context)["eta"]
         return eta, eta / 2.0

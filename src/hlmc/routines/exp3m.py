@@ -13,7 +13,7 @@ from hlmc.engine.arithmetic import logarithm
 from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import PARAMETERS
 from hlmc.engine.weights import mixed_draw, weights_grow, weights_start
-from hlmc.routines.base import SHARE_RANGE, Array, Kernels, Place, Routine
+from hlmc.routines.base import SHARE_RANGE, Array, Kernels, LevelContext, Routine
 
 STEPS = PARAMETERS  # b
 GIVEN = PARAMETERS + 1  # gamma, or 0
@@ -86,5 +86,5 @@ class CountedEXP3(Routine):
     def words(self, n: int) -> int:
         return 2 * n if n > 1 else 0
 
-    def packed(self, place: Place) -> tuple[float, ...]:
-        return float(place.choices), self.gamma or 0.0
+    def packed(self, context: LevelContext) -> tuple[float, ...]:
+        return float(context.choices), self.gamma or 0.0

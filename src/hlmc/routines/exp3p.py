@@ -14,7 +14,7 @@ from typing import ClassVar
 from hlmc.engine.arithmetic import exponential
 from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import PARAMETERS
-from hlmc.routines.base import RATE_RANGE, SHARE_RANGE, Array, Kernels, Place, Routine
+from hlmc.routines.base import RATE_RANGE, SHARE_RANGE, Array, Kernels, LevelContext, Routine
 
 ETA = PARAMETERS
 GAMMA = PARAMETERS + 1
@@ -115,7 +115,7 @@ class EXP3P(Routine):
 
     Examples
     --------
-    >>> EXP3P().parameters(Place(arms=10, horizon=1000, children=10, choices=1000, delta=0.05))
+    >>> EXP3P().parameters(LevelContext(arms=10, horizon=1000, children=10, choices=1000, delta=0.05))
     {'eta': 0.01441..., 'gamma': 0.15932..., 'beta': 0.02301...}
     """
 
@@ -129,14 +129,14 @@ class EXP3P(Routine):
     def __post_init__(self) -> None:
         self.check(eta=RATE_RANGE, gamma=SHARE_RANGE, beta=(0.0, 1.0, "(0, 1)"))
 
-    def cost(self, place: Place) -> float:
-        n = place.children
-        runs = place.horizon if place.level > 1 else 1
-        return n * log_quotient(place.levels * (place.groups or n) * runs, place.delta) if n > 1 else 0.0
+    def cost(self, context: LevelContext) -> float:
+        n = context.children
+        runs = context.horizon if context.level > 1 else 1
+        return n * log_quotient(context.levels * (context.groups or n) * runs, context.delta) if n > 1 else 0.0
 
-    def parameters(self, place: Place) -> dict[str, float]:
-        n, s = place.children, place.choices
-        union = log_quotient(place.levels * (place.groups or n) * place.restarts, place.delta)
+    def parameters(self, context: LevelContext) -> dict[str, float]:
+        n, s = context.children, context.choices
+        union = log_quotient(context.levels * (context.groups or n) * context.restarts, context.delta)
         return self.chosen(
             eta=0.95 * math.sqrt(math.log(n) / (n * s)),
             gamma=min(1.0, 1.05 * math.sqrt(n * math.log(n) / s)),

@@ -20,7 +20,7 @@ from hlmc.engine.arithmetic import exponential, logarithm
 from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import PARAMETERS
 from hlmc.engine.weights import mixed_draw, scan_limit, softplus, tree_log_share, tree_multiply, weights_start
-from hlmc.routines.base import SHARE_RANGE, Array, Kernels, Place, Routine
+from hlmc.routines.base import SHARE_RANGE, Array, Kernels, LevelContext, Routine
 
 GAMMA = PARAMETERS
 RATE = PARAMETERS + 1  # gamma / N
@@ -102,8 +102,8 @@ class EXP3S(Routine):
 
     Examples
     --------
-    >>> place = Place(arms=16, horizon=10**6, children=4, choices=10417, levels=2, switches=10)
-    >>> {name: round(value, 3) for name, value in EXP3S().parameters(place).items()}
+    >>> context = LevelContext(arms=16, horizon=10**6, children=4, choices=10417, levels=2, switches=10)
+    >>> {name: round(value, 3) for name, value in EXP3S().parameters(context).items()}
     {'gamma': 0.202, 'alpha': 0.0}
     """
 
@@ -116,14 +116,14 @@ class EXP3S(Routine):
     def __post_init__(self) -> None:
         self.check(gamma=SHARE_RANGE, alpha=(0.0, 1.0, "(0, 1)"))
 
-    def cost(self, place: Place) -> float:
-        n = place.children
-        return place.switches * n * math.log(place.horizon * n) if n > 1 else 0.0
+    def cost(self, context: LevelContext) -> float:
+        n = context.children
+        return context.switches * n * math.log(context.horizon * n) if n > 1 else 0.0
 
-    def parameters(self, place: Place) -> dict[str, float]:
-        n, s = place.children, place.choices
-        return self.chosen(gamma=min(1.0, math.sqrt(place.switches * n * math.log(n * s) / s)), alpha=1.0 / max(s, 2))
+    def parameters(self, context: LevelContext) -> dict[str, float]:
+        n, s = context.children, context.choices
+        return self.chosen(gamma=min(1.0, math.sqrt(context.switches * n * math.log(n * s) / s)), alpha=1.0 / max(s, 2))
 
-    def packed(self, place: Place) -> tuple[float, ...]:
-        gamma, alpha = self.parameters(place).values()
-        return gamma, gamma / place.children, math.e * alpha
+    def packed(self, context: LevelContext) -> tuple[float, ...]:
+        gamma, alpha = self.parameters(context).values()
+        return gamma, gamma / context.children, math.e * alpha

@@ -14,7 +14,7 @@ from hlmc.checks import choice
 from hlmc.engine.ftrl import ftrl_draw, ftrl_learn, normaliser
 from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import PARAMETERS
-from hlmc.routines.base import Array, Kernels, Place, Routine
+from hlmc.routines.base import Array, Kernels, LevelContext, Routine
 
 RATE = PARAMETERS  # eta_t = RATE / sqrt(t)
 BASELINE = PARAMETERS + 1  # 1/2 for the reduced-variance estimator, 0 for plain importance weighting
@@ -95,12 +95,12 @@ class TsallisINF(Routine):
     def words(self, n: int) -> int:
         return n - 1
 
-    def cost(self, place: Place) -> float:
-        return float(place.children) if place.children > 1 else 0.0
+    def cost(self, context: LevelContext) -> float:
+        return float(context.children) if context.children > 1 else 0.0
 
-    def regret(self, place: Place) -> float | None:
+    def regret(self, context: LevelContext) -> float | None:
         bound = bounds.tsallis_rv if self.reduced else bounds.tsallis_iw
-        return bound(place.choices, place.children)
+        return bound(context.choices, context.children)
 
-    def packed(self, place: Place) -> tuple[float, ...]:
+    def packed(self, context: LevelContext) -> tuple[float, ...]:
         return (4.0, 0.5) if self.reduced else (2.0, 0.0)

@@ -13,7 +13,7 @@ from hlmc.checks import choice
 from hlmc.engine.arithmetic import logarithm
 from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import LAST, PARAMETERS, RANDOM
-from hlmc.routines.base import Array, Kernels, Place, Routine
+from hlmc.routines.base import Array, Kernels, LevelContext, Routine
 
 TIE = PARAMETERS
 TIES = ("random", "first", "last")
@@ -116,5 +116,5 @@ class UCB1(Routine):
     def words(self, n: int) -> int:
         return 2 * n if n > 1 else 0
 
-    def packed(self, place: Place) -> tuple[float, ...]:
+    def packed(self, context: LevelContext) -> tuple[float, ...]:
         return (float(TIES.index(self.ties or "random")),)

@@ -1,4 +1,4 @@
-"""The GPU, as simulations call it. What plays there is imported when it is needed; games have their own module."""
+"""The GPU, as simulations call it. What plays there is imported when it is needed: it takes a CUDA driver, and time."""
 
 from __future__ import annotations
 

@@ -4,6 +4,11 @@ HLMC forgets everything about arms when an epoch ends. Here one arm, the champio
 whatever group is chosen, with a prior that grows with its tenure. It is challenged at times, less often the longer it
 has reigned, and after every epoch that paid much less than those before it (a crisis): a challenge goes to the groups
 in turn and starts from an even prior. Arms are known by their places in a random order.
+
+The walk through the levels is the tree's. The theorem in docs/champion.md rests on three things. Challenges are few: at
+most sqrt(s) among the first s epochs of a run of the lowest group level. That level does not count them among its
+choices and learns nothing from them, so that it runs Tsallis-INF as it is published. The levels above it choose as they
+always do.
 """
 
 from __future__ import annotations
@@ -12,7 +17,7 @@ import math
 
 import numpy as np
 
-from hlmc.engine.ftrl import ftrl_draw, ftrl_leader, ftrl_learn, loss_of, normaliser, probability_of
+from hlmc.engine.ftrl import ftrl_leader, loss_of, probability_of
 from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import (
     ARMS,
@@ -25,55 +30,58 @@ from hlmc.engine.layout import (
     COMMON,
     CONTROL,
     COUNT,
-    FIELDS,
     FOREVER,
     KEY,
-    LENGTH,
     LEVELS,
     PARAMETERS,
     RECORD,
+    ROUTINE,
     SCALARS,
-    SIZE,
-    SUM,
-    UNTIL,
     Word,
 )
+from hlmc.engine.linker import substitute
 from hlmc.engine.permutation import permuted
-from hlmc.engine.primitives import bits
+from hlmc.engine.primitives import bits, call_select, call_update
 from hlmc.engine.stream import uniform
 from hlmc.engine.structures.base import Structure, all_finite, whole_within
-from hlmc.engine.structures.tree import check_groups, check_last_level, stage_of
+from hlmc.engine.structures.tree import (
+    check_groups,
+    check_last_level,
+    choose,
+    learn,
+    stage_of,
+    start_arms,
+    tree_begin,
+    tree_end,
+)
 
 Array = np.ndarray
 
-DOUBT, CHALLENGE, TENURE, CRISIS, TURN, PLACE = range(COMMON, COMMON + 6)
+DOUBT, CHALLENGE, TENURE, CRISIS, TURN, USUAL, PLACE = range(COMMON, COMMON + 7)
 
 HEADER = (
     Word("DOUBT", "the share of the prior that is left to others than the champion"),
     Word("CHALLENGE", "1 while it is being challenged"),
     Word("TENURE", "epochs since it was crowned"),
     Word("CRISIS", "1 when the last epoch paid much less than those before it"),
-    Word("TURN", "challenges so far; they go round the groups"),
-    Word("PLACE", "its place in the order of the arms, or -1; a statistic"),
+    Word("TURN", "challenges since the lowest group level was restarted; they go round its groups"),
+    Word("USUAL", "mean loss of that level's last epochs, by which a crisis is told"),
+    Word("PLACE", "the champion's place in the order of the arms, or -1; a statistic"),
 )
 
-# The arms' record holds Delta at PARAMETERS, for the contest, and then
-LEAST_DOUBT = PARAMETERS + 1  # the least share of an epoch's prior that is left to others than the champion
-# A group level's record holds
-CHOICES = PARAMETERS  # S: the learning rate is at least 8 / sqrt(S), so that old losses fade
+# The arms' record holds, for the routine over the arms,
+SPAN_STEPS = PARAMETERS  # Delta: the learning rate there is 4 / sqrt(Delta + tau),
+LEAST_DOUBT = PARAMETERS + 1  # and the least share of an epoch's prior that is left to others than the champion
 
+FADING = 0.02  # a baseline is a mean over about the last 50 losses
 EVEN = 0.5  # the share of the prior that others have in a challenge, and after a coronation
-CHALLENGES = 0.25  # a champion of tenure s is challenged with probability 0.25 / sqrt(s + 1)
+CHALLENGES = 0.25  # a champion of tenure s is challenged with probability 0.25 / sqrt(s + 1),
+MOST = 1.0  # and never more than MOST sqrt(s) times in s epochs of a run of the lowest group level
 DECISIVE = 0.65  # who has this probability at the end of a challenge has won it
 CALMER = 0.6  # doubt shrinks by this factor when the champion has held its own,
 UNEASIER = 1.5  # and grows by this one when it has not
 SETTLED = 5  # epochs before a crisis can be told from the noise of the first ones
-DEVIATIONS = (
-    4.0  # a crisis is a loss of an epoch by so many standard deviations (at most 0.5 / sqrt(steps)) above its mean
-)
-
-SPAN_STEPS = PARAMETERS  # Delta, in the arms' record: the learning rate there is 4 / sqrt(Delta + tau)
-FADING = 0.02  # a baseline is a mean over about the last 50 losses
+DEVIATIONS = 4.0  # a crisis is a loss so many standard deviations (each at most 0.5 / sqrt(steps)) above the usual one
 
 DUEL = 63  # the purpose of the random number that decides on a challenge
 
@@ -82,12 +90,6 @@ DUEL = 63  # the purpose of the random number that decides on a challenge
 def contest_rate(program: Array, level: int, tau: int) -> float:
     """The learning rate of the contest among the arms before choice ``tau`` (from 0)."""
     return 4.0 / math.sqrt(program[level + SPAN_STEPS] + float(tau) + 1.0)
-
-
-@kernel
-def group_rate(program: Array, level: int, tau: int) -> float:
-    """The learning rate of a group level before choice ``tau`` (from 0)."""
-    return max(4.0 / math.sqrt(tau + 1.0), 8.0 / math.sqrt(program[level + CHOICES]))
 
 
 @kernel
@@ -107,86 +109,53 @@ def champion_arm_of(program: Array, row: Array, slot: int) -> int:
 
 
 @kernel
-def champion_begin(program: Array, row: Array, t: int) -> float:
-    """Choose the groups that fall due before step t and lay the arms' prior; the probability of those choices."""
-    levels = int(program[LEVELS])
-    stage, origin, length = stage_of(program, t)
-    local = t - origin
-    key = bits(row, KEY)
-    level = FIELDS * (1 + stage * levels)
-    record = level + FIELDS * (levels - 1)
-    if t == 0:
-        row[PLACE] = -1.0
-    if local == 0:
-        row[DOUBT] = EVEN
-        row[TENURE] = 0.0
-        row[CRISIS] = 0.0
-    rate = 0.0
-    if row[PLACE] >= 0.0:
-        rate = 1.0 if row[CRISIS] == 1.0 else CHALLENGES / math.sqrt(row[TENURE] + 1.0)
-    challenged = uniform(key, t, DUEL) < rate
-    turn = int(row[TURN])
-    base = 0
-    count = int(program[ARMS])
-    probability = 1.0
-    afresh = local == 0
-    until = length
-    into = local  # steps since the choice above was made
-    for d in range(levels - 1):
-        control = int(program[level + CONTROL])
-        at = int(program[level + AT])
-        size = int(program[level + SIZE])
-        stands = int(program[level + LENGTH])
-        n = (count + size - 1) // size
-        if afresh:
-            for j in range(at, at + n - 1):
-                row[j] = 0.0
-            row[control + SCALARS] = -2.0 * math.sqrt(float(n)) / group_rate(program, level, 0)
-            row[control + SCALARS + 1] = 0.5
-        tau = into // stands
-        into -= tau * stands
-        afresh = into == 0
-        if afresh:
-            child = 0
-            chance = 1.0
-            if n > 1:
-                eta = group_rate(program, level, tau)
-                x = row[control + SCALARS]
-                next_in_turn = permuted(key, n, turn % n)
-                child, chance = ftrl_draw(row, at, n, eta, x, uniform(key, t, d))
-                if challenged:
-                    child = next_in_turn
-                    chance = probability_of(loss_of(row, at, child), x, eta)
-                chance *= 1.0 - rate
-                if child == next_in_turn:
-                    chance += rate
-                    # What this choice tells a level below that chooses now about whether there is a challenge.
-                    rate /= chance
-                else:
-                    rate = 0.0
-                turn //= n
-            row[control + CHILD] = child
-            row[control + CHANCE] = chance
-            row[control + SUM] = 0.0
-            probability *= chance
-        base += int(row[control + CHILD]) * size
-        count = min(size, count - int(row[control + CHILD]) * size)
-        until = min(until, local - into + stands)
-        level += FIELDS
-    if challenged:
-        row[TURN] += 1.0
-    row[CHALLENGE] = 1.0 if challenged else 0.0
-    row[RECORD] = record
-    row[BASE] = base
-    row[BEGAN] = t
-    row[UNTIL] = origin + until
-    _lay_prior(program, row, record, base, count)
-    return probability
+def _challenge_rate(row: Array, epochs: int) -> float:
+    """The probability of a challenge after ``epochs`` epochs of a run of the lowest group level."""
+    if row[PLACE] < 0.0 or row[TURN] + 1.0 > MOST * math.sqrt(epochs + 1.0):
+        return 0.0
+    return 1.0 if row[CRISIS] == 1.0 else CHALLENGES / math.sqrt(row[TENURE] + 1.0)
 
 
 @kernel
-def _lay_prior(program: Array, row: Array, record: int, base: int, count: int) -> None:
-    """The champion, of loss 0, has probability 1 - doubt, and the others share the rest."""
+def _decide(row: Array, t: int, epochs: int) -> float:
+    """Decide before step t whether the champion is challenged; the probability with which it was to be."""
+    if epochs == 0:
+        row[TURN] = 0.0
+        row[USUAL] = 0.5
+    rate = _challenge_rate(row, epochs)
+    row[CHALLENGE] = 1.0 if uniform(bits(row, KEY), t, DUEL) < rate else 0.0
+    return rate
+
+
+@kernel
+def _choose(program: Array, row: Array, t: int, d: int, level: int, n: int, control: int, tau: int) -> float:
+    """The lowest group level chooses by its routine, or the next group in turn when the champion is challenged.
+
+    ``tau`` counts its epochs, of which those with a challenge are no choices of its own. CHANCE is the probability
+    that the routine gives the child; the answer is that with which it is reached.
+    """
+    at = int(program[level + AT])
+    u = uniform(bits(row, KEY), t, d)
+    if d < int(program[LEVELS]) - 2:
+        call_select(int(program[level + ROUTINE]), program, level, row, at, n, control, tau, u)
+        return float(row[control + CHANCE])
+    rate = _decide(row, t, tau)
+    turn = int(row[TURN])
+    call_select(int(program[level + ROUTINE]), program, level, row, at, n, control, tau - turn, u)
+    next_in_turn = permuted(bits(row, KEY), n, turn % n)
+    if row[CHALLENGE] == 1.0:
+        row[TURN] += 1.0
+        row[control + CHILD] = next_in_turn
+        # The routine is Tsallis-INF, whose scalars are the normaliser and the learning rate.
+        x = row[control + SCALARS]
+        row[control + CHANCE] = probability_of(loss_of(row, at, next_in_turn), x, row[control + SCALARS + 1])
+    chance: float = row[control + CHANCE]
+    return (1.0 - rate) * chance + (rate if int(row[control + CHILD]) == next_in_turn else 0.0)
+
+
+@kernel
+def _start_arms(program: Array, row: Array, record: int, base: int, count: int) -> int:
+    """Lay the prior: the champion, of loss 0, has probability 1 - doubt, and the others share the rest."""
     control = int(program[record + CONTROL])
     at = int(program[record + AT])
     champion = int(row[PLACE])
@@ -209,47 +178,53 @@ def _lay_prior(program: Array, row: Array, record: int, base: int, count: int) -
             row[j] = behind
         row[control + SCALARS] = -2.0 / (eta * sure)
     row[control + SCALARS + 1] = 0.5
-    row[control + SUM] = 0.0
-    row[COUNT] = n
+    return n
+
+
+@kernel
+def _learn(
+    program: Array, row: Array, d: int, level: int, n: int, groups: int, control: int, tau: int, mean: float, steps: int
+) -> None:
+    """A group level learns; the lowest one only from its own choices. It also tells whether there is a crisis."""
+    at = int(program[level + AT])
+    if d < int(program[LEVELS]) - 2:
+        call_update(int(program[level + ROUTINE]), program, level, row, at, n, control, tau, mean)
+        return
+    loss = 1.0 - mean
+    worse = loss - row[USUAL] > DEVIATIONS * 0.5 / math.sqrt(float(steps))
+    row[CRISIS] = 1.0 if worse and tau >= SETTLED else 0.0
+    row[USUAL] += max(1.0 / (tau + 2.0), FADING) * (loss - row[USUAL])
+    if row[CHALLENGE] == 0.0:
+        own = tau - int(row[TURN])
+        call_update(int(program[level + ROUTINE]), program, level, row, at, n, control, own, mean)
+
+
+_tree_begin = substitute(tree_begin, {choose: _choose, start_arms: _start_arms})
+_tree_end = substitute(tree_end, {learn: _learn})
+
+
+@kernel
+def champion_begin(program: Array, row: Array, t: int) -> float:
+    """Choose the groups that fall due before step t and lay the arms' prior; the probability of those choices."""
+    _, origin, _ = stage_of(program, t)
+    if t == 0:
+        row[PLACE] = -1.0
+    if t == origin:
+        row[DOUBT] = EVEN
+        row[TENURE] = 0.0
+        row[CRISIS] = 0.0
+    # Where the lowest group level has a choice it decides on a challenge too. Until then there is none.
+    row[CHALLENGE] = 0.0
+    return float(_tree_begin(program, row, t))
 
 
 @kernel
 def champion_end(program: Array, row: Array, t: int) -> None:
-    """The epoch is over: teach the group levels, and see who is champion now."""
-    levels = int(program[LEVELS])
-    stage, origin, length = stage_of(program, t - 1)
-    local = t - origin
-    level = FIELDS * (1 + stage * levels)
-    record = int(row[RECORD])
-    earned = row[int(program[record + CONTROL]) + SUM]
-    count = int(program[ARMS])
-    into = local - 1  # steps since the choice above was made, but for the last
-    for d in range(levels - 1):
-        control = int(program[level + CONTROL])
-        at = int(program[level + AT])
-        size = int(program[level + SIZE])
-        stands = int(program[level + LENGTH])
-        n = (count + size - 1) // size
-        child = int(row[control + CHILD])
-        tau = into // stands
-        into -= tau * stands
-        steps = into + 1
-        row[control + SUM] += earned
-        if (steps == stands or local == length) and n > 1:
-            loss = 1.0 - min(1.0, row[control + SUM] / steps)
-            x = row[control + SCALARS]
-            mean = row[control + SCALARS + 1]
-            if d == levels - 2:
-                worse = loss - mean > DEVIATIONS * 0.5 / math.sqrt(float(steps))
-                row[CRISIS] = 1.0 if worse and tau >= SETTLED else 0.0
-            ftrl_learn(row, at, n, group_rate(program, level, tau), x, child, row[control + CHANCE], loss, mean)
-            row[control + SCALARS] = normaliser(row, at, n, group_rate(program, level, tau + 1), x)
-            row[control + SCALARS + 1] = mean + max(1.0 / (tau + 2.0), FADING) * (loss - mean)
-        count = min(size, count - child * size)
-        level += FIELDS
+    """The epoch is over: the group levels learn, and the winner is champion."""
+    _tree_end(program, row, t)
     row[TENURE] += 1.0
     if int(row[COUNT]) > 1:
-        _crown(program, row, record, t)
+        _crown(program, row, int(row[RECORD]), t)
 
 
 @kernel

@@ -14,13 +14,14 @@ import numpy as np
 
 from hlmc.engine.ftrl import ftrl_leader
 from hlmc.engine.kernel import kernel
-from hlmc.engine.layout import ARMS, AT, BASE, COMMON, COUNT, Word
+from hlmc.engine.layout import ARMS, AT, BASE, CHILD, COMMON, COUNT, RECORD, ROUTINE, Word
 from hlmc.engine.linker import Kernel, substitute
+from hlmc.engine.primitives import call_update
 from hlmc.engine.structures.base import Structure, all_finite, whole_within
 from hlmc.engine.structures.tree import (
-    after_learning,
     arms_within,
     children_of,
+    learn,
     tree_arm_of,
     tree_begin,
     tree_check_row,
@@ -54,16 +55,18 @@ def _arms_within(row: Array, child: int, groups: int, base: int, count: int, siz
 
 
 @kernel
-def _pass_on(program: Array, row: Array, record: int, d: int, child: int, groups: int, mean: float, steps: int) -> None:
-    """What the crowned arm was paid is remembered; a group that was paid more passes the crown to its best arm."""
-    if d > 0:
-        return
-    succeeds = child < groups and mean > row[PAID] + DEVIATION / math.sqrt(float(steps))
-    if succeeds or child == groups:
+def _learn(
+    program: Array, row: Array, d: int, level: int, n: int, groups: int, control: int, tau: int, mean: float, steps: int
+) -> None:
+    """The level learns. What the crowned arm was paid is remembered; a group that was paid more passes the crown on."""
+    call_update(int(program[level + ROUTINE]), program, level, row, int(program[level + AT]), n, control, tau, mean)
+    child = int(row[control + CHILD])
+    succeeds = d == 0 and child < groups and mean > row[PAID] + DEVIATION / math.sqrt(float(steps))
+    if succeeds or (d == 0 and child == groups):
         row[PAID] = mean
     if succeeds:
-        n = int(row[COUNT])
-        best = ftrl_leader(row, int(program[record + AT]), n) if n > 1 else 0
+        slots = int(row[COUNT])
+        best = ftrl_leader(row, int(program[int(row[RECORD]) + AT]), slots) if slots > 1 else 0
         row[CROWN] = row[BASE] + best
 
 
@@ -82,7 +85,7 @@ def crown_check_row(program: Array, row: Array, step: int, running: bool) -> boo
 CROWN_TREE = Structure(
     name="crown",
     begin=substitute(tree_begin, _WALK),
-    end=substitute(tree_end, {**_WALK, after_learning: _pass_on}),
+    end=substitute(tree_end, {**_WALK, learn: _learn}),
     arm_of=tree_arm_of,
     check_row=crown_check_row,
     header=HEADER,

@@ -67,19 +67,46 @@ def arms_within(row: Array, child: int, groups: int, base: int, count: int, size
 
 
 @kernel
-def after_learning(
-    program: Array, row: Array, record: int, d: int, child: int, groups: int, mean: float, steps: int
+def choose(program: Array, row: Array, t: int, d: int, level: int, n: int, control: int, tau: int) -> float:
+    """Make choice ``tau`` (from 0) of level d, whose record is ``level``, among n > 1 children, before step t.
+
+    Writes CHILD and CHANCE. Returns the probability of the child chosen.
+    """
+    u = uniform(bits(row, KEY), t, d)
+    call_select(int(program[level + ROUTINE]), program, level, row, int(program[level + AT]), n, control, tau, u)
+    return float(row[control + CHANCE])
+
+
+@kernel
+def learn(
+    program: Array, row: Array, d: int, level: int, n: int, groups: int, control: int, tau: int, mean: float, steps: int
 ) -> None:
-    """Called when level d has learned that ``child`` paid ``mean`` over ``steps`` steps."""
+    """Have level d learn that its choice ``tau`` paid ``mean`` per step over ``steps`` steps.
+
+    ``n`` is the number of its children, ``groups`` that of the groups which its arms make.
+    """
+    call_update(int(program[level + ROUTINE]), program, level, row, int(program[level + AT]), n, control, tau, mean)
+
+
+@kernel
+def start_arms(program: Array, row: Array, record: int, base: int, count: int) -> int:
+    """Start the routine of the last level over ``count`` arms from ``base`` on; the number of its slots."""
+    if count > 1:
+        at = int(program[record + AT])
+        control = int(program[record + CONTROL])
+        call_start(int(program[record + ROUTINE]), program, record, row, at, count, control)
+    return count
+
+
+# The walk from the top level to the arms.
 
 
 @kernel
 def tree_begin(program: Array, row: Array, t: int) -> float:
-    """Make the choices that fall due before step t; their joint probability."""
+    """Make the choices that fall due before step t and start the routine over the arms; the choices' probability."""
     levels = int(program[LEVELS])
     stage, origin, length = stage_of(program, t)
     local = t - origin
-    key = bits(row, KEY)
     base = 0
     count = int(program[ARMS])
     probability = 1.0
@@ -89,12 +116,12 @@ def tree_begin(program: Array, row: Array, t: int) -> float:
     level = FIELDS * (1 + stage * levels)
     for d in range(levels - 1):
         control = int(program[level + CONTROL])
-        at = int(program[level + AT])
         size = int(program[level + SIZE])
         stands = int(program[level + LENGTH])
         groups = (count + size - 1) // size
         n = children_of(d, groups)
         if afresh and n > 1:
+            at = int(program[level + AT])
             call_start(int(program[level + ROUTINE]), program, level, row, at, n, control)
         tau = into // stands
         into -= tau * stands
@@ -104,20 +131,14 @@ def tree_begin(program: Array, row: Array, t: int) -> float:
             row[control + CHANCE] = 1.0
             row[control + SUM] = 0.0
             if n > 1:
-                u = uniform(key, t, d)
-                call_select(int(program[level + ROUTINE]), program, level, row, at, n, control, tau, u)
-                probability *= row[control + CHANCE]
+                probability *= choose(program, row, t, d, level, n, control, tau)
         base, count = arms_within(row, int(row[control + CHILD]), groups, base, count, size)
         until = min(until, local - into + stands)
         level += FIELDS
-    control = int(program[level + CONTROL])
-    if count > 1:
-        at = int(program[level + AT])
-        call_start(int(program[level + ROUTINE]), program, level, row, at, count, control)
-    row[control + SUM] = 0.0
+    row[int(program[level + CONTROL]) + SUM] = 0.0
     row[RECORD] = level
     row[BASE] = base
-    row[COUNT] = count
+    row[COUNT] = start_arms(program, row, level, base, count)
     row[BEGAN] = t
     row[UNTIL] = origin + until
     return probability
@@ -125,13 +146,12 @@ def tree_begin(program: Array, row: Array, t: int) -> float:
 
 @kernel
 def tree_end(program: Array, row: Array, t: int) -> None:
-    """After step t (from 1) a run of the last level has ended: tell every level whose choice ends with it."""
+    """After step t (from 1) a run of the last level has ended: every level whose choice ends with it learns."""
     levels = int(program[LEVELS])
     stage, origin, length = stage_of(program, t - 1)
     local = t - origin
     level = FIELDS * (1 + stage * levels)
-    record = level + (levels - 1) * FIELDS
-    earned = row[int(program[record + CONTROL]) + SUM]
+    earned = row[int(program[level + (levels - 1) * FIELDS + CONTROL]) + SUM]
     base = 0
     count = int(program[ARMS])
     into = local - 1  # steps since the choice above was made, but for the last
@@ -148,9 +168,7 @@ def tree_end(program: Array, row: Array, t: int) -> None:
         row[control + SUM] += earned
         if (steps == stands or local == length) and n > 1:
             mean = min(1.0, row[control + SUM] / steps)
-            at = int(program[level + AT])
-            call_update(int(program[level + ROUTINE]), program, level, row, at, n, control, tau, mean)
-            after_learning(program, row, record, d, child, groups, mean, steps)
+            learn(program, row, d, level, n, groups, control, tau, mean, steps)
         base, count = arms_within(row, child, groups, base, count, size)
         level += FIELDS
 
