@@ -6,8 +6,8 @@ has reigned, and after every epoch that paid much less than those before it (a c
 in turn and starts from an even prior. Arms are known by their places in a random order.
 
 The theorem in docs/champion.md rests on three things. Challenges are few: at most 4 sqrt(s) among the first s choices
-of a run of the lowest group level. That level learns nothing from them, so that its own choices are those of Tsallis-INF.
-The levels above it choose as they always do.
+of a run of the lowest group level. That level learns nothing from them, so that its own choices are those of
+Tsallis-INF. The levels above it choose as they always do.
 """
 
 from __future__ import annotations
