@@ -1,8 +1,12 @@
 """The check of rows that come from outside: the gate in front of the kernels.
 
-Select and update trust a row: some of its words say where in the row or in the program to go on. :func:`sound` tells
-whether those words are what they must be at the row's time, so that no file can lead the kernels out of their memory.
-What a structure's kernels assume is written beside its ``check_row``.
+Select and update trust a row: some of its words say where in the row or in the program to go on, and others are divided
+by. :func:`sound` tells whether they are what they can be at the row's time, so that no file can lead the kernels out of
+their memory, to an arm that is none, or to a probability that is none. Three checks share the work: :func:`sound` that
+of the clock and of the words common to all policies, a structure's ``check_row`` that of the groups, and a routine's
+``check`` that of the statistics of a level. Why each is enough is written beside it. A routine of a user's own is
+trusted like any code; unless it brings a check, its words are only known to be finite, or not even that
+(:class:`hlmc.routines.Custom`).
 """
 
 from __future__ import annotations
@@ -28,25 +32,29 @@ from hlmc.engine.layout import (
 from hlmc.engine.linker import substitute
 from hlmc.engine.primitives import row_of, words
 from hlmc.engine.step import arm_of
-from hlmc.engine.structures.base import Structure, all_finite, whole_within
+from hlmc.engine.structures.base import Structure, whole_within
 
 Array = np.ndarray
 
 
 @kernel
-def check_row(program: Array, row: Array, step: int, running: bool) -> bool:
+def check_row(program: Array, checks: Address, row: Array, step: int, running: bool) -> bool:
     """Hook: the structure's own check."""
     return False
 
 
 @kernel
-def sound(program: Array, row: Array) -> bool:
-    """Whether a row's clock and the words that lead somewhere are what they can be, and its numbers finite."""
+def sound(program: Array, checks: Address, row: Array) -> bool:
+    """Whether the kernels can go on from a row; ``checks`` holds the address of the check of each level's routine.
+
+    TIME is at most HORIZON and UNTIL the end of the run that TIME falls in or that has just ended, so ``begin`` and
+    ``end`` are called at the times that they are written for. ARM is -1 or the arm of the slot CHILD, below COUNT.
+    """
     horizon = int(program[HORIZON])
     arms = int(program[ARMS])
     if not (whole_within(row[TIME], 0, horizon) and whole_within(row[UNTIL], 0, 2 * horizon)):
         return False
-    if not (whole_within(row[ARM], -1, arms - 1) and all_finite(row, PROBABILITY, PROBABILITY + 1)):
+    if not (whole_within(row[ARM], -1, arms - 1) and 0.0 < row[PROBABILITY] <= 1.0):
         return False
     t = int(row[TIME])
     waiting = row[ARM] >= 0.0
@@ -60,7 +68,7 @@ def sound(program: Array, row: Array) -> bool:
     step = t if int(row[UNTIL]) > t else t - 1
     if step < 0 or step >= horizon or (waiting and step != t):
         return False
-    if not check_row(program, row, step, int(row[UNTIL]) > t):
+    if not check_row(program, checks, row, step, int(row[UNTIL]) > t):
         return False
     if not waiting:
         return True
@@ -68,17 +76,15 @@ def sound(program: Array, row: Array) -> bool:
     if int(row[COUNT]) > 1:
         level = int(row[RECORD])
         slot = int(row[int(program[level + CONTROL]) + CHILD])
-        if slot >= int(row[COUNT]):
-            return False
     return int(row[ARM]) == arm_of(program, row, slot)
 
 
 @kernel
-def first_unsound(program_at: Address, rows_at: Address, width: int, first: int, stop: int) -> int:
+def first_unsound(program_at: Address, checks_at: Address, rows_at: Address, width: int, first: int, stop: int) -> int:
     """The first of the rows first .. stop - 1 that no learner of this program can have; ``stop`` if there is none."""
     program = words(program_at)
     for i in range(first, stop):
-        if not sound(program, words(row_of(rows_at, i, width))):
+        if not sound(program, checks_at, words(row_of(rows_at, i, width))):
             return i
     return stop
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hlmc.engine.kernel import kernel
-from hlmc.engine.layout import AT, COMMON, CONTROL, LEVEL_CONTROL, OPAQUE, Word
+from hlmc.engine.kernel import Address, kernel
+from hlmc.engine.layout import AT, COMMON, CONTROL, HORIZON, LEVEL_CONTROL, OPAQUE, ROUTINE, SUM, Word
+from hlmc.engine.primitives import call_check, int_at
 
 Array = np.ndarray
 
@@ -32,9 +33,10 @@ class Structure:
     arm_of
         Kernel ``arm_of(program, row, slot) -> arm``.
     check_row
-        Kernel ``check_row(program, row, step, running) -> bool``: whether the words that lead somewhere are what they
-        can be during step ``step``. ``running``: the run of the last level that contains the step has not ended.
-        The kernels trust what it has accepted; what they assume is written beside it.
+        Kernel ``check_row(program, checks, row, step, running) -> bool``: whether the words are what they can be during
+        step ``step``. ``running``: the run of the last level that contains the step has not ended. ``checks``: the
+        addresses of the routines' checks, for :func:`check_routine`. The kernels trust what it has accepted; why it is
+        enough for them is written beside it.
     header
         The structure's own words in a row; they follow the common ones.
     contiguous
@@ -53,7 +55,7 @@ class Structure:
     begin: Callable[[Array, Array, int], float]
     end: Callable[[Array, Array, int], None]
     arm_of: Callable[[Array, Array, int], int]
-    check_row: Callable[[Array, Array, int, bool], bool]
+    check_row: Callable[[Array, Address, Array, int, bool], bool]
     header: tuple[Word, ...] = ()
     contiguous: bool = False
     extra_slots: int = 0
@@ -87,10 +89,28 @@ def all_finite(row: Array, first: int, stop: int) -> bool:
 
 @kernel
 def check_level(program: Array, row: Array, level: int, stop: int) -> bool:
-    """Whether a level's control words and, unless they are a user's own, its statistics before ``stop`` are finite."""
+    """Whether a level's control words and, unless they are a user's own, its statistics before ``stop`` are finite.
+
+    Also that SUM is a sum of rewards, so that their mean, which ``end`` cuts off at 1, is a reward.
+    """
     control = int(program[level + CONTROL])
     if not all_finite(row, control, control + LEVEL_CONTROL):
+        return False
+    if not (0.0 <= row[control + SUM] <= 2.0 * program[HORIZON]):
         return False
     if program[level + OPAQUE] == 1.0:
         return True
     return all_finite(row, int(program[level + AT]), stop)
+
+
+@kernel
+def check_routine(program: Array, checks: Address, row: Array, level: int, n: int, tau: int, stands: bool) -> bool:
+    """Whether the words of a level with n children are what its routine can have made of them after ``tau`` rewards.
+
+    ``stands``: a choice was made that is not yet learned from; CHILD has been checked. With a single child nothing is
+    ever drawn or learned, and the words are not read before a start writes them.
+    """
+    if n < 2:
+        return True
+    address = int_at(checks, int(program[level + ROUTINE]))
+    return call_check(address, program, level, row, n, tau, 1 if stands else 0) == 1

@@ -12,8 +12,8 @@ import math
 
 import numpy as np
 
-from hlmc.engine.ftrl import ftrl_draw, ftrl_leader, ftrl_learn, loss_of, normaliser, probability_of
-from hlmc.engine.kernel import kernel
+from hlmc.engine.ftrl import LEAST, ftrl_draw, ftrl_leader, ftrl_learn, ftrl_sound, loss_of, normaliser, probability_of
+from hlmc.engine.kernel import Address, kernel
 from hlmc.engine.layout import (
     ARMS,
     AT,
@@ -38,11 +38,12 @@ from hlmc.engine.layout import (
     UNTIL,
     Word,
 )
+from hlmc.engine.linker import substitute
 from hlmc.engine.permutation import permuted
 from hlmc.engine.primitives import bits
 from hlmc.engine.stream import uniform
-from hlmc.engine.structures.base import Structure, all_finite, whole_within
-from hlmc.engine.structures.tree import check_groups, check_last_level, stage_of
+from hlmc.engine.structures.base import Structure, whole_within
+from hlmc.engine.structures.tree import check_choices, check_groups, check_last_level, stage_of
 
 Array = np.ndarray
 
@@ -165,6 +166,8 @@ def champion_begin(program: Array, row: Array, t: int) -> float:
                 else:
                     rate = 0.0
                 turn //= n
+                # A rate that rounding has made 1 leaves nothing to a child that was drawn all the same.
+                chance = max(chance, LEAST)
             row[control + CHILD] = child
             row[control + CHANCE] = chance
             row[control + SUM] = 0.0
@@ -274,20 +277,46 @@ def _crown(program: Array, row: Array, record: int, t: int) -> None:
 
 
 @kernel
-def champion_check_row(program: Array, row: Array, step: int, running: bool) -> bool:
-    """As in a tree; and PLACE is a place in the order of the arms, TURN a count, and the other words are finite.
+def _check_choices(program: Array, checks: Address, row: Array, level: int, n: int, tau: int, stands: bool) -> bool:
+    """Group levels are Tsallis-INF with rates of their own, and their second scalar is a mean of losses."""
+    if n < 2:
+        return True
+    control = int(program[level + CONTROL])
+    chance = row[control + CHANCE] if stands else 1.0
+    eta = group_rate(program, level, tau)
+    sound = ftrl_sound(row, int(program[level + AT]), n, eta, row[control + SCALARS], chance)
+    return sound and -0.01 <= row[control + SCALARS + 1] <= 1.01
 
-    Slot 0 is the champion's. It is one slot more than the group has arms, unless the champion is of the group; when
-    an epoch has ended, the champion may be another one than it was while COUNT was set.
+
+_check_groups = substitute(check_groups, {check_choices: _check_choices})
+
+
+@kernel
+def champion_check_row(program: Array, checks: Address, row: Array, step: int, running: bool) -> bool:
+    """As in a tree; and the champion's own words.
+
+    PLACE is a place in the order of the arms. Slot 0 is the champion's: a group has one slot more than arms, for which
+    the last level has room, unless the champion is of the group, and then the others skip its place. So every slot
+    below COUNT has a place below ARMS. When an epoch has ended, the champion may be another one than it was while COUNT
+    was set; no slot is looked up before the next epoch.
+
+    DOUBT is from LEAST_DOUBT to EVEN, so the prior divides by no 0; TENURE and TURN are counts, so the rate of
+    challenges is a probability and ``turn % n`` one of the groups; CHALLENGE and CRISIS are 0 or 1.
     """
-    sound, base, count, began, until, record = check_groups(program, row, step)
-    if not (sound and all_finite(row, DOUBT, PLACE) and whole_within(row[TURN], 0, FOREVER)):
+    arms = int(program[ARMS])
+    if not (whole_within(row[PLACE], 0, arms - 1) and whole_within(row[TURN], 0, FOREVER)):
         return False
-    if not whole_within(row[PLACE], 0, int(program[ARMS]) - 1):
+    if not (whole_within(row[TENURE], 0, FOREVER) and whole_within(row[CHALLENGE], 0, 1)):
+        return False
+    if not whole_within(row[CRISIS], 0, 1):
+        return False
+    sound, base, count, began, until, record = _check_groups(program, checks, row, step, running)
+    if not (sound and 0.99 * program[record + LEAST_DOUBT] <= row[DOUBT] <= EVEN):
         return False
     if not (base <= row[PLACE] < base + count) or (not running and row[COUNT] == count + 1):
         count += 1
-    return check_last_level(program, row, record, base, count, began, until, int(program[record + CHILDREN]) + 1)
+    slots = int(program[record + CHILDREN]) + 1
+    return check_last_level(program, checks, row, record, base, count, began, until, slots, running)
 
 
 CHAMPION = Structure(
