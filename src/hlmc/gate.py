@@ -55,7 +55,12 @@ def first_unsound(policy: Policy, rows: Array) -> int:
     ``rows``: float64 [learners, words], in one piece of memory.
     """
     check = entry(checker(policy.structure), "int64", *["int64"] * 6, release=True)
-    kept = [callback(level_check_kernel(routine.kernels), CHECK) for routine in policy.routines_used]
-    checks = np.array([each.address for each in kept], np.int64)
+    checks = checks_of(policy)
     found: int = check(linked(policy).address, address_of(checks), address_of(rows), rows.shape[1], 0, len(rows))
     return found
+
+
+def checks_of(policy: Policy) -> Array:
+    """The addresses of the checks of a policy's routines, one a level: an array of int64."""
+    found = [callback(level_check_kernel(routine.kernels), CHECK).address for routine in policy.routines_used]
+    return np.array(found, np.int64)

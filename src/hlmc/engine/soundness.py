@@ -11,6 +11,7 @@ trusted like any code; unless it brings a check, its words are only known to be 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,12 +20,20 @@ from hlmc.engine.kernel import Address, kernel
 from hlmc.engine.layout import (
     ARM,
     ARMS,
+    AT,
     CHILD,
+    CHILDREN,
     CONTROL,
     COUNT,
+    FOREVER,
     HORIZON,
+    LEVEL_CONTROL,
+    LEVELS,
+    PARAMETERS,
     PROBABILITY,
     RECORD,
+    SUBLENGTH,
+    SUBPHASES,
     TIME,
     UNTIL,
     WORDS,
@@ -33,6 +42,7 @@ from hlmc.engine.linker import substitute
 from hlmc.engine.primitives import row_of, words
 from hlmc.engine.step import arm_of
 from hlmc.engine.structures.base import Structure, whole_within
+from hlmc.errors import BadArgument
 
 Array = np.ndarray
 
@@ -92,3 +102,53 @@ def first_unsound(program_at: Address, checks_at: Address, rows_at: Address, wid
 def checker(structure: Structure) -> Any:
     """:func:`first_unsound` for the programs of a structure."""
     return substitute(first_unsound, {check_row: structure.check_row})
+
+
+def check_program(table: Array, structure: Structure, rooms: Sequence[Callable[[int], int]]) -> None:
+    """Refuse a program from which a kernel could leave the row or the program.
+
+    Programs never come from files or pickles: a policy compiles its own, and this is the proof that it went well. The
+    parameters of the routines are not looked at, as a routine has checked its fields when it was made.
+
+    Parameters
+    ----------
+    table
+        The program, shape (1 + records, FIELDS).
+    structure
+        Its structure.
+    rooms
+        For every level, how many words its routine keeps for so many children.
+    """
+    structural = np.concatenate([np.delete(table[0], WORDS), np.delete(table[1:, :PARAMETERS], AT, axis=1).ravel()])
+    # Kernels read these words as integers and multiply them: SUBPHASES by SUBLENGTH, whose product they need below
+    # 2^62, and every other one only by what keeps it below the arms or the steps. Places in a row (WORDS, AT) may be
+    # larger, in a policy that is planned and never started: no such row can be allocated.
+    if not (np.all(structural == np.floor(structural)) and np.all(structural >= -1) and np.all(structural <= FOREVER)):
+        raise BadArgument("the arms, steps and children of a program must be whole numbers from -1 to 2^53")
+    if table[0, SUBPHASES] * table[0, SUBLENGTH] >= 2.0**62:
+        raise BadArgument("subphases times sublength must be below 2^62 in a program")
+    levels = len(rooms)
+    if not (
+        min(table[0, ARMS], table[0, HORIZON]) >= 1
+        and table[0, LEVELS] == levels
+        and structure.check_program(table, structure)
+        and all(_has_room(table[i : i + levels], table[0], structure, rooms) for i in range(1, len(table), levels))
+    ):
+        raise BadArgument("a program must have a record for every step, and room for every child")
+
+
+def _has_room(records: Array, header: Array, structure: Structure, rooms: Sequence[Callable[[int], int]]) -> bool:
+    """Whether the words of the levels of a stage lie in the row one after the other, each level's with enough room."""
+    levels = len(rooms)
+    ends = [*records[1:, AT], header[WORDS]]
+    first = structure.header_words + LEVEL_CONTROL * levels
+    for d, (record, room, end) in enumerate(zip(records, rooms, ends, strict=True)):
+        slots = int(record[CHILDREN]) + (structure.extra_slots if 0 < d == levels - 1 else 0)
+        if record[CONTROL] != structure.header_words + LEVEL_CONTROL * d:
+            return False
+        if not (record[AT] == np.floor(record[AT]) and record[AT] >= first):
+            return False
+        if not (end - record[AT] >= room(slots) or end > FOREVER):
+            return False
+        first = record[AT]
+    return True

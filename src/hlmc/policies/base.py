@@ -9,22 +9,16 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from hlmc.engine.layout import (
-    AT,
     CONTIGUOUS,
-    FOREVER,
     KIND,
     LEVELS,
     OPAQUE,
-    PARAMETERS,
     ROUTINE,
     STRUCTURE,
-    SUBLENGTH,
-    SUBPHASES,
-    WORDS,
 )
+from hlmc.engine.soundness import check_program
 from hlmc.engine.structures import CATALOGUE as STRUCTURES
 from hlmc.engine.structures import Structure
-from hlmc.errors import BadArgument
 from hlmc.guarantee import Guarantee
 from hlmc.plan import Plan
 from hlmc.routines import kind
@@ -60,24 +54,6 @@ class Words:
         return self.statistics + self.control
 
 
-def check_exact(table: Array) -> None:
-    """Refuse a program in which a number of arms, steps or children is not a whole number from -1 to 2^53.
-
-    Kernels read these numbers as integers and multiply them: SUBPHASES by SUBLENGTH, whose product they need below
-    2^62, and every other one only by what keeps it below the arms or the steps. Whoever writes a program cuts what is
-    longer than its time (a LENGTH, a SUBLENGTH), so this is the last gate and not the first. Places in a row (WORDS,
-    AT) need no check: a row with a place beyond 2^53 cannot be allocated.
-
-    table
-        The program, shape (1 + records, FIELDS).
-    """
-    for numbers in (np.delete(table[0], WORDS), np.delete(table[1:, :PARAMETERS], AT, axis=1)):
-        if not (np.all(numbers == np.floor(numbers)) and np.all(numbers >= -1) and np.all(numbers <= FOREVER)):
-            raise BadArgument("the arms, steps and children of a program must be whole numbers from -1 to 2^53")
-    if table[0, SUBPHASES] * table[0, SUBLENGTH] >= 2.0**62:
-        raise BadArgument("subphases times sublength must be below 2^62 in a program")
-
-
 class Policy(Value):
     """A way to learn: frozen, hashable, comparable, picklable; prints as the call that makes it.
 
@@ -108,7 +84,7 @@ class Policy(Value):
 
     def _finished(self, table: Array) -> Array:
         """A program from its rows: what structure and routines say of themselves is filled in."""
-        check_exact(table)
+        check_program(table, self.structure, [routine.words for routine in self.routines_used])
         table[0, STRUCTURE] = STRUCTURES.index(self.structure) if self.structure in STRUCTURES else -1
         table[0, CONTIGUOUS] = self.structure.contiguous
         for i, record in enumerate(table[1:]):

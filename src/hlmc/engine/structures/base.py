@@ -37,12 +37,18 @@ class Structure:
         step ``step``. ``running``: the run of the last level that contains the step has not ended. ``checks``: the
         addresses of the routines' checks, for :func:`check_routine`. The kernels trust what it has accepted; why it is
         enough for them is written beside it.
+    check_program
+        Python function ``check_program(table, structure) -> bool``, for a program of shape (1 + records, FIELDS) whose
+        words are whole numbers (:func:`hlmc.engine.soundness.check_program`): whether the structure's kernels find a
+        record for every step, and a slot for every child. Default: no more is asked.
     header
         The structure's own words in a row; they follow the common ones.
     contiguous
         Whether slot j of the last level is arm BASE + j, so that nobody need call ``arm_of``.
+    extra_groups
+        Children of the top level, if it is not the last, beyond the groups that its arms make.
     extra_slots
-        Slots of the last level beyond the CHILDREN of its record.
+        Slots of the last level, if it is not the top one, beyond the CHILDREN of its record.
     keeps_statistics
         Whether ``end`` reads the statistics of the last level. If not, a target that works on a copy of them
         need not write them back.
@@ -56,8 +62,10 @@ class Structure:
     end: Callable[[Array, Array, int], None]
     arm_of: Callable[[Array, Array, int], int]
     check_row: Callable[[Array, Address, Array, int, bool], bool]
+    check_program: Callable[[Array, Structure], bool] = lambda table, structure: True
     header: tuple[Word, ...] = ()
     contiguous: bool = False
+    extra_groups: int = 0
     extra_slots: int = 0
     keeps_statistics: bool = True
     random_order: bool | None = None

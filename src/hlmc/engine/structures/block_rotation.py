@@ -17,6 +17,7 @@ from hlmc.engine.layout import (
     BASE,
     BEGAN,
     CHILD,
+    CHILDREN,
     COMMON,
     CONTROL,
     COUNT,
@@ -24,6 +25,7 @@ from hlmc.engine.layout import (
     HORIZON,
     KEY,
     LAST,
+    LEVELS,
     MEMORY,
     RANDOM,
     RECORD,
@@ -185,11 +187,25 @@ def rotation_check_row(program: Array, checks: Address, row: Array, step: int, r
     return not running or check_routine(program, checks, row, record, n, int(row[TIME]) - began, waiting)
 
 
+def rotation_check_program(table: Array, structure: Structure) -> bool:
+    """Whether every step up to the HORIZON falls in a phase that has a record, and the memory holds arms."""
+    header = table[0]
+    steps = int(header[SUBPHASES]) * int(header[SUBLENGTH])
+    return bool(
+        steps >= 1
+        and steps * (2 ** (len(table) - 1) - 1) >= header[HORIZON]
+        and header[LEVELS] == 1
+        and 1 <= header[MEMORY] <= header[ARMS]
+        and np.all(table[1:, CHILDREN] == header[MEMORY])
+    )
+
+
 BLOCK_ROTATION = Structure(
     name="block rotation",
     begin=rotation_begin,
     end=rotation_end,
     arm_of=rotation_arm_of,
     check_row=rotation_check_row,
+    check_program=rotation_check_program,
     header=HEADER,
 )

@@ -43,7 +43,7 @@ from hlmc.engine.permutation import permuted
 from hlmc.engine.primitives import bits
 from hlmc.engine.stream import uniform
 from hlmc.engine.structures.base import Structure, whole_within
-from hlmc.engine.structures.tree import check_choices, check_groups, check_last_level, stage_of
+from hlmc.engine.structures.tree import check_choices, check_groups, check_last_level, stage_of, tree_check_program
 
 Array = np.ndarray
 
@@ -325,6 +325,7 @@ CHAMPION = Structure(
     end=champion_end,
     arm_of=champion_arm_of,
     check_row=champion_check_row,
+    check_program=tree_check_program,
     header=HEADER,
     extra_slots=1,
     random_order=True,

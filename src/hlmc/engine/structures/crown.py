@@ -23,6 +23,7 @@ from hlmc.engine.structures.tree import (
     children_of,
     tree_arm_of,
     tree_begin,
+    tree_check_program,
     tree_check_row,
     tree_end,
 )
@@ -89,7 +90,9 @@ CROWN_TREE = Structure(
     end=substitute(tree_end, {**_WALK, after_learning: _pass_on}),
     arm_of=tree_arm_of,
     check_row=crown_check_row,
+    check_program=tree_check_program,
     header=HEADER,
     contiguous=True,
+    extra_groups=1,
     random_order=False,
 )

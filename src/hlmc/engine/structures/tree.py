@@ -266,12 +266,38 @@ def tree_check_row(program: Array, checks: Address, row: Array, step: int, runni
     return sound and check_last_level(program, checks, row, record, base, count, began, until, slots, running)
 
 
+def tree_check_program(table: Array, structure: Structure) -> bool:
+    """Whether every step up to the HORIZON falls in a stage that has records, every group of a level has at most the
+    CHILDREN of its record, down to single arms, and choices end when those above them do.
+    """
+    levels, first = int(table[0, LEVELS]), int(table[0, DOUBLING])
+    horizon = int(table[0, HORIZON])
+    stages = [horizon] if first < 0 else [1 << r for r in range(first, 53)] if first < 53 else []
+    if len(table) != 1 + levels * len(stages) or horizon > max(sum(stages), 0):
+        return False
+    for stage, steps in enumerate(stages):
+        arms, above = int(table[0, ARMS]), steps
+        for d in range(levels):
+            record = table[1 + stage * levels + d]
+            size, length, children = int(record[SIZE]), int(record[LENGTH]), int(record[CHILDREN])
+            if min(size, length) < 1 or length > above or (above % length and above < steps):
+                return False
+            more = structure.extra_groups if d == 0 and levels > 1 else 0
+            if -(-arms // size) + more > children:
+                return False
+            arms, above = size, length
+        if arms != 1:
+            return False
+    return True
+
+
 TREE = Structure(
     name="tree",
     begin=tree_begin,
     end=tree_end,
     arm_of=tree_arm_of,
     check_row=tree_check_row,
+    check_program=tree_check_program,
     contiguous=True,
     keeps_statistics=False,
     random_order=False,
