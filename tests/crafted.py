@@ -25,20 +25,39 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 import hlmc
-from hlmc import gate
+from hlmc import gate, routines
+from hlmc.engine import weights
+from hlmc.engine.ftrl import normaliser
 from hlmc.engine.kernel import Address, kernel
-from hlmc.engine.layout import ARM, FIELDS, KEY, LEVEL_CONTROL, PARAMETERS, PROBABILITY, TIME
+from hlmc.engine.layout import (
+    ARM,
+    AT,
+    BEGAN,
+    CHANCE,
+    CHILDREN,
+    CONTROL,
+    COUNT,
+    FIELDS,
+    KEY,
+    LEVEL_CONTROL,
+    PARAMETERS,
+    PROBABILITY,
+    RECORD,
+    SCALARS,
+    TIME,
+)
 from hlmc.engine.primitives import REWARD, words
 from hlmc.engine.soundness import check_program, checker
 from hlmc.engine.step import select, update
-from hlmc.engine.structures import CATALOGUE
+from hlmc.engine.structures import CATALOGUE, CHAMPION
+from hlmc.engine.structures.champion import contest_rate, group_rate
 from hlmc.errors import BadArgument
 from hlmc.learner import fresh_rows
 from hlmc.streams import keys
@@ -87,8 +106,11 @@ POLICIES: dict[str, tuple[hlmc.Policy, ...]] = {
 }
 """By structure, policies that lead to every kernel of the structure and to every routine."""
 
-SHORT = {"tree": (1, 3, 9), "block rotation": (0, 2), "champion": (0, 1), "crown": (0,)}
+SHORT = (("tree", 1), ("tree", 0), ("block rotation", 0), ("block rotation", 2), ("champion", 0), ("crown", 0))
 """Those of the short form, which compile in a few seconds."""
+
+Which = Sequence[tuple[str, int]]
+"""Which of the policies."""
 
 assert set(POLICIES) == {structure.name for structure in CATALOGUE}
 
@@ -117,13 +139,17 @@ SPECIAL = (
 
 
 def crafted_row(dice: random.Random, policy: hlmc.Policy, sources: list[np.ndarray]) -> np.ndarray:
-    """A true row of the policy with some words changed, header and control words most of all."""
-    with np.errstate(all="ignore"):
-        return _crafted(dice, policy, sources)
-
-
-def _crafted(dice: random.Random, policy: hlmc.Policy, sources: list[np.ndarray]) -> np.ndarray:
+    """A true row of the policy with some words changed: to anything, or to what a gate might just accept."""
     row = dice.choice(sources).copy()
+    with np.errstate(all="ignore"):
+        (stretch if dice.random() < 0.25 else damage)(dice, policy, row, sources)
+    if dice.random() < 0.1:
+        row.view(np.uint64)[KEY] = dice.choice((0, 1, 2**63, 2**64 - 1, 0x7FF8 << 48, dice.getrandbits(64)))
+    return row
+
+
+def damage(dice: random.Random, policy: hlmc.Policy, row: np.ndarray, sources: list[np.ndarray]) -> None:
+    """Change some words to anything, header and control words most of all."""
     header = policy.structure.header_words
     statistics = header + LEVEL_CONTROL * len(policy.routines_used)
     places = [range(1, header), range(header, statistics), range(statistics, len(row)), range(1, len(row))]
@@ -155,9 +181,49 @@ def _crafted(dice: random.Random, policy: hlmc.Policy, sources: list[np.ndarray]
             row[at] = dice.choice(sources)[at]
         else:
             row[list(among)] = dice.choice(SPECIAL)
-    if dice.random() < 0.1:
-        row.view(np.uint64)[KEY] = dice.choice((0, 1, 2**63, 2**64 - 1, 0x7FF8 << 48, dice.getrandbits(64)))
-    return row
+
+
+def stretch(dice: random.Random, policy: hlmc.Policy, row: np.ndarray, sources: list[np.ndarray]) -> None:
+    """Give a level statistics of any size, with scalars and a chance that go with them."""
+    program, levels = policy.program, len(policy.routines_used)
+    d = dice.randrange(levels)
+    level = max(int(row[RECORD]) - FIELDS * (levels - 1 - d), FIELDS)
+    at, control = int(program[level + AT]), int(program[level + CONTROL])
+    n = int(row[COUNT]) if d == levels - 1 else int(program[level + CHILDREN])
+    routine = policy.routines_used[d]
+    if n < 2:
+        return
+    widest = 10.0 ** dice.choice((1, 3, 20, 80, 100, 200, 290))
+    sizes = [dice.choice((0.0, 1.0, dice.random(), widest ** dice.uniform(-1.0, 1.0), widest)) for _ in range(n)]
+    if isinstance(routine, routines.UCB1):
+        plays = [max(1.0, dice.choice((x, 1.0, 2.0, 2.0**53))) for x in sizes]
+        row[at : at + 2 * n] = [*(played * dice.choice((0.0, 0.5, 1.0)) for played in plays), *plays]
+    elif isinstance(routine, (routines.TsallisINF, routines.Contest)):
+        row[at : at + n - 1] = [dice.choice((-1.0, 1.0)) * x for x in sizes[1:]]
+        tau = int(row[TIME] - row[BEGAN])
+        eta = (
+            row[control + SCALARS + 1]
+            if isinstance(routine, routines.TsallisINF)
+            else contest_rate(program, level, tau)
+        )
+        if policy.structure is CHAMPION and d < levels - 1:
+            eta = group_rate(program, level, dice.randrange(3))
+        if eta > 0.0:
+            row[control + SCALARS] = normaliser(row, at, n, eta, -1.0)
+    elif isinstance(routine, routines.EXP3P):
+        row[at : at + n] = sizes
+        row[control + SCALARS : control + SCALARS + 2] = max(sizes), dice.choice((1.0, float(n)))
+    elif n > weights.SCAN:
+        row[at : at + n - 1] = [dice.choice((-1.0, 1.0)) * x for x in sizes[1:]]
+    elif not isinstance(routine, routines.Uniform):
+        heavy = [min(x, 2.0**508 / n) or math.exp(-600.0) for x in sizes]
+        words = [x if dice.random() < 0.8 else -50.0 - y for x, y in zip(heavy, sizes, strict=True)]
+        row[at : at + n] = heavy if isinstance(routine, routines.EXP3S) else words
+        row[control + SCALARS] = sum(x for x in words if x > 0.0) * dice.choice((1.0, 0.01, 100.0))
+        if isinstance(routine, routines.EXP3S):
+            row[control + SCALARS + 1] = dice.choice((0.0, min(widest, 2.0**500), 5e-324))
+    if dice.random() < 0.3:
+        row[control + CHANCE] = 10.0 ** dice.uniform(-310.0, 1.0)
 
 
 def crafted_program(dice: random.Random, policy: hlmc.Policy) -> np.ndarray:
@@ -344,17 +410,17 @@ def tried(dice: random.Random, here: Stage) -> str:
         here.program[:] = true
 
 
-def work(structure: str, which: tuple[int, ...], seed: int, count: int, seconds: float, note: str) -> None:
-    """The work of a process: trials of all policies in turn, and the number of the trial that it is at in a file."""
+def work(which: Which, seed: int, count: int, seconds: float, note: str) -> None:
+    """The work of a process: trials of these policies in turn, and the number of the trial that it is at in a file."""
     started = time.monotonic()
     found: Counter[str] = Counter()
     texts: list[str] = []
     with Path(note).open("r+b") as file, mmap.mmap(file.fileno(), 8) as at:
-        stages = [stage(POLICIES[structure][i], at_end) for i in which for at_end in (True, False)]
+        stages = [stage(POLICIES[structure][i], at_end) for structure, i in which for at_end in (True, False)]
         for trial in range(count):
             at[:] = struct.pack("<q", trial)
             here = stages[trial % len(stages)]
-            dice = random.Random(f"{structure} {seed} {trial}")
+            dice = random.Random(f"{seed} {trial}")
             try:
                 result = tried(dice, here)
             except Exception as error:  # whatever it is, the kernel should not have raised it
@@ -368,10 +434,8 @@ def work(structure: str, which: tuple[int, ...], seed: int, count: int, seconds:
     sys.stdout.write(json.dumps({"found": found, "texts": texts[:20]}) + "\n")
 
 
-def attacked(
-    structure: str, which: tuple[int, ...], seed: int, count: int, seconds: float, jit: bool
-) -> tuple[Counter[str], list[str]]:
-    """Trials of one structure in a process of their own, begun anew with other seeds where it crashed."""
+def attacked(which: Which, count: int, seconds: float, jit: bool, seed: int = 1) -> tuple[Counter[str], list[str]]:
+    """Trials in a process of their own, begun anew with another seed where it has crashed."""
     found: Counter[str] = Counter()
     texts: list[str] = []
     until = time.monotonic() + seconds
@@ -379,7 +443,7 @@ def attacked(
         with tempfile.NamedTemporaryFile() as note:
             note.write(bytes(8))
             note.flush()
-            arguments = (structure, which, seed, count - sum(found.values()), left, note.name)
+            arguments = (which, seed, count - sum(found.values()), left, note.name)
             command = [sys.executable, __file__, "--work", json.dumps(arguments)]
             environment = {**os.environ, "HLMC_JIT": "1" if jit else "0"}
             done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
@@ -390,27 +454,26 @@ def attacked(
             (trial,) = struct.unpack("<q", Path(note.name).read_bytes())
             found.update({CRASHED: 1, "lost": trial})
             why = done.stderr.strip().splitlines()[-1:] or [f"exit status {done.returncode}"]
-            texts.append(f"{structure} seed {seed} trial {trial}: crashed: {why[0]}")
-            seed += 1000
+            texts.append(f"seed {seed}, trial {trial} of {which}: crashed: {why[0]}")
+            seed += 1
     return found, texts
 
 
-def attack(count: int, seconds: float, short: bool = False) -> Iterator[tuple[str, str, Counter[str], list[str]]]:
+def attack(count: int, seconds: float) -> Iterator[tuple[str, str, Counter[str], list[str]]]:
     """(structure, target, what came of how many trials, what was harmful) of all structures and both targets."""
     until = time.monotonic() + seconds
     parts = [(structure, jit) for structure in POLICIES for jit in (True, False)]
     for i, (structure, jit) in enumerate(parts):
         left = max(0.0, until - time.monotonic()) / (len(parts) - i)
-        which = SHORT[structure] if short else tuple(range(len(POLICIES[structure])))
-        share = count if jit else max(20, round(count * (INTERPRETED if not short else 0.02)))
-        found, texts = attacked(structure, which, 1, share, left, jit)
+        which = [(structure, k) for k in range(len(POLICIES[structure]))]
+        found, texts = attacked(which, count if jit else math.ceil(count * INTERPRETED), left, jit)
         yield structure, "native" if jit else "interpreter", found, texts
 
 
-def crafted_rows(count: int, seconds: float, short: bool = False) -> tuple[int, int]:
+def crafted_rows(count: int, seconds: float) -> tuple[int, int]:
     """``count`` crafted rows and programs per structure within so many seconds: the trials, and those with harm."""
     trials = harm = 0
-    for _, _, found, _ in attack(count, seconds, short):
+    for _, _, found, _ in attack(count, seconds):
         trials += sum(found.values())
         harm += sum(found[kind] for kind in HARM)
     return trials, harm

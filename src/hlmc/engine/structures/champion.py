@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from hlmc.engine.ftrl import LEAST, ftrl_draw, ftrl_leader, ftrl_learn, ftrl_sound, loss_of, normaliser, probability_of
+from hlmc.engine.ftrl import ftrl_draw, ftrl_leader, ftrl_learn, ftrl_sound, loss_of, normaliser, probability_of
 from hlmc.engine.kernel import Address, kernel
 from hlmc.engine.layout import (
     ARMS,
@@ -166,8 +166,6 @@ def champion_begin(program: Array, row: Array, t: int) -> float:
                 else:
                     rate = 0.0
                 turn //= n
-                # A rate that rounding has made 1 leaves nothing to a child that was drawn all the same.
-                chance = max(chance, LEAST)
             row[control + CHILD] = child
             row[control + CHANCE] = chance
             row[control + SUM] = 0.0
