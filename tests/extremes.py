@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 import hlmc
-from hlmc import routines
+from hlmc import gate, routines
 from hlmc.engine import weights
 from hlmc.engine.ftrl import loss_of, probability_of
 from hlmc.engine.layout import AT, BEGAN, CONTROL, COUNT, FIELDS, LEVELS, PARAMETERS, PROBABILITY, SCALARS, TIME
@@ -144,6 +144,7 @@ def check(policy: hlmc.Policy, row: np.ndarray) -> None:
     """
     assert np.isfinite(row[1:]).all()
     assert 0.0 < row[PROBABILITY] <= 1.0
+    assert gate.first_unsound(policy, row[None, :].copy()) == 1
     if not isinstance(policy, hlmc.HLMC) or policy.horizon is None:
         return
     for d, routine in enumerate(policy.routines_used):

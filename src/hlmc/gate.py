@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hlmc.engine.primitives import CHECK
+from hlmc.engine.routines import level_check_kernel
 from hlmc.engine.soundness import checker
 from hlmc.errors import BadArgument, BadType
-from hlmc.targets import address_of, entry, linked
+from hlmc.targets import address_of, callback, entry, linked
 
 if TYPE_CHECKING:
     from hlmc.policies.base import Policy
@@ -52,5 +54,13 @@ def first_unsound(policy: Policy, rows: Array) -> int:
 
     ``rows``: float64 [learners, words], in one piece of memory.
     """
-    check = entry(checker(policy.structure), "int64", *["int64"] * 5, release=True)
-    return check(linked(policy).address, address_of(rows), rows.shape[1], 0, len(rows))  # type: ignore[no-any-return]
+    check = entry(checker(policy.structure), "int64", *["int64"] * 6, release=True)
+    checks = checks_of(policy)
+    found: int = check(linked(policy).address, address_of(checks), address_of(rows), rows.shape[1], 0, len(rows))
+    return found
+
+
+def checks_of(policy: Policy) -> Array:
+    """The addresses of the checks of a policy's routines, one a level: an array of int64."""
+    found = [callback(level_check_kernel(routine.kernels), CHECK).address for routine in policy.routines_used]
+    return np.array(found, np.int64)

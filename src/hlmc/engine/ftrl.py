@@ -14,6 +14,8 @@ a step from n f^2 < CLOSE ends within CLOSE.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from hlmc.engine.kernel import kernel
@@ -23,7 +25,9 @@ Array = np.ndarray
 STEPS = 64  # never reached: Newton's method at least halves the excess until it is quadratic
 CLOSE = 1e-13  # probabilities whose sum is as near as this to 1 are normalised
 APART = 1e-15  # a relative difference that a word can still tell
-SINGLE = {"CLOSE": 1e-5, "APART": 1e-6}
+LEAST = 1e-80  # no probability is stated below this, so that 2^53 losses over their probabilities stay below MOST
+MOST = 1e100  # a loss, with which every probability is still a positive float64
+SINGLE = {"CLOSE": 1e-5, "APART": 1e-6, "LEAST": 1e-18}
 
 
 @kernel
@@ -68,7 +72,7 @@ def normaliser(row: Array, at: int, n: int, eta: float, x: float) -> float:
 
 @kernel
 def ftrl_draw(row: Array, at: int, n: int, eta: float, x: float, u: float) -> tuple[int, float]:
-    """A slot, and its probability."""
+    """A slot, and its probability. Rounding can draw the last slot, however small its probability is."""
     slot = 0
     scale = 2.0 / eta
     root = scale / -x
@@ -79,7 +83,24 @@ def ftrl_draw(row: Array, at: int, n: int, eta: float, x: float, u: float) -> tu
         p = root * root
         slot += 1
         u -= p
-    return slot, p
+    return slot, max(p, LEAST)
+
+
+@kernel
+def ftrl_sound(row: Array, at: int, n: int, eta: float, x: float, chance: float) -> bool:
+    """Whether every slot has a positive probability, none of much more than 1, and none so small that a loss over it,
+    or over the ``chance`` of a choice that is not yet learned from, leads beyond :data:`MOST`.
+
+    Where the probabilities sum to 1, the largest is from 1/n to 1: x lies from 2 sqrt(n) / eta to 2 / eta below the
+    least loss; or, where :func:`normaliser` has met losses too large to tell, by a small part of the loss.
+    """
+    least = 0.0
+    for j in range(at, at + n - 1):
+        if abs(row[j]) > MOST:
+            return False
+        least = min(least, row[j])
+    below = least - x
+    return 1.5 / eta <= below <= 2.2 * math.sqrt(float(n)) / eta + 1e-5 * abs(least) and chance >= 0.5 * LEAST
 
 
 @kernel

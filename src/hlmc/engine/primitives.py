@@ -27,6 +27,7 @@ ARM_OF = ("int64", "words", "words", "int64")
 START = ("void", "words", "int64", "words", "int64", "int64", "int64")
 SELECT = ("void", "words", "int64", "words", "int64", "int64", "int64", "int64", "float64")
 UPDATE = SELECT
+CHECK = ("int64", "words", "int64", "words", "int64", "int64", "int64")
 
 _functions: list[Callable[..., Any]] = []
 
@@ -141,6 +142,12 @@ def put_int(run: Address, k: int, value: int) -> None:
 def call_reward(address: int, spec: Array, t: int, arm: int) -> float:
     """The reward of an arm at step t, from the adversary whose function is at this address."""
     return function_at(address)(spec, t, arm)  # type: ignore[no-any-return]
+
+
+@indirect(*CHECK)
+def call_check(address: int, program: Array, level: int, row: Array, n: int, tau: int, stands: int) -> int:
+    """1 if a level's words are what the routine whose check is at this address can have made of them, else 0."""
+    return function_at(address)(program, level, row, n, tau, stands)  # type: ignore[no-any-return]
 
 
 @primitive

@@ -1,6 +1,6 @@
 """A routine's functions as the levels of a program call them: on the words of a level.
 
-A routine is written as three kernels over a run of statistics and two scalars (:class:`RoutineKernels`). Here they are
+A routine is written as four kernels over a run of statistics and two scalars (:class:`RoutineKernels`). Here they are
 wrapped so that the scalars, the choice and its probability are read from and written to the level's control words.
 The loop over the steps has the last level's routine compiled into it; everywhere else, at the levels above and when
 one step is taken by hand, these wrapped functions are called through the program's table.
@@ -15,25 +15,42 @@ from typing import NamedTuple
 import numpy as np
 
 from hlmc.engine.kernel import kernel
-from hlmc.engine.layout import CHANCE, CHILD, SCALARS
+from hlmc.engine.layout import AT, CHANCE, CHILD, CONTROL, SCALARS
 from hlmc.engine.linker import substitute
 
 Array = np.ndarray
 
 
+@kernel
+def routine_check(
+    program: Array, level: int, row: Array, at: int, n: int, a: float, b: float, tau: int, slot: int, chance: float
+) -> bool:
+    """Hook and default: no more is asked of the words than that they are finite, which has been checked."""
+    return True
+
+
 class RoutineKernels(NamedTuple):
-    """The three kernels of a routine.
+    """The kernels of a routine.
 
     ``start(program, level, row, at, n)`` writes fresh statistics for n children to the words from ``at`` on;
     ``select(program, level, row, at, n, a, b, tau, u)`` gives (slot, probability of the slot);
-    ``update(program, level, row, at, n, a, b, tau, slot, chance, reward)`` learns.
+    ``update(program, level, row, at, n, a, b, tau, slot, chance, reward)`` learns;
+    ``check(program, level, row, at, n, a, b, tau, slot, chance)`` tells of words from outside, which are finite,
+    whether the other kernels can work on them.
     ``a`` and ``b`` are two scalars that the routine keeps (start and update return them), ``tau`` the choices made
     since the start, ``u`` one uniform number, ``program[level + PARAMETERS]`` and on the routine's own numbers.
+
+    What ``check`` accepts must be enough for a proof that from there on, whatever is paid, every ``select`` gives a
+    slot from 0 to n - 1 and a positive number, and every ``update`` finite words. It must accept all words that the
+    routine can make, also in single precision and with the exponentials of another C library, so it is a simple bound
+    and not an equation. Its ``tau`` counts the choices that were learned from; ``slot`` and ``chance`` are those of a
+    choice that was not yet learned from, or -1 and 1. It is never called with n < 2.
     """
 
     start: Callable[..., tuple[float, float]]
     select: Callable[..., tuple[int, float]]
     update: Callable[..., tuple[float, float]]
+    check: Callable[..., bool] = routine_check
 
 
 class LevelKernels(NamedTuple):
@@ -109,6 +126,24 @@ def level_update(
     a, b = routine_update(program, level, row, at, n, a, b, tau, slot, chance, reward)
     row[control + SCALARS] = a
     row[control + SCALARS + 1] = b
+
+
+@kernel
+def level_check(program: Array, level: int, row: Array, n: int, tau: int, stands: int) -> int:
+    """1 if a level's words are sound after ``tau`` rewards, else 0; ``stands``: 1 if a choice awaits its reward."""
+    control = int(program[level + CONTROL])
+    a = row[control + SCALARS]
+    b = row[control + SCALARS + 1]
+    slot = int(row[control + CHILD]) if stands == 1 else -1
+    chance = row[control + CHANCE] if stands == 1 else 1.0
+    sound = routine_check(program, level, row, int(program[level + AT]), n, a, b, tau, slot, chance)
+    return 1 if chance > 0.0 and sound else 0
+
+
+@cache
+def level_check_kernel(kernels: RoutineKernels) -> Callable[..., int]:
+    """A routine's check on the words of a level."""
+    return level_check if kernels.check is routine_check else substitute(level_check, {routine_check: kernels.check})
 
 
 @cache

@@ -1,12 +1,17 @@
 """The check of rows that come from outside: the gate in front of the kernels.
 
-Select and update trust a row: some of its words say where in the row or in the program to go on. :func:`sound` tells
-whether those words are what they must be at the row's time, so that no file can lead the kernels out of their memory.
-What a structure's kernels assume is written beside its ``check_row``.
+Select and update trust a row: some of its words say where in the row or in the program to go on, and others are divided
+by. :func:`sound` tells whether they are what they can be at the row's time, so that no file can lead the kernels out of
+their memory, to an arm that is none, or to a probability that is none. Three checks share the work: :func:`sound` that
+of the clock and of the words common to all policies, a structure's ``check_row`` that of the groups, and a routine's
+``check`` that of the statistics of a level. Why each is enough is written beside it. A routine of a user's own is
+trusted like any code; unless it brings a check, its words are only known to be finite, or not even that
+(:class:`hlmc.routines.Custom`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,12 +20,20 @@ from hlmc.engine.kernel import Address, kernel
 from hlmc.engine.layout import (
     ARM,
     ARMS,
+    AT,
     CHILD,
+    CHILDREN,
     CONTROL,
     COUNT,
+    FOREVER,
     HORIZON,
+    LEVEL_CONTROL,
+    LEVELS,
+    PARAMETERS,
     PROBABILITY,
     RECORD,
+    SUBLENGTH,
+    SUBPHASES,
     TIME,
     UNTIL,
     WORDS,
@@ -28,25 +41,30 @@ from hlmc.engine.layout import (
 from hlmc.engine.linker import substitute
 from hlmc.engine.primitives import row_of, words
 from hlmc.engine.step import arm_of
-from hlmc.engine.structures.base import Structure, all_finite, whole_within
+from hlmc.engine.structures.base import Structure, whole_within
+from hlmc.errors import BadArgument
 
 Array = np.ndarray
 
 
 @kernel
-def check_row(program: Array, row: Array, step: int, running: bool) -> bool:
+def check_row(program: Array, checks: Address, row: Array, step: int, running: bool) -> bool:
     """Hook: the structure's own check."""
     return False
 
 
 @kernel
-def sound(program: Array, row: Array) -> bool:
-    """Whether a row's clock and the words that lead somewhere are what they can be, and its numbers finite."""
+def sound(program: Array, checks: Address, row: Array) -> bool:
+    """Whether the kernels can go on from a row; ``checks`` holds the address of the check of each level's routine.
+
+    TIME is at most HORIZON and UNTIL the end of the run that TIME falls in or that has just ended, so ``begin`` and
+    ``end`` are called at the times that they are written for. ARM is -1 or the arm of the slot CHILD, below COUNT.
+    """
     horizon = int(program[HORIZON])
     arms = int(program[ARMS])
     if not (whole_within(row[TIME], 0, horizon) and whole_within(row[UNTIL], 0, 2 * horizon)):
         return False
-    if not (whole_within(row[ARM], -1, arms - 1) and all_finite(row, PROBABILITY, PROBABILITY + 1)):
+    if not (whole_within(row[ARM], -1, arms - 1) and 0.0 < row[PROBABILITY] <= 1.0):
         return False
     t = int(row[TIME])
     waiting = row[ARM] >= 0.0
@@ -60,7 +78,7 @@ def sound(program: Array, row: Array) -> bool:
     step = t if int(row[UNTIL]) > t else t - 1
     if step < 0 or step >= horizon or (waiting and step != t):
         return False
-    if not check_row(program, row, step, int(row[UNTIL]) > t):
+    if not check_row(program, checks, row, step, int(row[UNTIL]) > t):
         return False
     if not waiting:
         return True
@@ -68,17 +86,15 @@ def sound(program: Array, row: Array) -> bool:
     if int(row[COUNT]) > 1:
         level = int(row[RECORD])
         slot = int(row[int(program[level + CONTROL]) + CHILD])
-        if slot >= int(row[COUNT]):
-            return False
     return int(row[ARM]) == arm_of(program, row, slot)
 
 
 @kernel
-def first_unsound(program_at: Address, rows_at: Address, width: int, first: int, stop: int) -> int:
+def first_unsound(program_at: Address, checks_at: Address, rows_at: Address, width: int, first: int, stop: int) -> int:
     """The first of the rows first .. stop - 1 that no learner of this program can have; ``stop`` if there is none."""
     program = words(program_at)
     for i in range(first, stop):
-        if not sound(program, words(row_of(rows_at, i, width))):
+        if not sound(program, checks_at, words(row_of(rows_at, i, width))):
             return i
     return stop
 
@@ -86,3 +102,53 @@ def first_unsound(program_at: Address, rows_at: Address, width: int, first: int,
 def checker(structure: Structure) -> Any:
     """:func:`first_unsound` for the programs of a structure."""
     return substitute(first_unsound, {check_row: structure.check_row})
+
+
+def check_program(table: Array, structure: Structure, rooms: Sequence[Callable[[int], int]]) -> None:
+    """Refuse a program from which a kernel could leave the row or the program.
+
+    Programs never come from files or pickles: a policy compiles its own, and this is the proof that it went well. The
+    parameters of the routines are not looked at, as a routine has checked its fields when it was made.
+
+    Parameters
+    ----------
+    table
+        The program, shape (1 + records, FIELDS).
+    structure
+        Its structure.
+    rooms
+        For every level, how many words its routine keeps for so many children.
+    """
+    structural = np.concatenate([np.delete(table[0], WORDS), np.delete(table[1:, :PARAMETERS], AT, axis=1).ravel()])
+    # Kernels read these words as integers and multiply them: SUBPHASES by SUBLENGTH, whose product they need below
+    # 2^62, and every other one only by what keeps it below the arms or the steps. Places in a row (WORDS, AT) may be
+    # larger, in a policy that is planned and never started: no such row can be allocated.
+    if not (np.all(structural == np.floor(structural)) and np.all(structural >= -1) and np.all(structural <= FOREVER)):
+        raise BadArgument("the arms, steps and children of a program must be whole numbers from -1 to 2^53")
+    if table[0, SUBPHASES] * table[0, SUBLENGTH] >= 2.0**62:
+        raise BadArgument("subphases times sublength must be below 2^62 in a program")
+    levels = len(rooms)
+    if not (
+        min(table[0, ARMS], table[0, HORIZON]) >= 1
+        and table[0, LEVELS] == levels
+        and structure.check_program(table, structure)
+        and all(_has_room(table[i : i + levels], table[0], structure, rooms) for i in range(1, len(table), levels))
+    ):
+        raise BadArgument("a program must have a record for every step, and room for every child")
+
+
+def _has_room(records: Array, header: Array, structure: Structure, rooms: Sequence[Callable[[int], int]]) -> bool:
+    """Whether the words of the levels of a stage lie in the row one after the other, each level's with enough room."""
+    levels = len(rooms)
+    ends = [*records[1:, AT], header[WORDS]]
+    first = structure.header_words + LEVEL_CONTROL * levels
+    for d, (record, room, end) in enumerate(zip(records, rooms, ends, strict=True)):
+        slots = int(record[CHILDREN]) + (structure.extra_slots if 0 < d == levels - 1 else 0)
+        if record[CONTROL] != structure.header_words + LEVEL_CONTROL * d:
+            return False
+        if not (record[AT] == np.floor(record[AT]) and record[AT] >= first):
+            return False
+        if not (end - record[AT] >= room(slots) or end > FOREVER):
+            return False
+        first = record[AT]
+    return True

@@ -52,6 +52,8 @@ from hlmc.engine.stream import first_number, mix, uniform, unit
 
 Array = np.ndarray
 
+LEAST_PROBABILITY = 5e-324  # what was selected was possible, also where a product of many chances underflows
+
 # What select and update answer instead of an arm or 0.
 PAST_HORIZON = -1
 NOT_SELECTED = -2
@@ -92,7 +94,7 @@ def select(program_at: Address, row_at: Address) -> int:
     arm = arm_of(program, row, slot)
     row[ARM] = arm
     # Rounding can carry a share of everything past 1 by a last digit. What is learned by keeps it.
-    row[PROBABILITY] = min(above * chance, 1.0)
+    row[PROBABILITY] = max(min(above * chance, 1.0), LEAST_PROBABILITY)
     return arm
 
 
@@ -375,7 +377,7 @@ def run(
             if n > 1:
                 row[control + CHILD] = slot
                 row[control + CHANCE] = chance
-            row[PROBABILITY] = min(above * chance, 1.0)
+            row[PROBABILITY] = max(min(above * chance, 1.0), LEAST_PROBABILITY)
             row[TIME] = t
             earned = before + total
             if t == int(row[UNTIL]):

@@ -36,6 +36,10 @@ LOG_ZERO = -math.inf  # a constant, so that it is narrowed with the others in si
 _TINY = math.exp(TINY_LOG)
 _HIGH = 2.0**500
 _LOW = 2.0**-300
+_STRAYED = 1024.0  # a sum of weights is within this factor of the weights
+_LEAST_SURE_LOG = -50.0  # every word below this is a logarithm, whichever target has written it
+GAIN_LOG = 2.0**54  # more than logarithms can reach in 2^53 steps that change them by at most 1
+LOSS_LOG = 1e290  # ... or by at most 1e10 / _TINY
 CODE = 1e-300
 LOWEST_LOG = -1e7  # the least logarithm l for which CODE / -l is a positive number in either precision
 SHY = 1.0 - 2.0**-50  # of 1, so that rounding cannot reach it
@@ -143,6 +147,28 @@ def weights_grow(
 ) -> float:
     """The same for exp(rate * reward / chance), which is at least 1."""
     return weights_multiply(row, at, n, total, slot, rate * reward / chance)
+
+
+@kernel
+def weights_sound(row: Array, at: int, n: int, total: float, widest: float) -> bool:
+    """Whether draws from these words, and products with them, stay within the slots and within a float64.
+
+    A scan has weights of at least _TINY and logarithms, of which a device has some from -60 on. Their sum strays from
+    ``total`` by rounding alone: over very many steps in single precision, by a factor. A draw that rounding or a wrong
+    sum carries past the last weight takes the last one, so the factor matters only to the probability that it states.
+    A tree has logarithms of odds. ``widest``: no logarithm is larger; products by exp(x) must not lead there either.
+    """
+    if n > scan_limit():
+        largest = 0.0
+        for j in range(at, at + n - 1):
+            largest = max(largest, abs(row[j]))
+        return largest <= widest
+    added = 0.0
+    for j in range(at, at + n):
+        if not (row[j] >= 0.5 * _TINY or -widest <= row[j] <= _LEAST_SURE_LOG):
+            return False
+        added += _positive(row[j])
+    return _LOW * _LOW < total < _HIGH * _STRAYED and added <= _STRAYED * total and total <= _STRAYED * added
 
 
 @kernel

@@ -9,22 +9,16 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from hlmc.engine.layout import (
-    AT,
     CONTIGUOUS,
-    FOREVER,
     KIND,
     LEVELS,
     OPAQUE,
-    PARAMETERS,
     ROUTINE,
     STRUCTURE,
-    SUBLENGTH,
-    SUBPHASES,
-    WORDS,
 )
+from hlmc.engine.soundness import check_program
 from hlmc.engine.structures import CATALOGUE as STRUCTURES
 from hlmc.engine.structures import Structure
-from hlmc.errors import BadArgument
 from hlmc.guarantee import Guarantee
 from hlmc.plan import Plan
 from hlmc.routines import kind
@@ -60,24 +54,6 @@ class Words:
         return self.statistics + self.control
 
 
-def check_exact(table: Array) -> None:
-    """Raise an error if a number of arms, steps or children in a program is not an integer from -1 to 2^53.
-
-    Kernels read these numbers as integers and multiply them. The product of SUBPHASES and SUBLENGTH must be below
-    2^62; every other product is bounded by the number of arms or steps. Policies truncate what exceeds the time (a
-    LENGTH, a SUBLENGTH) when they write the program, so this is a final check. Offsets in a row (WORDS, AT) need no
-    check, because a row with an offset beyond 2^53 cannot be allocated.
-
-    table
-        The program, shape (1 + records, FIELDS).
-    """
-    for numbers in (np.delete(table[0], WORDS), np.delete(table[1:, :PARAMETERS], AT, axis=1)):
-        if not (np.all(numbers == np.floor(numbers)) and np.all(numbers >= -1) and np.all(numbers <= FOREVER)):
-            raise BadArgument("the arms, steps and children of a program must be whole numbers from -1 to 2^53")
-    if table[0, SUBPHASES] * table[0, SUBLENGTH] >= 2.0**62:
-        raise BadArgument("subphases times sublength must be below 2^62 in a program")
-
-
 class Policy(Value):
     """A description of how to learn: frozen, hashable, comparable and picklable. It prints as the call that makes it.
 
@@ -108,7 +84,7 @@ class Policy(Value):
 
     def _finished(self, table: Array) -> Array:
         """Complete a program: fill in the fields that the structure and the routines determine; return it flattened."""
-        check_exact(table)
+        check_program(table, self.structure, [routine.words for routine in self.routines_used])
         table[0, STRUCTURE] = STRUCTURES.index(self.structure) if self.structure in STRUCTURES else -1
         table[0, CONTIGUOUS] = self.structure.contiguous
         for i, record in enumerate(table[1:]):

@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from hlmc.engine.ftrl import ftrl_draw, ftrl_learn, normaliser
+from hlmc.engine.ftrl import ftrl_draw, ftrl_learn, ftrl_sound, normaliser
 from hlmc.engine.kernel import kernel
 from hlmc.engine.structures.champion import FADING, contest_rate
 from hlmc.routines.base import Array, Kernels, LevelContext, Routine
@@ -52,6 +52,23 @@ def contest_update(
     return normaliser(row, at, n, contest_rate(program, level, tau + 1), x), baseline
 
 
+@kernel
+def contest_check(
+    program: Array,
+    level: int,
+    row: Array,
+    at: int,
+    n: int,
+    x: float,
+    baseline: float,
+    tau: int,
+    slot: int,
+    chance: float,
+) -> bool:
+    """The normaliser is one for the learning rate of the choice, and the baseline a mean of losses."""
+    return ftrl_sound(row, at, n, contest_rate(program, level, tau), x, chance) and -0.01 <= baseline <= 1.01
+
+
 @dataclass(frozen=True, repr=False)
 class Contest(Routine):
     """Tsallis-INF with a learning rate for one epoch and a moving baseline.
@@ -63,7 +80,7 @@ class Contest(Routine):
     """
 
     name: ClassVar[str] = "contest"
-    kernels: ClassVar[Kernels] = Kernels(contest_start, contest_select, contest_update)
+    kernels: ClassVar[Kernels] = Kernels(contest_start, contest_select, contest_update, contest_check)
 
     def words(self, n: int) -> int:
         return n - 1

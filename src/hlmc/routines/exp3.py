@@ -13,7 +13,7 @@ from typing import ClassVar, Literal
 from hlmc import bounds
 from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import PARAMETERS
-from hlmc.engine.weights import mixed_draw, weights_grow, weights_start, worth_learning
+from hlmc.engine.weights import GAIN_LOG, mixed_draw, weights_grow, weights_sound, weights_start, worth_learning
 from hlmc.routines.base import SHARE_RANGE, Array, Kernels, LevelContext, Routine
 
 GAMMA = PARAMETERS
@@ -54,6 +54,14 @@ def exp3_update(
     return total, 0.0
 
 
+@kernel
+def exp3_check(
+    program: Array, level: int, row: Array, at: int, n: int, total: float, _: float, tau: int, slot: int, chance: float
+) -> bool:
+    """No chance is below gamma / n, so a weight grows by a factor of at most e, or of e^2 for half of that chance."""
+    return weights_sound(row, at, n, total, GAIN_LOG) and chance >= 0.5 * program[level + GAMMA] / float(n)
+
+
 @dataclass(frozen=True, repr=False)
 class EXP3(Routine):
     r"""EXP3 at one level.
@@ -81,7 +89,7 @@ class EXP3(Routine):
     name: ClassVar[str] = "exp3"
     weights: ClassVar[Literal["none", "growing", "any"]] = "growing"
     source: ClassVar[str] = "Auer et al. (2002), Theorem 3.1 (with the default gamma: Lemma 3)"
-    kernels: ClassVar[Kernels] = Kernels(exp3_start, exp3_select, exp3_update)
+    kernels: ClassVar[Kernels] = Kernels(exp3_start, exp3_select, exp3_update, exp3_check)
 
     def __post_init__(self) -> None:
         self.check(gamma=SHARE_RANGE)

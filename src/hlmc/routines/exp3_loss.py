@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from hlmc import bounds
+from hlmc.engine.arithmetic import exponential
 from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import PARAMETERS
-from hlmc.engine.weights import pure_draw, weights_multiply, weights_start
+from hlmc.engine.weights import LOSS_LOG, TINY_LOG, pure_draw, weights_multiply, weights_sound, weights_start
 from hlmc.routines.base import RATE_RANGE, Array, Kernels, LevelContext, Routine
 
 ETA = PARAMETERS
@@ -55,6 +56,14 @@ def exp3_loss_update(
     return total, 0.0
 
 
+@kernel
+def exp3_loss_check(
+    program: Array, level: int, row: Array, at: int, n: int, total: float, _: float, tau: int, slot: int, chance: float
+) -> bool:
+    """No chance is stated below exp(TINY_LOG), so a logarithm falls by at most eta / exp(TINY_LOG) <= 4e270."""
+    return weights_sound(row, at, n, total, LOSS_LOG) and chance >= 0.5 * exponential(TINY_LOG)
+
+
 @dataclass(frozen=True, repr=False)
 class EXP3Loss(Routine):
     r"""EXP3 on losses at one level: :math:`p_i \propto \exp(-\eta \hat L_i)`, :math:`\hat L_i \mathrel{+}= (1-r)/p_i`.
@@ -79,7 +88,7 @@ class EXP3Loss(Routine):
     name: ClassVar[str] = "exp3-loss"
     weights: ClassVar[Literal["none", "growing", "any"]] = "any"
     source: ClassVar[str] = "Bubeck and Cesa-Bianchi (2012), Theorem 3.1"
-    kernels: ClassVar[Kernels] = Kernels(exp3_loss_start, exp3_loss_select, exp3_loss_update)
+    kernels: ClassVar[Kernels] = Kernels(exp3_loss_start, exp3_loss_select, exp3_loss_update, exp3_loss_check)
 
     def __post_init__(self) -> None:
         self.check(eta=RATE_RANGE)

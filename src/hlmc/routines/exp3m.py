@@ -12,7 +12,7 @@ from typing import ClassVar, Literal
 from hlmc.engine.arithmetic import logarithm
 from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import PARAMETERS
-from hlmc.engine.weights import mixed_draw, weights_grow, weights_start
+from hlmc.engine.weights import GAIN_LOG, mixed_draw, weights_grow, weights_sound, weights_start
 from hlmc.routines.base import SHARE_RANGE, Array, Kernels, LevelContext, Routine
 
 STEPS = PARAMETERS  # b
@@ -20,14 +20,20 @@ GIVEN = PARAMETERS + 1  # gamma, or 0
 
 
 @kernel
+def _share(program: Array, level: int, n: int) -> float:
+    """gamma, as given or for n arms held."""
+    gamma: float = program[level + GIVEN]
+    if gamma == 0.0:
+        gamma = min(1.0, math.sqrt(n * logarithm(n) / (2.0 * program[level + STEPS])))
+    return gamma
+
+
+@kernel
 def exp3m_start(program: Array, level: int, row: Array, at: int, n: int) -> tuple[float, float]:
     """Set all weights to 1 and all counts to 0. The scalars are the sum of the weights and gamma."""
     for j in range(at + n, at + 2 * n):
         row[j] = 0.0
-    gamma = program[level + GIVEN]
-    if gamma == 0.0:
-        gamma = min(1.0, math.sqrt(n * logarithm(n) / (2.0 * program[level + STEPS])))
-    return weights_start(row, at, n), gamma
+    return weights_start(row, at, n), _share(program, level, n)
 
 
 @kernel
@@ -59,6 +65,28 @@ def exp3m_update(
     return total, gamma
 
 
+@kernel
+def exp3m_check(
+    program: Array,
+    level: int,
+    row: Array,
+    at: int,
+    n: int,
+    total: float,
+    gamma: float,
+    tau: int,
+    slot: int,
+    chance: float,
+) -> bool:
+    """As for EXP3, with the gamma that the start has chosen; and no count is negative."""
+    for j in range(at + n, at + 2 * n):
+        if row[j] < 0.0:
+            return False
+    share = _share(program, level, n)
+    known = gamma <= 1.0 and abs(gamma - share) <= 1e-3 * share
+    return known and chance >= 0.5 * share / float(n) and weights_sound(row, at, n, total, GAIN_LOG)
+
+
 @dataclass(frozen=True, repr=False)
 class CountedEXP3(Routine):
     """EXP3 that also counts the plays of each child.
@@ -78,7 +106,7 @@ class CountedEXP3(Routine):
 
     name: ClassVar[str] = "exp3-counted"
     weights: ClassVar[Literal["none", "growing", "any"]] = "growing"
-    kernels: ClassVar[Kernels] = Kernels(exp3m_start, exp3m_select, exp3m_update)
+    kernels: ClassVar[Kernels] = Kernels(exp3m_start, exp3m_select, exp3m_update, exp3m_check)
 
     def __post_init__(self) -> None:
         self.check(gamma=SHARE_RANGE)

@@ -20,6 +20,7 @@ ETA = PARAMETERS
 GAMMA = PARAMETERS + 1
 BETA = PARAMETERS + 2
 _LEAST = 2.0**-950  # an estimate is divided by no less than this, so that 2^53 of them have a finite sum
+_HIGHEST = 2.0**1010
 SINGLE = {"_LEAST": 2.0**-70}
 
 
@@ -82,6 +83,31 @@ def exp3p_update(
     return highest, total
 
 
+@kernel
+def exp3p_check(
+    program: Array,
+    level: int,
+    row: Array,
+    at: int,
+    n: int,
+    top: float,
+    total: float,
+    tau: int,
+    slot: int,
+    chance: float,
+) -> bool:
+    """No estimate is above the highest, so no exponential is above 1. That of the highest is 1, so a sum that is added
+    up anew is at least 1: nothing is divided by 0. 2^53 more estimates of at most 2 / _LEAST are finite.
+    """
+    eta = program[level + ETA]
+    highest = 0.0
+    for j in range(at, at + n):
+        if not (0.0 <= row[j] <= _HIGHEST):
+            return False
+        highest = max(highest, row[j])
+    return eta * abs(top - highest) <= 0.5 and 0.5 <= total <= 2.0 * float(n)
+
+
 def log_quotient(count: int, delta: float) -> float:
     """ln(count / delta), also if the quotient overflows a float64.
 
@@ -124,7 +150,7 @@ class EXP3P(Routine):
     beta: float | None = None
 
     name: ClassVar[str] = "exp3p"
-    kernels: ClassVar[Kernels] = Kernels(exp3p_start, exp3p_select, exp3p_update)
+    kernels: ClassVar[Kernels] = Kernels(exp3p_start, exp3p_select, exp3p_update, exp3p_check)
 
     def __post_init__(self) -> None:
         self.check(eta=RATE_RANGE, gamma=SHARE_RANGE, beta=(0.0, 1.0, "(0, 1)"))

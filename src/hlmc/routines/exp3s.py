@@ -19,7 +19,16 @@ from typing import ClassVar
 from hlmc.engine.arithmetic import exponential, logarithm
 from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import PARAMETERS
-from hlmc.engine.weights import mixed_draw, scan_limit, softplus, tree_log_share, tree_multiply, weights_start
+from hlmc.engine.weights import (
+    GAIN_LOG,
+    mixed_draw,
+    scan_limit,
+    softplus,
+    tree_log_share,
+    tree_multiply,
+    weights_sound,
+    weights_start,
+)
 from hlmc.routines.base import SHARE_RANGE, Array, Kernels, LevelContext, Routine
 
 GAMMA = PARAMETERS
@@ -28,6 +37,7 @@ SHARE = PARAMETERS + 2  # e alpha
 _HIGH = 2.0**500
 _SCALE = 2.0**-500
 _FLOOR = 2.0**-1000  # below this, scaling down stops: a v_i of 0 could never grow again, and their sum is divided by
+_STRAYED = 1024.0  # the sum is within this factor of the v, and everything within it of _HIGH
 SINGLE = {"_HIGH": 2.0**60, "_SCALE": 2.0**-60, "_FLOOR": 2.0**-120}
 
 
@@ -86,6 +96,34 @@ def exp3s_update(
     return total, added
 
 
+@kernel
+def exp3s_check(
+    program: Array,
+    level: int,
+    row: Array,
+    at: int,
+    n: int,
+    total: float,
+    added: float,
+    tau: int,
+    slot: int,
+    chance: float,
+) -> bool:
+    """The v, their sum and B are positive and of moderate size; no chance is below gamma / n, so v grow as in EXP3."""
+    if not (chance >= 0.5 * program[level + GAMMA] / float(n) and added >= 0.0):
+        return False
+    if not (0.5 * float(n) * _FLOOR <= total and total + float(n) * added <= _STRAYED * _HIGH):
+        return False
+    if n > scan_limit():
+        return weights_sound(row, at, n, total, GAIN_LOG)
+    weight = 0.0
+    for j in range(at, at + n):
+        if not (row[j] >= 0.5 * _FLOOR):
+            return False
+        weight += row[j]
+    return weight <= _STRAYED * total and total <= _STRAYED * weight
+
+
 @dataclass(frozen=True, repr=False)
 class EXP3S(Routine):
     r"""EXP3.S at one level.
@@ -111,7 +149,7 @@ class EXP3S(Routine):
     alpha: float | None = None
 
     name: ClassVar[str] = "exp3s"
-    kernels: ClassVar[Kernels] = Kernels(exp3s_start, exp3s_select, exp3s_update)
+    kernels: ClassVar[Kernels] = Kernels(exp3s_start, exp3s_select, exp3s_update, exp3s_check)
 
     def __post_init__(self) -> None:
         self.check(gamma=SHARE_RANGE, alpha=(0.0, 1.0, "(0, 1)"))

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from hlmc import bounds
 from hlmc.checks import choice
-from hlmc.engine.ftrl import ftrl_draw, ftrl_learn, normaliser
+from hlmc.engine.ftrl import ftrl_draw, ftrl_learn, ftrl_sound, normaliser
 from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import PARAMETERS
 from hlmc.routines.base import Array, Kernels, LevelContext, Routine
@@ -59,6 +59,15 @@ def tsallis_update(
     return normaliser(row, at, n, eta, x), eta
 
 
+@kernel
+def tsallis_check(
+    program: Array, level: int, row: Array, at: int, n: int, x: float, eta: float, tau: int, slot: int, chance: float
+) -> bool:
+    """The learning rate is that of the choice, and the normaliser one for it."""
+    rate = program[level + RATE] / math.sqrt(float(tau) + 1.0)
+    return abs(eta - rate) <= 1e-3 * rate and ftrl_sound(row, at, n, eta, x, chance)
+
+
 @dataclass(frozen=True, repr=False)
 class TsallisINF(Routine):
     r"""Tsallis-INF at one level: :math:`p_i = 4 (\eta_t (\hat L_i - x))^{-2}`.
@@ -81,7 +90,7 @@ class TsallisINF(Routine):
     name: ClassVar[str] = "tsallis-inf"
     source: ClassVar[str] = "Zimmert and Seldin (2021), Theorem 1"
     anytime: ClassVar[bool] = True
-    kernels: ClassVar[Kernels] = Kernels(tsallis_start, tsallis_select, tsallis_update)
+    kernels: ClassVar[Kernels] = Kernels(tsallis_start, tsallis_select, tsallis_update, tsallis_check)
 
     def __post_init__(self) -> None:
         if self.estimator is not None:

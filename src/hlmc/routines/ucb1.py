@@ -88,6 +88,18 @@ def ucb1_update(
     return a, b
 
 
+@kernel
+def ucb1_check(
+    program: Array, level: int, row: Array, at: int, n: int, a: float, b: float, tau: int, slot: int, chance: float
+) -> bool:
+    """The first n choices were the slots in turn, so from then on no index divides by 0; and none is negative."""
+    for j in range(n):
+        played = row[at + n + j]
+        if not (played >= (1.0 if j < tau else 0.0) and 0.0 <= row[at + j] <= played):
+            return False
+    return slot < 0 or tau >= n or slot == tau
+
+
 @dataclass(frozen=True, repr=False)
 class UCB1(Routine):
     r"""UCB1 at one level: each child once, then the largest :math:`\bar r_i + \sqrt{2 \ln t / n_i}`.
@@ -107,7 +119,7 @@ class UCB1(Routine):
 
     name: ClassVar[str] = "ucb1"
     anytime: ClassVar[bool] = True
-    kernels: ClassVar[Kernels] = Kernels(ucb1_start, ucb1_select, ucb1_update)
+    kernels: ClassVar[Kernels] = Kernels(ucb1_start, ucb1_select, ucb1_update, ucb1_check)
 
     def __post_init__(self) -> None:
         if self.ties is not None:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hlmc.engine.kernel import kernel
-from hlmc.engine.layout import AT, COMMON, CONTROL, LEVEL_CONTROL, OPAQUE, Word
+from hlmc.engine.kernel import Address, kernel
+from hlmc.engine.layout import AT, COMMON, CONTROL, HORIZON, LEVEL_CONTROL, OPAQUE, ROUTINE, SUM, Word
+from hlmc.engine.primitives import call_check, int_at
 
 Array = np.ndarray
 
@@ -32,15 +33,22 @@ class Structure:
     arm_of
         Kernel ``arm_of(program, row, slot) -> arm``.
     check_row
-        Kernel ``check_row(program, row, step, running) -> bool``: whether the words that lead somewhere are what they
-        can be during step ``step``. ``running``: the run of the last level that contains the step has not ended.
-        The kernels trust what it has accepted; what they assume is written beside it.
+        Kernel ``check_row(program, checks, row, step, running) -> bool``: whether the words are what they can be during
+        step ``step``. ``running``: the run of the last level that contains the step has not ended. ``checks``: the
+        addresses of the routines' checks, for :func:`check_routine`. The kernels trust what it has accepted; why it is
+        enough for them is written beside it.
+    check_program
+        Python function ``check_program(table, structure) -> bool``, for a program of shape (1 + records, FIELDS) whose
+        words are whole numbers (:func:`hlmc.engine.soundness.check_program`): whether the structure's kernels find a
+        record for every step, and a slot for every child. Default: no more is asked.
     header
         The structure's own words in a row; they follow the common ones.
     contiguous
         Whether slot j of the last level is arm BASE + j, so that nobody need call ``arm_of``.
+    extra_groups
+        Children of the top level, if it is not the last, beyond the groups that its arms make.
     extra_slots
-        Slots of the last level beyond the CHILDREN of its record.
+        Slots of the last level, if it is not the top one, beyond the CHILDREN of its record.
     full_groups
         Whether every group has as many arms as the last level has CHILDREN, if the CHILDREN of all levels multiply to
         the number of arms.
@@ -56,9 +64,11 @@ class Structure:
     begin: Callable[[Array, Array, int], float]
     end: Callable[[Array, Array, int], None]
     arm_of: Callable[[Array, Array, int], int]
-    check_row: Callable[[Array, Array, int, bool], bool]
+    check_row: Callable[[Array, Address, Array, int, bool], bool]
+    check_program: Callable[[Array, Structure], bool] = lambda table, structure: True
     header: tuple[Word, ...] = ()
     contiguous: bool = False
+    extra_groups: int = 0
     extra_slots: int = 0
     full_groups: bool = False
     keeps_statistics: bool = True
@@ -91,10 +101,28 @@ def all_finite(row: Array, first: int, stop: int) -> bool:
 
 @kernel
 def check_level(program: Array, row: Array, level: int, stop: int) -> bool:
-    """Whether a level's control words and, unless they are a user's own, its statistics before ``stop`` are finite."""
+    """Whether a level's control words and, unless they are a user's own, its statistics before ``stop`` are finite.
+
+    Also that SUM is a sum of rewards, so that their mean, which ``end`` cuts off at 1, is a reward.
+    """
     control = int(program[level + CONTROL])
     if not all_finite(row, control, control + LEVEL_CONTROL):
+        return False
+    if not (0.0 <= row[control + SUM] <= 2.0 * program[HORIZON]):
         return False
     if program[level + OPAQUE] == 1.0:
         return True
     return all_finite(row, int(program[level + AT]), stop)
+
+
+@kernel
+def check_routine(program: Array, checks: Address, row: Array, level: int, n: int, tau: int, stands: bool) -> bool:
+    """Whether the words of a level with n children are what its routine can have made of them after ``tau`` rewards.
+
+    ``stands``: a choice was made that is not yet learned from; CHILD has been checked. With a single child nothing is
+    ever drawn or learned, and the words are not read before a start writes them.
+    """
+    if n < 2:
+        return True
+    address = int_at(checks, int(program[level + ROUTINE]))
+    return call_check(address, program, level, row, n, tau, 1 if stands else 0) == 1

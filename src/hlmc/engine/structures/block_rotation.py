@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from hlmc.engine.kernel import kernel
+from hlmc.engine.kernel import Address, kernel
 from hlmc.engine.layout import (
+    ARM,
     ARMS,
     AT,
     BASE,
     BEGAN,
     CHILD,
+    CHILDREN,
     COMMON,
     CONTROL,
     COUNT,
@@ -23,6 +25,7 @@ from hlmc.engine.layout import (
     HORIZON,
     KEY,
     LAST,
+    LEVELS,
     MEMORY,
     RANDOM,
     RECORD,
@@ -32,6 +35,7 @@ from hlmc.engine.layout import (
     SUBPHASES,
     SUM,
     TIES,
+    TIME,
     UNTIL,
     WORDS,
     WRAP,
@@ -40,7 +44,7 @@ from hlmc.engine.layout import (
 from hlmc.engine.permutation import permuted
 from hlmc.engine.primitives import bits, call_start, floor_log2
 from hlmc.engine.stream import uniform
-from hlmc.engine.structures.base import Structure, check_level, whole_within
+from hlmc.engine.structures.base import Structure, check_level, check_routine, whole_within
 
 Array = np.ndarray
 
@@ -144,9 +148,18 @@ def rotation_end(program: Array, row: Array, t: int) -> None:
 
 
 @kernel
-def rotation_check_row(program: Array, row: Array, step: int, running: bool) -> bool:
-    """Assumed by the other kernels: RECORD, BEGAN and UNTIL are those of the sub-phase of the step; COUNT and CHILD are
-    within the memory, BASE and CARRIED within the order of the arms; all numbers are finite.
+def rotation_check_row(program: Array, checks: Address, row: Array, step: int, running: bool) -> bool:
+    """Why no kernel can leave the row or the program, or play what is no arm.
+
+    *Program.* Time is below HORIZON, by which the last phase that has a record ends, so RECORD, BEGAN and UNTIL are
+    recomputed from the time and must be equal. The last level has room for MEMORY slots of two words.
+
+    *Row.* COUNT and CHILD are within MEMORY, and CHILD within COUNT while it awaits its reward. BASE and CARRIED are
+    within the order of the arms. ``place_of`` gives a place below ARMS for any of these: the slot itself when nothing
+    is carried, as MEMORY is at most ARMS, or a remainder. ``begin`` counts between 1 and MEMORY slots: of the arms from
+    BASE on, at least none are left.
+
+    *Numbers.* As in a tree; the counts of plays are compared only.
     """
     arms = int(program[ARMS])
     memory = int(program[MEMORY])
@@ -156,15 +169,34 @@ def rotation_check_row(program: Array, row: Array, step: int, running: bool) -> 
     origin = int(program[SUBPHASES]) * (length - unit)
     began = origin + (step - origin) // length * length
     record = FIELDS * (1 + phase)
-    return bool(
+    child = row[int(program[record + CONTROL]) + CHILD]
+    described = (
         row[RECORD] == record
         and row[BEGAN] == began
         and row[UNTIL] == min(began + length, int(program[HORIZON]))
         and whole_within(row[COUNT], 1, memory)
         and whole_within(row[BASE], 0, arms)
         and whole_within(row[CARRIED], -1, arms - 1)
-        and whole_within(row[int(program[record + CONTROL]) + CHILD], 0, memory - 1)
+        and whole_within(child, 0, memory - 1)
         and check_level(program, row, record, int(program[WORDS]))
+    )
+    waiting = row[ARM] >= 0.0
+    n = int(row[COUNT]) if described else 1
+    if not described or (waiting and n > 1 and child >= n):
+        return False
+    return not running or check_routine(program, checks, row, record, n, int(row[TIME]) - began, waiting)
+
+
+def rotation_check_program(table: Array, structure: Structure) -> bool:
+    """Whether every step up to the HORIZON falls in a phase that has a record, and the memory holds arms."""
+    header = table[0]
+    steps = int(header[SUBPHASES]) * int(header[SUBLENGTH])
+    return bool(
+        steps >= 1
+        and steps * (2 ** (len(table) - 1) - 1) >= header[HORIZON]
+        and header[LEVELS] == 1
+        and 1 <= header[MEMORY] <= header[ARMS]
+        and np.all(table[1:, CHILDREN] == header[MEMORY])
     )
 
 
@@ -174,5 +206,6 @@ BLOCK_ROTATION = Structure(
     end=rotation_end,
     arm_of=rotation_arm_of,
     check_row=rotation_check_row,
+    check_program=rotation_check_program,
     header=HEADER,
 )

@@ -18,7 +18,7 @@ import math
 import numpy as np
 
 from hlmc.engine.ftrl import ftrl_leader, loss_of, probability_of
-from hlmc.engine.kernel import kernel
+from hlmc.engine.kernel import Address, kernel
 from hlmc.engine.layout import (
     ARMS,
     AT,
@@ -30,6 +30,7 @@ from hlmc.engine.layout import (
     COMMON,
     CONTROL,
     COUNT,
+    FIELDS,
     FOREVER,
     KEY,
     LEVELS,
@@ -43,8 +44,9 @@ from hlmc.engine.linker import substitute
 from hlmc.engine.permutation import permuted
 from hlmc.engine.primitives import bits, call_select, call_update
 from hlmc.engine.stream import uniform
-from hlmc.engine.structures.base import Structure, all_finite, whole_within
+from hlmc.engine.structures.base import Structure, check_routine, whole_within
 from hlmc.engine.structures.tree import (
+    check_choices,
     check_groups,
     check_last_level,
     choose,
@@ -52,6 +54,7 @@ from hlmc.engine.structures.tree import (
     stage_of,
     start_arms,
     tree_begin,
+    tree_check_program,
     tree_end,
 )
 
@@ -249,20 +252,46 @@ def _crown(program: Array, row: Array, record: int, t: int) -> None:
 
 
 @kernel
-def champion_check_row(program: Array, row: Array, step: int, running: bool) -> bool:
-    """As in a tree; and PLACE is a place in the order of the arms, TURN a count, and the other words are finite.
+def _check_choices(program: Array, checks: Address, row: Array, level: int, n: int, tau: int, stands: bool) -> bool:
+    """As in a tree; but of the lowest group level's ``tau`` epochs those with a challenge are no choices of its own."""
+    levels = int(program[LEVELS])
+    own = tau
+    if n > 1 and (level // FIELDS - 1) % levels == levels - 2:
+        # A challenge that stands is counted in TURN already, and not yet in tau.
+        own = tau - int(row[TURN]) + (1 if stands and row[CHALLENGE] == 1.0 else 0)
+    return own >= 0 and check_routine(program, checks, row, level, n, own, stands)
 
-    Slot 0 is the champion's. It is one slot more than the group has arms, unless the champion is of the group; when
-    an epoch has ended, the champion may be another one than it was while COUNT was set.
+
+_check_groups = substitute(check_groups, {check_choices: _check_choices})
+
+
+@kernel
+def champion_check_row(program: Array, checks: Address, row: Array, step: int, running: bool) -> bool:
+    """As in a tree; and the champion's own words.
+
+    PLACE is a place in the order of the arms. Slot 0 is the champion's: a group has one slot more than arms, for which
+    the last level has room, unless the champion is of the group, and then the others skip its place. So every slot
+    below COUNT has a place below ARMS. When an epoch has ended, the champion may be another one than it was while COUNT
+    was set; no slot is looked up before the next epoch.
+
+    DOUBT is from LEAST_DOUBT to EVEN, so the prior divides by no 0; TENURE and TURN are counts, so the rate of
+    challenges is a probability and ``turn % n`` one of the groups; CHALLENGE and CRISIS are 0 or 1; USUAL is a mean of
+    losses, but for rounding.
     """
-    sound, base, count, began, until, record = check_groups(program, row, step)
-    if not (sound and all_finite(row, DOUBT, PLACE) and whole_within(row[TURN], 0, FOREVER)):
+    arms = int(program[ARMS])
+    if not (whole_within(row[PLACE], 0, arms - 1) and whole_within(row[TURN], 0, FOREVER)):
         return False
-    if not whole_within(row[PLACE], 0, int(program[ARMS]) - 1):
+    if not (whole_within(row[TENURE], 0, FOREVER) and whole_within(row[CHALLENGE], 0, 1)):
+        return False
+    if not (whole_within(row[CRISIS], 0, 1) and -0.01 <= row[USUAL] <= 1.01):
+        return False
+    sound, base, count, began, until, record = _check_groups(program, checks, row, step, running)
+    if not (sound and 0.99 * program[record + LEAST_DOUBT] <= row[DOUBT] <= EVEN):
         return False
     if not (base <= row[PLACE] < base + count) or (not running and row[COUNT] == count + 1):
         count += 1
-    return check_last_level(program, row, record, base, count, began, until, int(program[record + CHILDREN]) + 1)
+    slots = int(program[record + CHILDREN]) + 1
+    return check_last_level(program, checks, row, record, base, count, began, until, slots, running)
 
 
 CHAMPION = Structure(
@@ -271,6 +300,7 @@ CHAMPION = Structure(
     end=champion_end,
     arm_of=champion_arm_of,
     check_row=champion_check_row,
+    check_program=tree_check_program,
     header=HEADER,
     extra_slots=1,
     random_order=True,

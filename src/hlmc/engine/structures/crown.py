@@ -13,17 +13,18 @@ import math
 import numpy as np
 
 from hlmc.engine.ftrl import ftrl_leader
-from hlmc.engine.kernel import kernel
+from hlmc.engine.kernel import Address, kernel
 from hlmc.engine.layout import ARMS, AT, BASE, CHILD, COMMON, COUNT, RECORD, ROUTINE, Word
 from hlmc.engine.linker import Kernel, substitute
 from hlmc.engine.primitives import call_update
-from hlmc.engine.structures.base import Structure, all_finite, whole_within
+from hlmc.engine.structures.base import Structure, whole_within
 from hlmc.engine.structures.tree import (
     arms_within,
     children_of,
     learn,
     tree_arm_of,
     tree_begin,
+    tree_check_program,
     tree_check_row,
     tree_end,
 )
@@ -75,11 +76,15 @@ _tree_check_row = substitute(tree_check_row, _WALK)
 
 
 @kernel
-def crown_check_row(program: Array, row: Array, step: int, running: bool) -> bool:
-    """As in a tree; and CROWN is an arm."""
-    arms = int(program[ARMS])
-    sound = whole_within(row[CROWN], 0, arms - 1) and all_finite(row, PAID, PAID + 1)
-    return sound and _tree_check_row(program, row, step, running)
+def crown_check_row(program: Array, checks: Address, row: Array, step: int, running: bool) -> bool:
+    """As in a tree, whose top level has one child more, of one arm.
+
+    CROWN is an arm, so that child is within the arms, too; while it is played BASE is CROWN, which only an epoch of
+    another child changes. The crown is passed to the leader among the COUNT arms from BASE on. PAID is compared, and
+    is a mean reward.
+    """
+    sound = whole_within(row[CROWN], 0, int(program[ARMS]) - 1) and 0.0 <= row[PAID] <= 1.0
+    return sound and _tree_check_row(program, checks, row, step, running)
 
 
 CROWN_TREE = Structure(
@@ -88,7 +93,9 @@ CROWN_TREE = Structure(
     end=substitute(tree_end, {**_WALK, learn: _learn}),
     arm_of=tree_arm_of,
     check_row=crown_check_row,
+    check_program=tree_check_program,
     header=HEADER,
     contiguous=True,
+    extra_groups=1,
     random_order=False,
 )

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from hlmc.engine.kernel import kernel
+from hlmc.engine.kernel import Address, kernel
 from hlmc.engine.layout import (
+    ARM,
     ARMS,
     AT,
     BASE,
@@ -31,12 +32,13 @@ from hlmc.engine.layout import (
     ROUTINE,
     SIZE,
     SUM,
+    TIME,
     UNTIL,
     WORDS,
 )
 from hlmc.engine.primitives import bits, call_select, call_start, call_update, floor_log2
 from hlmc.engine.stream import uniform
-from hlmc.engine.structures.base import Structure, check_level, whole_within
+from hlmc.engine.structures.base import Structure, check_level, check_routine, whole_within
 
 Array = np.ndarray
 
@@ -180,7 +182,15 @@ def tree_arm_of(program: Array, row: Array, slot: int) -> int:
 
 
 @kernel
-def check_groups(program: Array, row: Array, step: int) -> tuple[bool, int, int, int, int, int]:
+def check_choices(program: Array, checks: Address, row: Array, level: int, n: int, tau: int, stands: bool) -> bool:
+    """Hook: whether the statistics of a level above the last are sound. Default: its routine says so."""
+    return check_routine(program, checks, row, level, n, tau, stands)
+
+
+@kernel
+def check_groups(
+    program: Array, checks: Address, row: Array, step: int, running: bool
+) -> tuple[bool, int, int, int, int, int]:
     """Follow the choices of all levels but the last during a step, as ``begin`` and ``end`` do.
 
     Whether every level's words can be followed; then the first arm and the number of arms of the group played, the
@@ -193,32 +203,51 @@ def check_groups(program: Array, row: Array, step: int) -> tuple[bool, int, int,
     count = int(program[ARMS])
     began = 0
     until = length
+    into = local  # steps since the choice above was made
     level = FIELDS * (1 + stage * levels)
     for d in range(levels - 1):
         child = row[int(program[level + CONTROL]) + CHILD]
         size = int(program[level + SIZE])
         stands = int(program[level + LENGTH])
         groups = (count + size - 1) // size
+        n = children_of(d, groups)
         stop = int(program[level + FIELDS + AT])
-        if not (check_level(program, row, level, stop) and whole_within(child, 0, children_of(d, groups) - 1)):
+        if not (check_level(program, row, level, stop) and whole_within(child, 0, n - 1)):
+            return False, 0, 0, 0, 0, 0
+        tau = into // stands
+        into -= tau * stands
+        # When a run of the last level has ended, ``end`` has taught the levels whose choice ended with it.
+        taught = not running and (into + 1 == stands or local + 1 == length)
+        if not check_choices(program, checks, row, level, n, tau + 1 if taught else tau, not taught):
             return False, 0, 0, 0, 0, 0
         base, count = arms_within(row, int(child), groups, base, count, size)
-        began = max(began, local // stands * stands)
-        until = min(until, (local // stands + 1) * stands)
+        began = max(began, local - into)
+        until = min(until, local - into + stands)
         level += FIELDS
     return check_level(program, row, level, int(program[WORDS])), base, count, origin + began, origin + until, level
 
 
 @kernel
 def check_last_level(
-    program: Array, row: Array, record: int, base: int, count: int, began: int, until: int, slots: int
+    program: Array,
+    checks: Address,
+    row: Array,
+    record: int,
+    base: int,
+    count: int,
+    began: int,
+    until: int,
+    slots: int,
+    running: bool,
 ) -> bool:
-    """Whether the words that describe the run of the last level are those that its group and its time demand.
+    """Whether the words of the last level are those that its group and its time demand.
 
-    The last choice (CHILD) can be older than the group, which may be smaller: it is one of ``slots``.
+    The last choice (CHILD) can be older than the group, which may be smaller: it is one of ``slots``, and while it
+    awaits its reward (ARM), one of the group's. When a run has ended, its statistics are not read again; a GPU does not
+    even write them back. So they are checked while it is running, when all of its steps so far have been learned from.
     """
     child = row[int(program[record + CONTROL]) + CHILD]
-    return bool(
+    described = (
         whole_within(child, 0, slots - 1)
         and row[RECORD] == record
         and row[BASE] == base
@@ -226,15 +255,58 @@ def check_last_level(
         and row[BEGAN] == began
         and row[UNTIL] == until
     )
+    waiting = row[ARM] >= 0.0
+    if not described or (waiting and count > 1 and child >= count):
+        return False
+    return not running or check_routine(program, checks, row, record, count, int(row[TIME]) - began, waiting)
 
 
 @kernel
-def tree_check_row(program: Array, row: Array, step: int, running: bool) -> bool:
-    """Assumed by ``begin``, ``end`` and the step: CHILD of every level is one of its children; RECORD, BASE, COUNT,
-    BEGAN and UNTIL are what these choices and the time demand; all numbers are finite.
+def tree_check_row(program: Array, checks: Address, row: Array, step: int, running: bool) -> bool:
+    """Why no kernel can leave the row or the program, or play what is no arm.
+
+    *Program.* Time is below HORIZON, so ``stage_of`` gives a stage that has records, and ``begin`` and ``end`` walk
+    through those of its levels. All places in the row are the program's CONTROL and AT, and the slots of a level follow
+    its AT: at most as many as it has room for, because a group that a child of SIZE arms is has at most CHILDREN
+    children itself.
+
+    *Row.* Of the words that lead somewhere, CHILD of every level is one of its children; RECORD, BASE, COUNT, BEGAN and
+    UNTIL are recomputed from these choices and the time, and must be equal. So the group played has COUNT arms from
+    BASE on, all of them below ARMS, and each new choice of ``begin`` keeps to that, as a routine draws a slot below n.
+
+    *Numbers.* The routine of each level has checked its words, CHANCE included, against what it needs for positive
+    probabilities and finite updates (:class:`hlmc.engine.routines.RoutineKernels`); SUM is a sum of rewards, so what
+    ``end`` teaches is a reward. Words that nobody has checked are not read before ``begin`` has written them: the
+    statistics of a level with a single child, and those of the last level when its run has ended.
     """
-    sound, base, count, began, until, record = check_groups(program, row, step)
-    return sound and check_last_level(program, row, record, base, count, began, until, int(program[record + CHILDREN]))
+    sound, base, count, began, until, record = check_groups(program, checks, row, step, running)
+    slots = int(program[record + CHILDREN]) if sound else 0
+    return sound and check_last_level(program, checks, row, record, base, count, began, until, slots, running)
+
+
+def tree_check_program(table: Array, structure: Structure) -> bool:
+    """Whether every step up to the HORIZON falls in a stage that has records, every group of a level has at most the
+    CHILDREN of its record, down to single arms, and choices end when those above them do.
+    """
+    levels, first = int(table[0, LEVELS]), int(table[0, DOUBLING])
+    horizon = int(table[0, HORIZON])
+    stages = [horizon] if first < 0 else [1 << r for r in range(first, 53)] if first < 53 else []
+    if len(table) != 1 + levels * len(stages) or horizon > max(sum(stages), 0):
+        return False
+    for stage, steps in enumerate(stages):
+        arms, above = int(table[0, ARMS]), steps
+        for d in range(levels):
+            record = table[1 + stage * levels + d]
+            size, length, children = int(record[SIZE]), int(record[LENGTH]), int(record[CHILDREN])
+            if min(size, length) < 1 or length > above or (above % length and above < steps):
+                return False
+            more = structure.extra_groups if d == 0 and levels > 1 else 0
+            if -(-arms // size) + more > children:
+                return False
+            arms, above = size, length
+        if arms != 1:
+            return False
+    return True
 
 
 TREE = Structure(
@@ -243,6 +315,7 @@ TREE = Structure(
     end=tree_end,
     arm_of=tree_arm_of,
     check_row=tree_check_row,
+    check_program=tree_check_program,
     contiguous=True,
     full_groups=True,
     keeps_statistics=False,
