@@ -56,8 +56,8 @@ from hlmc.engine.layout import (
 from hlmc.engine.primitives import REWARD, words
 from hlmc.engine.soundness import check_program, checker
 from hlmc.engine.step import select, update
-from hlmc.engine.structures import CATALOGUE, CHAMPION
-from hlmc.engine.structures.champion import contest_rate, group_rate
+from hlmc.engine.structures import CATALOGUE
+from hlmc.engine.structures.champion import contest_rate
 from hlmc.errors import BadArgument
 from hlmc.learner import fresh_rows
 from hlmc.streams import keys
@@ -206,8 +206,6 @@ def stretch(dice: random.Random, policy: hlmc.Policy, row: np.ndarray, sources: 
             if isinstance(routine, routines.TsallisINF)
             else contest_rate(program, level, tau)
         )
-        if policy.structure is CHAMPION and d < levels - 1:
-            eta = group_rate(program, level, dice.randrange(3))
         if eta > 0.0:
             row[control + SCALARS] = normaliser(row, at, n, eta, -1.0)
     elif isinstance(routine, routines.EXP3P):

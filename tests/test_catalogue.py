@@ -247,10 +247,18 @@ class Incomparable(hlmc.EXP3):
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Endless(hlmc.EXP3):
-    """Says that it ends, and does not."""
+    """Says that it ends, and starts learners that do not."""
 
     def start(self, seed: int = 0, stream: int = 0) -> hlmc.Learner:
         return hlmc.EXP3(self.arms, 10**6).start(seed, stream)
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Astray(hlmc.EXP3):
+    """Its fleets do something else than its learners."""
+
+    def fleet(self, size: int, seed: int = 0, file: str | Path | None = None) -> hlmc.Fleet:
+        return super().fleet(size, seed + 1, file)
 
 
 @pytest.mark.parametrize(
@@ -258,7 +266,8 @@ class Endless(hlmc.EXP3):
     [
         (Misprinting(3, 20, gamma=0.5), "does not make an equal policy"),
         (Incomparable(3, 20), "must be equal"),
-        (Endless(3, 20), "must do what start"),
+        (Endless(3, 20), "a learner must follow the policy that started it"),
+        (Astray(3, 20), "must do what start"),
         ("EXP3", "is no Policy"),
     ],
 )

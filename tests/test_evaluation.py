@@ -563,7 +563,7 @@ def test_fieller_by_its_definition() -> None:
     assert paired_ratio_interval(a, [1.0, -1.0] * 10)[1:] == (-math.inf, math.inf)
     assert paired_ratio_interval(a, np.full(20, 2.0))[1:] == pytest.approx([e / 2 for e in t_interval(a)[1:]])
     assert paired_ratio_interval([2.0, 2.0], [1.0, 1.0, 1.0], paired=False) == (2.0, 2.0, 2.0)
-    with pytest.raises(BadArgument, match="one shape"):
+    with pytest.raises(BadArgument, match="the same shape"):
         paired_ratio_interval(a, b[:9])
 
 

@@ -152,6 +152,7 @@ def _check_words(policy: Policy) -> None:
 
 def _check_steps(policy: Policy, steps: int, seed: int) -> None:
     learner, twin = policy.start(seed), policy.start(seed)
+    _hold(learner.policy == policy, "a learner must follow the policy that started it")
     _hold(learner == twin, "equal seeds must give equal learners")
     _hold(learner.time == 0, "a fresh learner must have time 0")
     for t, reward in enumerate(islice(_rewards(seed), steps)):
