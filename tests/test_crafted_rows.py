@@ -265,18 +265,22 @@ def python(code: str, jit: bool) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
 
 
-def test_without_the_gate_crafted_rows_do_harm() -> None:
+def test_without_the_checks_of_the_routines_crafted_rows_do_harm() -> None:
     """The same trials find something when there is something to find."""
     with tempfile.NamedTemporaryFile() as note:
         note.write(bytes(8))
         note.flush()
-        code = (
-            "import crafted, math; crafted.sound = lambda here: True; "
-            f"crafted.work(crafted.SHORT, 1, 200, math.inf, {note.name!r})"
-        )
-        done = python(code, jit=False)
+        code = f"""
+import math, numpy as np, crafted
+from hlmc.engine.primitives import CHECK
+from hlmc.engine.routines import level_check
+all_finite = crafted.callback(level_check, CHECK).address
+crafted.gate.checks_of = lambda policy: np.array([all_finite] * len(policy.routines_used), np.int64)
+crafted.work(crafted.SHORT, 1, 1000, math.inf, {note.name!r})
+"""
+        done = python(code, jit=True)
     found = json.loads(done.stdout)["found"]
-    assert {crafted.RAISED, crafted.ARM_OUTSIDE, crafted.BAD_PROBABILITY} & set(found)
+    assert set(found) & set(crafted.HARM)
 
 
 @pytest.mark.parametrize(("at_end", "place"), [(True, 5), (False, -1)])

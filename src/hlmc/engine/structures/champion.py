@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from hlmc.engine.ftrl import ftrl_draw, ftrl_leader, ftrl_learn, ftrl_sound, loss_of, normaliser, probability_of
+from hlmc.engine.ftrl import LEAST, ftrl_draw, ftrl_leader, ftrl_learn, ftrl_sound, loss_of, normaliser, probability_of
 from hlmc.engine.kernel import Address, kernel
 from hlmc.engine.layout import (
     ARMS,
@@ -166,6 +166,8 @@ def champion_begin(program: Array, row: Array, t: int) -> float:
                 else:
                     rate = 0.0
                 turn //= n
+                # After a choice that was next to impossible the rate rounds to 1, and would leave nothing to this one.
+                chance = max(chance, LEAST)
             row[control + CHILD] = child
             row[control + CHANCE] = chance
             row[control + SUM] = 0.0
