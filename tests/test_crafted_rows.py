@@ -4,6 +4,7 @@ import ctypes
 import json
 import math
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -258,6 +259,13 @@ def test_crafted_rows_and_programs_are_refused_or_harmless(jit: bool, count: int
     assert found[crafted.REFUSED] + found[crafted.HARMLESS] == sum(found.values()) == count
     assert found[crafted.REFUSED] > count // 10
     assert found[crafted.HARMLESS] > count // 10
+
+
+@pytest.mark.parametrize("trial", [436, 653, 2453, 4204])
+def test_a_group_that_is_next_to_impossible_has_a_probability(trial: int) -> None:
+    """Found so: a champion of three levels that had drawn one stated 0 for its choice below, and divided by it."""
+    here = crafted.stage(hlmc.Champion(arms=100, memory=14, horizon=400, switches=2), at_end=True)
+    assert crafted.tried(random.Random(f"1 {trial}"), here) == crafted.HARMLESS
 
 
 def python(code: str, jit: bool) -> subprocess.CompletedProcess[str]:
