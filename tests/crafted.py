@@ -106,7 +106,7 @@ POLICIES: dict[str, tuple[hlmc.Policy, ...]] = {
 }
 """By structure, policies that lead to every kernel of the structure and to every routine."""
 
-SHORT = (("tree", 1), ("tree", 0), ("block rotation", 0), ("block rotation", 2), ("champion", 0), ("crown", 0))
+SHORT = (("tree", 1), ("tree", 0), ("block rotation", 0), ("block rotation", 2), ("champion", 2), ("crown", 0))
 """Those of the short form, which compile in a few seconds."""
 
 Which = Sequence[tuple[str, int]]

@@ -17,7 +17,7 @@ import math
 
 import numpy as np
 
-from hlmc.engine.ftrl import ftrl_leader, loss_of, probability_of
+from hlmc.engine.ftrl import LEAST, ftrl_leader, loss_of, probability_of
 from hlmc.engine.kernel import Address, kernel
 from hlmc.engine.layout import (
     ARMS,
@@ -151,9 +151,10 @@ def _choose(program: Array, row: Array, t: int, d: int, level: int, n: int, cont
         row[control + CHILD] = next_in_turn
         # The routine is Tsallis-INF, whose scalars are the normaliser and the learning rate.
         x = row[control + SCALARS]
-        row[control + CHANCE] = probability_of(loss_of(row, at, next_in_turn), x, row[control + SCALARS + 1])
-    chance: float = row[control + CHANCE]
-    return (1.0 - rate) * chance + (rate if int(row[control + CHILD]) == next_in_turn else 0.0)
+        chance = probability_of(loss_of(row, at, next_in_turn), x, row[control + SCALARS + 1])
+        row[control + CHANCE] = max(chance, LEAST)
+    reached = (1.0 - rate) * float(row[control + CHANCE])
+    return reached + (rate if int(row[control + CHILD]) == next_in_turn else 0.0)
 
 
 @kernel
