@@ -15,8 +15,6 @@ from hlmc.engine.layout import BEGAN
 from hlmc.engine.structures.champion import CHALLENGE, CRISIS, TURN
 from reference_losses import estimates, faded, tsallis
 
-pytestmark = pytest.mark.interpreted
-
 RATES = {"iw": 2.0, "rv": 4.0}
 
 
