@@ -152,9 +152,14 @@ def wholes(name: str, values: Any, least: int = 1) -> tuple[int, ...]:
     >>> wholes("groups", [10, 1e1])
     (10, 10)
     """
-    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+    unmasked(name, values)
+    try:
+        listed = None if isinstance(values, (str, bytes)) else tuple(values)
+    except TypeError:
+        listed = None
+    if listed is None:
         raise BadType(f"{name} must be a sequence of whole numbers, not {shown(values)}")
-    return tuple(whole(name, value, least) for value in values)
+    return tuple(whole(name, value, least) for value in listed)
 
 
 def array(name: str, values: Any) -> np.ndarray:
@@ -196,7 +201,11 @@ def path(name: str, value: Any) -> Path:
     if "\0" in text:
         raise BadArgument(f"{name} must be a path without NUL characters, not {shown(text)}")
     found = Path(text)
-    if any(len(os.fsencode(part)) > _NAME_BYTES for part in found.parts):
+    try:
+        longest = max((len(os.fsencode(part)) for part in found.parts), default=0)
+    except UnicodeEncodeError:
+        raise BadArgument(f"{name} must be a path of characters that can be encoded, not {shown(text)}") from None
+    if longest > _NAME_BYTES:
         raise BadArgument(f"{name} must be a path whose parts have at most {_NAME_BYTES} bytes, not {shown(text)}")
     return found
 

@@ -67,6 +67,10 @@ def ceil_root(arms: int, depth: int) -> int:
     return low
 
 
+MOST_LEVELS = 64
+"""More levels than 2^53 arms can have."""
+
+
 def deepest(arms: int) -> int:
     r"""The largest useful depth, :math:`\lceil \log_2 K \rceil`. In a deeper hierarchy some level has a single child.
 
@@ -357,7 +361,10 @@ def lengths(epochs: Sequence[int]) -> Groups:
     >>> lengths((244, 244, 169)), lengths((3162, 3163))
     ((41236, 169, 1), (3163, 1))
     """
-    below = accumulate(reversed(epochs[1:]), int.__mul__, initial=1)
+    choices = wholes("epochs", epochs)
+    if len(choices) > MOST_LEVELS:
+        raise BadArgument(f"epochs must have at most {MOST_LEVELS} levels, not {len(choices)}")
+    below = accumulate(reversed(choices[1:]), int.__mul__, initial=1)
     return tuple(below)[::-1]
 
 

@@ -94,7 +94,7 @@ EXAMPLES: tuple[Adversary, ...] = (
 """Every adversary at least once. The tests run :func:`hlmc.testing.check_adversary` on each."""
 
 
-def named(name: str, /, **arguments: Any) -> Adversary:
+def named(name: Any, /, **arguments: Any) -> Adversary:
     """The adversary with a name and arguments. Experiment files use it.
 
     >>> named("BlockTrap", arms=100, memory=20)
@@ -107,7 +107,7 @@ def named(name: str, /, **arguments: Any) -> Adversary:
     hlmc.errors.BadArgument: BlockTrap has no argument 'arm'; it takes arms, memory, subphases
     """
     classes = {cls.__name__: cls for cls in CATALOGUE}
-    if name not in classes:
+    if not isinstance(name, str) or name not in classes:
         near = difflib.get_close_matches(str(name), classes, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(classes)}"
         raise BadArgument(f"there is no adversary {name!r}; {hint}")

@@ -76,8 +76,9 @@ def measured(arms: int, horizon: int | None = None) -> dict[str, Measured]:
     >>> found["Champion"].arms, found["Champion"].horizon
     (100, 100000)
     """
+    arms = whole("arms", arms, 1)
     table = _table()
-    steps = max(row.horizon for row in table) if horizon is None else horizon
+    steps = max(row.horizon for row in table) if horizon is None else whole("horizon", horizon, 1)
 
     def distance(row: Measured) -> float:
         return abs(math.log(row.arms / arms)) + abs(math.log(row.horizon / steps))

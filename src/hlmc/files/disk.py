@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from hlmc.checks import path as checked_path
 from hlmc.errors import BadFile
 
 try:
@@ -66,6 +67,7 @@ def check_ordinary(path: StrPath) -> None:
 @contextmanager
 def opened(path: StrPath) -> Iterator[io.FileIO]:
     """An ordinary file, to be read."""
+    path = checked_path("path", path)
     check_ordinary(path)
     with io.FileIO(os.fspath(path), "r") as file:  # a folder is refused here, with Python's own error
         yield file
@@ -73,7 +75,7 @@ def opened(path: StrPath) -> Iterator[io.FileIO]:
 
 def contents(path: StrPath, most: int = 2**26) -> bytes:
     """All of a small file, or of a pipe; one that is longer, or has no end, is refused."""
-    with Path(path).open("rb") as file:
+    with checked_path("path", path).open("rb") as file:
         data = file.read(most + 1)
     if len(data) > most:
         raise BadFile(f"{os.fspath(path)} is longer than the {most} bytes that are read of a file of this kind")

@@ -25,6 +25,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
+from hlmc.checks import path as checked_path
 from hlmc.errors import BadArgument
 from hlmc.files import disk
 from hlmc.files.disk import StrPath
@@ -46,7 +47,7 @@ def replacing(path: StrPath, new: bool = False) -> Iterator[IO[bytes]]:
 
     An error in the block leaves the old file as it was.
     """
-    target = Path(os.path.realpath(path))
+    target = Path(os.path.realpath(checked_path("path", path)))
     old = _old(target)
     if old is not None and new:
         raise _exists(target)

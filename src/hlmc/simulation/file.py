@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -24,6 +25,10 @@ from hlmc.evaluation.regret import KINDS
 from hlmc.files import disk
 from hlmc.policies import CATALOGUE, Policy
 from hlmc.simulation.experiment import Experiment
+
+MOST_DOTS = 100
+"""Parts of a dotted key: tomllib takes memory that grows with their square."""
+_DEEP = re.compile(rf"(?:[\w\"'-]+[ \t]*\.[ \t]*){{{MOST_DOTS}}}")
 
 KEYS = ("horizon", "runs", "seed", "points", "policies", "adversary", "store", "save", "summary", "plots")
 """What may stand at the top of a file."""
@@ -72,7 +77,10 @@ def read_experiment(path: str | Path, settings: Mapping[str, Any] | None = None)
     """
     path = Path(path)
     try:
-        contents = tomllib.loads(disk.contents(path).decode())
+        text = disk.contents(path).decode()
+        if _DEEP.search(text):
+            raise BadFile(f"{path} is not valid here: a key has more than {MOST_DOTS} parts")
+        contents = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise BadFile(f"{path} is not valid TOML: {error}") from error
     with _within(str(path)):

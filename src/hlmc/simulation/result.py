@@ -126,6 +126,7 @@ class Result:
 
         A bound on weak regret says nothing of shifting regret, unless the policy was made for as many switches.
         """
+        kind = choice("kind", kind, *KINDS)
         bound = self.data["bound"]
         if kind == "weak":
             return bound
