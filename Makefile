@@ -3,6 +3,7 @@
 
 PYTHON  ?= python3
 VENV    ?= .venv
+OLDEST  ?= .venv-oldest
 WORKERS ?= 2
 # The least share of lines and branches that the tests must reach, in percent.
 COVERAGE ?= 85
@@ -12,10 +13,10 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test lint types unit format reproduce bench lock clean
+.PHONY: help setup test test-oldest lint types unit format reproduce bench attack lock clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(READY) ## make the virtual environment from the lock file
 
@@ -30,6 +31,13 @@ $(READY): requirements.lock pyproject.toml
 	@touch $@
 
 test: lint types unit ## everything that continuous integration asks for
+
+# Warnings of old packages about one another are not ours to mend, so they are no errors here.
+test-oldest: ## a short form of the tests, on the oldest versions that pyproject.toml allows
+	$(PYTHON) -m venv $(OLDEST)
+	$(PYTHON) scripts/oldest.py > $(OLDEST)/constraints.txt
+	$(OLDEST)/bin/python -m pip --disable-pip-version-check install --quiet -c $(OLDEST)/constraints.txt --editable '.[test]'
+	$(OLDEST)/bin/python -m pytest -q -n $(WORKERS) -o filterwarnings= -m 'not slow' tests/test_catalogue.py tests/test_store.py tests/test_docs.py
 
 lint: $(READY) ## ruff: rules and layout
 	$(BIN)/ruff check .
@@ -55,9 +63,12 @@ reproduce: $(READY) ## the paper's figures and claims at a tenth of its horizons
 bench: $(READY) ## run the timings, which no test depends on
 	@set -e; for script in $(filter-out benchmarks/gpu_games.py, $(wildcard benchmarks/*.py)); do echo "== $$script"; $(BIN)/python $$script; done
 
+attack: $(READY) ## try to break what SECURITY.md promises; prints a table, takes an hour
+	$(BIN)/python scripts/attack.py
+
 lock: ## choose the newest versions that fit and pin them in requirements.lock
 	$(PYTHON) scripts/lock.py requirements.lock
 
 clean: ## remove everything that git does not keep
-	rm -rf $(VENV) build dist report .coverage .coverage.* htmlcov .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(OLDEST) build dist report .coverage .coverage.* htmlcov .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find src tests scripts -name __pycache__ -type d -prune -exec rm -rf {} +
