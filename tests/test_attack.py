@@ -15,11 +15,15 @@ ROOT = Path(__file__).resolve().parent.parent
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="the attacks fork")
 def test_the_attack_does_no_harm() -> None:
-    """Nothing crashes, hangs, gives a wrong result or raises what is not ours: the table has a 0 in every line."""
-    command = [sys.executable, str(ROOT / "scripts" / "attack.py"), "--short", "--shown", "20"]
+    """Nothing crashes, hangs, gives a wrong result or raises what is not ours: the table has a 0 in every line.
+
+    When a signal arrives depends on the clock, so interrupts are left to the long form; Ctrl-C has tests of its own.
+    """
+    families = [family for family in FAMILIES if family != "interrupts"]
+    command = [sys.executable, str(ROOT / "scripts" / "attack.py"), *families, "--short", "--shown", "20"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert all(f"\n{family} " in done.stdout for family in FAMILIES)
+    assert all(f"\n{family} " in done.stdout for family in families)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the attacks fork")
