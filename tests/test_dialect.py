@@ -15,6 +15,9 @@ import pytest
 
 import hlmc
 from hlmc.engine.kernel import is_kernel, is_primitive
+from hlmc.engine.linker import substitute
+from hlmc.engine.stream import mix, uniform
+from hlmc.errors import BadArgument
 
 NODES = (
     *(ast.FunctionDef, ast.arguments, ast.arg, ast.Return, ast.Pass, ast.Break, ast.Expr),
@@ -191,3 +194,8 @@ def test_divisions_are_of_non_negative_numbers_by_positive_ones() -> None:
     environment = {**os.environ, "HLMC_JIT": "0"}
     done = subprocess.run([sys.executable, "-c", CHECKED], env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_kernel_is_not_substituted_for_itself() -> None:
+    with pytest.raises(BadArgument, match="cannot be substituted for itself"):
+        substitute(uniform, {mix: mix})

@@ -115,6 +115,8 @@ def substitute(function: Kernel, substitutions: Substitutions, precision: str = 
     hlmc.errors.BadArgument: kernel double ... does not call change, so it cannot be substituted there
     """
     for hook in substitutions:
+        if hook is substitutions[hook]:
+            raise BadArgument(f"{_where(hook)} cannot be substituted for itself")
         if not reaches(function, hook):
             raise BadArgument(
                 f"{_where(function)} does not call {hook.__qualname__}, so it cannot be substituted there"

@@ -56,7 +56,7 @@ class Structure:
         Whether ``end`` reads the statistics of the last level. If not, a target that works on a copy of them
         need not write them back.
     random_order
-        Kernel-independent: whether a random order of the arms decides which of them are neighbours. ``None``: the
+        Whether a random order of the arms, which the key decides, says which of them are neighbours. ``None``: the
         program's SHUFFLE word says so.
     """
 
