@@ -19,12 +19,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 import hlmc
 from attack.harness import LONGEST, Harm, Trial, attack, attempt, redirected
 from attack.material import compiled
-from hlmc import adversaries, advice, bounds, games, planning, routines
+from hlmc import adversaries, advice, bounds, evaluation, games, planning, routines
 from hlmc.cli import main as command_line
+
+
+
+class Unprintable:
+    def __repr__(self) -> str:
+        raise RuntimeError("no repr")
+
 
 BAD: list[Any] = [
     *(-1, 0, 1.5, -0.5, 2**63, 2**64, -(2**63), 10**400, -(10**400), True, False),
@@ -35,6 +43,9 @@ BAD: list[Any] = [
     *(None, "", "3", "x" * 100_000, "a\0b", "\ud800", b"x", bytearray(3), "a\nb"),
     *([], [[]], [None], [10**400], ["x"] * 1000, list(range(100_000)), (), (1, 2, 3), {}, {"a": 1}, {1: 2}, set()),
     *(object(), object, len, lambda: 0, range(3), iter([]), slice(1), Ellipsis, NotImplemented),
+    # Whose comparisons are no truth values, whose length or iteration is an error although they have the method.
+    *(np.array(0.5), np.array("x"), np.ma.array(0.5, mask=True), np.array([1, 2]), np.array(["weak", "x"]), np.zeros((2, 0))),
+    *(np.datetime64("NaT"), pd.NA, pd.Series([0.5, 0.5]), pd.DataFrame({"a": [1, 2]}), Unprintable(), [object()] * 1000),
 ]
 
 # What an argument of this name can be; a call that is refused although all are good is a mistake here.
