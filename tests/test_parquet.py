@@ -67,15 +67,12 @@ def test_a_file_with_another_value_in_any_column_is_refused(kind: str, tmp_path:
     table = pq.read_table(path)
     for i, name in enumerate(table.column_names):
         pq.write_table(table.set_column(i, name, changed(table.column(i))), path)
-        try:
-            found = load(path)
-        except BadFile as error:
-            assert "do not have the digest" in str(error)
+        # A simulation's axes are written out for every value, and read once.
+        if kind == "simulation" and name in ("policy", "run", "time"):
+            assert same(load(path), make())
         else:
-            # A simulation's axes are written out for every value, and read once.
-            assert kind == "simulation"
-            assert name in ("policy", "run", "time")
-            assert same(found, make())
+            with pytest.raises(BadFile, match="do not have the digest"):
+                load(path)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -84,8 +81,9 @@ def test_a_file_with_other_notes_or_none_is_refused(kind: str, tmp_path: Path) -
     path = tmp_path / "r.parquet"
     make().save(path)
     table = pq.read_table(path)
-    notes, digest = (next(k for k in table.schema.metadata if (k == b"hlmc-digest") is is_digest) for is_digest in (False, True))
     metadata = dict(table.schema.metadata)
+    digest = b"hlmc-digest"
+    (notes,) = set(metadata) - {digest}
     for key, value in ((notes, metadata[notes] + b" "), (digest, bytes(32)), (digest, None), (notes, None)):
         others = {k: v for k, v in {**metadata, key: value}.items() if v is not None}
         pq.write_table(table.replace_schema_metadata(others), path)

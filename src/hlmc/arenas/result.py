@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from hlmc.arenas.contenders import BASELINE
+from hlmc.checks import choice, whole
 from hlmc.checks import path as checked_path
 from hlmc.errors import BadArgument, BadFile, shown
 from hlmc.evaluation import paired_ratio_interval, t_interval
@@ -146,12 +147,11 @@ class ArenaResult:
 
     def kind(self, kind: str, arms: int | None = None, horizon: int | None = None) -> pd.DataFrame:
         """The rows of one kind of regret, of one size or of all."""
-        if kind not in KINDS:
-            raise BadArgument(f"kind must be one of {', '.join(map(repr, KINDS))}, not {shown(kind)}")
+        choice("kind", kind, *KINDS)
         rows = self.data[self.data["kind"] == kind]
         for name, value in (("arms", arms), ("horizon", horizon)):
             if value is not None:
-                rows = rows[rows[name] == value]
+                rows = rows[rows[name] == whole(name, value, 1)]
                 if rows.empty:
                     there = sorted(self.data.loc[self.data["kind"] == kind, name].unique().tolist())
                     raise BadArgument(f"{name} = {value} was not judged by {kind} regret; there are {there}")

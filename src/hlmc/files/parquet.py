@@ -1,7 +1,7 @@
 """Parquet files of results: a table, notes as JSON in its metadata, and a digest of both.
 
-Any reader of Parquet shows the table. Parquet itself has no checksum of its metadata, and its readers accept many damaged
-files. The digest is of what was read, so that a damaged file is refused or holds all that it held before.
+Any reader of Parquet shows the table. Parquet itself has no checksum of its metadata, and its readers accept many
+damaged files. The digest is of what was read, so that a damaged file is refused or holds all that it held before.
 """
 
 from __future__ import annotations
@@ -74,5 +74,6 @@ def check_digest(path: StrPath, metadata: Mapping[bytes, bytes], key: bytes, par
 def _digest(notes: bytes, parts: Iterable[Part]) -> bytes:
     digest = hashlib.blake2b(notes, digest_size=16)
     for part in parts:
-        digest.update(np.ascontiguousarray(part).tobytes() if isinstance(part, np.ndarray) else "\0".join(part).encode())
+        data = np.ascontiguousarray(part).tobytes() if isinstance(part, np.ndarray) else "\0".join(part).encode()
+        digest.update(data)
     return digest.hexdigest().encode()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hlmc.checks import choice, flag
 from hlmc.errors import BadArgument, BadFile, shown
 from hlmc.files.parquet import check_digest, table_of, write_table
 
@@ -115,14 +116,14 @@ class GameResult:
     def mean_reward(self, window: bool = False) -> xr.DataArray:
         """Reward(policy, run, time) an agent and step: the average so far, or since the time point before."""
         reward = self.data["reward"]
-        return (_since(reward) if window else reward / reward["time"]).rename("mean_reward")
+        return (_since(reward) if flag("window", window) else reward / reward["time"]).rename("mean_reward")
 
     def share(self, fact: str, window: bool = False) -> xr.DataArray:
         """Share(policy, run, time) of choices of which a fact was true: so far, or since the point before."""
-        if fact not in self.provenance["facts"]:
-            raise BadArgument(f"there is no fact {fact!r} in this game; there are {self.provenance['facts']}")
+        if not isinstance(fact, str) or fact not in self.provenance["facts"]:
+            raise BadArgument(f"there is no fact {shown(fact)} in this game; there are {self.provenance['facts']}")
         share = self.data[fact]
-        return _since(share * share["time"]).rename(fact) if window else share
+        return _since(share * share["time"]).rename(fact) if flag("window", window) else share
 
     def fairness(self, whole: bool = False) -> xr.DataArray:
         r"""Jain's index (policy, run, time) of what the agents earned so far.
@@ -131,7 +132,7 @@ class GameResult:
         everything. Where nobody earned anything it is 1. ``whole``: of the whole population, (run, time).
         """
         mean, square = self.data["reward"], self.data["square"]
-        if whole:
+        if flag("whole", whole):
             mean, square = self._whole(mean), self._whole(square)
         index = (mean**2 / square.where(square > 0.0)).fillna(1.0).clip(max=1.0)
         return index.rename("fairness")
@@ -151,12 +152,10 @@ class GameResult:
 
         Both are regrets an agent; times the number of agents they are the whole population's.
         """
-        if kind == "agent":
+        if choice("kind", kind, "agent", "population") == "agent":
             regret = self.data["best_fixed"] - self.data["reward"]
-        elif kind == "population":
-            regret = self.data["best_together"] - self._whole(self.data["reward"])
         else:
-            raise BadArgument(f'kind must be "agent" or "population", not {shown(kind)}')
+            regret = self.data["best_together"] - self._whole(self.data["reward"])
         return regret.rename("regret")
 
     def _whole(self, values: xr.DataArray) -> xr.DataArray:
