@@ -493,8 +493,8 @@ def test_every_complaint_has_one_line_of_at_most_500_characters(capsys: pytest.C
     said = []
     for length in range(400, 520):
         for word in ("x" * length, "\ud800" * length):
-            assert main([word]) == 2
-            assert main(["plan", f"--{word}"]) == 2
+            assert cli.main([word]) == 2
+            assert cli.main(["plan", f"--{word}"]) == 2
             said += capsys.readouterr().err.splitlines(keepends=True)
     assert len(said) == 480
     assert max(map(len, said)) == 500
