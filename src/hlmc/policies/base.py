@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from hlmc.checks import share, whole
 from hlmc.engine.layout import (
     CONTIGUOUS,
+    COUNTS,
+    DIGEST,
+    FEEDBACK,
+    GAIN,
     KIND,
+    LEVEL_CONTROL,
     LEVELS,
+    LOSS,
     OPAQUE,
+    PENDING,
     ROUTINE,
     STRUCTURE,
+    WINDOW,
+    window_words,
 )
 from hlmc.engine.soundness import check_program
 from hlmc.engine.structures import CATALOGUE as STRUCTURES
 from hlmc.engine.structures import Structure
+from hlmc.errors import BadArgument, shown
 from hlmc.guarantee import Guarantee
 from hlmc.plan import Plan
 from hlmc.routines import kind
@@ -32,6 +44,11 @@ if TYPE_CHECKING:
     from hlmc.routines.base import Routine
 
 Array = np.ndarray
+
+SKIP = "skip"
+MOST_PENDING = 2**30
+"""Decisions of the largest window: 128 MiB per learner."""
+_FEEDBACK = {"counts": COUNTS, "gain": GAIN, "loss": LOSS}
 
 
 @dataclass(frozen=True)
@@ -54,11 +71,40 @@ class Words:
         return self.statistics + self.control
 
 
-class Policy(Value):
+@dataclass(frozen=True, repr=False, kw_only=True)
+class _Feedback(Value):
+    """How rewards may come, the same for every policy."""
+
+    pending: int = 0
+    delay: int = 0
+    missing: str | float = SKIP
+
+    def _check_feedback(self) -> None:
+        """Check these arguments; every ``__post_init__`` calls it."""
+        self._keep(pending=whole("pending", self.pending, 0, MOST_PENDING))
+        self._keep(delay=whole("delay", self.delay, 0))
+        if isinstance(self.missing, str):
+            if self.missing != SKIP:
+                raise BadArgument(f'missing must be "skip" or a number in [0, 1], not {shown(self.missing)}')
+        else:
+            self._keep(missing=share("missing", self.missing))
+
+
+class Policy(_Feedback):
     """A description of how to learn: frozen, hashable, comparable and picklable. It prints as the call that makes it.
 
     Subclasses are frozen dataclasses that check their arguments on construction. They compile to a *program*, the
     small table that the step functions read (:mod:`hlmc.engine.layout`).
+
+    Every policy takes three more arguments, by name, for rewards that come late or never (``docs/feedback.md``):
+
+    ``pending``
+        W: how many decisions may await their rewards at a time. It costs two words and one bit per decision.
+        Default: 0, every reward is told before the next decision, and there is no :meth:`Learner.ask`.
+    ``delay``
+        How many decisions later a reward is expected, on average: epochs are planned for it. Default: 0.
+    ``missing``
+        What a decision counts as that is dropped: ``"skip"``, as if it had not been made, or a reward in [0, 1].
     """
 
     arms: int
@@ -82,8 +128,16 @@ class Policy(Value):
         """The routine of each level, top first."""
         raise NotImplementedError
 
+    @property
+    def window_words(self) -> int:
+        """The words for decisions that await their rewards. They lie between the control words and the statistics."""
+        return window_words(self.pending)
+
     def _finished(self, table: Array) -> Array:
         """Complete a program: fill in the fields that the structure and the routines determine; return it flattened."""
+        if self.pending:
+            table[0, PENDING] = self.pending
+            table[0, WINDOW] = self.structure.header_words + LEVEL_CONTROL * int(table[0, LEVELS])
         check_program(table, self.structure, [routine.words for routine in self.routines_used])
         table[0, STRUCTURE] = STRUCTURES.index(self.structure) if self.structure in STRUCTURES else -1
         table[0, CONTIGUOUS] = self.structure.contiguous
@@ -93,6 +147,11 @@ class Policy(Value):
             record[KIND] = kind(routine)
             record[ROUTINE] = d
             record[OPAQUE] = routine.opaque
+            if self.pending:
+                record[FEEDBACK] = _FEEDBACK[routine.feedback]
+        if self.pending:
+            digest = hashlib.blake2b(table.astype("<f8").tobytes(), digest_size=8).digest()
+            table[0, DIGEST] = int.from_bytes(digest, "little") >> 11
         table.flags.writeable = False
         return table.reshape(-1)
 

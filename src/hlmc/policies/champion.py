@@ -76,6 +76,7 @@ class Champion(TreePolicy):
         for name, least in (("memory", 1), ("horizon", 1), ("switches", 1)):
             if getattr(self, name) is not None:
                 self._keep(**{name: whole(name, getattr(self, name), least)})
+        self._check_feedback()
         _ = self.groups_used
 
     @cached_property
@@ -107,8 +108,8 @@ class Champion(TreePolicy):
     @property
     def words(self) -> Words:
         # The champion's name lies among the words of the header.
-        statistics = sum(self.level_words)
-        return Words(statistics, self.structure.header_words - 1 + LEVEL_CONTROL * len(self.groups_used))
+        control = self.structure.header_words - 1 + LEVEL_CONTROL * len(self.groups_used)
+        return Words(sum(self.level_words), control + self.window_words)
 
     def _least_doubt(self, horizon: int) -> float:
         """The least share of a prior that is left to others than the champion, in a stage of this many steps."""

@@ -69,6 +69,7 @@ class CrownedHLMC(TreePolicy):
         for name in ("memory", "horizon"):
             if getattr(self, name) is not None:
                 self._keep(**{name: whole(name, getattr(self, name), 1)})
+        self._check_feedback()
         _ = self.groups_used, self.routines_used
 
     @cached_property
@@ -94,7 +95,8 @@ class CrownedHLMC(TreePolicy):
     @property
     def words(self) -> Words:
         # The crowned arm's name lies among the words of the header.
-        return Words(sum(self.level_words), self.structure.header_words - 1 + LEVEL_CONTROL * len(self.groups_used))
+        control = self.structure.header_words - 1 + LEVEL_CONTROL * len(self.groups_used)
+        return Words(sum(self.level_words), control + self.window_words)
 
     def _stage_bound(self, horizon: int, switches: int | None) -> float | None:
         lost = bounds.tsallis_iw_sharp if self.estimator == "importance-weighted" else bounds.tsallis_rv_sharp

@@ -22,6 +22,7 @@ class FlatPolicy(TreePolicy):
         self._keep(arms=whole("arms", self.arms, 1))
         if self.horizon is not None:
             self._keep(horizon=whole("horizon", self.horizon, 1))
+        self._check_feedback()
         self._adopt(self.routines_used[0])
 
     @property
