@@ -10,6 +10,7 @@ import numpy as np
 
 from hlmc import gate
 from hlmc.engine.layout import ARM, KEY, PROBABILITY, TIME
+from hlmc.engine.scale import update_scaled
 from hlmc.engine.step import NOT_SELECTED, PAST_HORIZON, select, update
 from hlmc.errors import BadReward, BadType, HLMCError, OutOfTurn, shown
 from hlmc.streams import keys
@@ -40,17 +41,17 @@ def refusal(status: int, policy: Policy, reward: object = None) -> HLMCError:
         return OutOfTurn(f"the horizon of {policy.horizon} steps has been reached; a new learner can be started")
     if status == NOT_SELECTED:
         return OutOfTurn("update needs a selection first: call select() once before each update()")
-    return BadReward(f"reward must be a number in [0, 1], not {shown(reward)}")
+    return BadReward(f"{policy.accepted}, not {shown(reward)}")
 
 
-def checked_reward(reward: object) -> float:
+def checked_reward(reward: object, policy: Policy) -> float:
     """A reward as a float; its range is looked at by the step function."""
     if not isinstance(reward, (Real, np.bool_)):
-        raise BadType(f"reward must be a number in [0, 1], not {shown(reward)}")
+        raise BadType(f"{policy.accepted}, not {shown(reward)}")
     try:
         return float(reward)
     except OverflowError:
-        raise BadReward(f"reward must be a number in [0, 1], not {shown(reward)}") from None
+        raise BadReward(f"{policy.accepted}, not {shown(reward)}") from None
 
 
 class Learner:
@@ -84,7 +85,7 @@ class Learner:
         self._row_at = address_of(row)
         self._program_at = linked(policy).address
         self._select = entry(select, "int64", "int64", "int64")
-        self._update = entry(update, "int64", "int64", "int64", "float64")
+        self._update = entry(update_scaled if policy.scaled else update, "int64", "int64", "int64", "float64")
 
     @classmethod
     def fresh(cls, policy: Policy, seed: int = 0, stream: int = 0) -> Learner:
@@ -104,9 +105,9 @@ class Learner:
         return arm
 
     def update(self, reward: float) -> None:
-        """Learn the reward, in [0, 1], of the arm selected."""
+        """Learn the reward of the arm selected: a number in [0, 1], or in the policy's ``rewards``."""
         if type(reward) is not float:
-            reward = checked_reward(reward)
+            reward = checked_reward(reward, self.policy)
         status = self._update(self._program_at, self._row_at, reward)
         if status:
             raise refusal(status, self.policy, reward)

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from hlmc.checks import flag, interval
 from hlmc.engine.layout import (
     CONTIGUOUS,
     KIND,
     LEVELS,
+    ONE,
     OPAQUE,
     ROUTINE,
     STRUCTURE,
+    ZERO,
 )
 from hlmc.engine.soundness import check_program
 from hlmc.engine.structures import CATALOGUE as STRUCTURES
@@ -54,11 +57,85 @@ class Words:
         return self.statistics + self.control
 
 
-class Policy(Value):
+@dataclass(frozen=True, repr=False, kw_only=True)
+class Common(Value):
+    """The arguments that every policy takes, by keyword alone."""
+
+    rewards: tuple[float, float] = (0.0, 1.0)
+    losses: bool = False
+
+    def __post_init__(self) -> None:
+        self._keep(rewards=interval("rewards", self.rewards))
+        flag("losses", self.losses)
+
+    @property
+    def scale(self) -> tuple[float, float]:
+        """The numbers that are learned as a reward of 0 and of 1.
+
+        >>> import hlmc
+        >>> hlmc.UCB1(arms=3, rewards=(0, 20), losses=True).scale
+        (20.0, 0.0)
+        """
+        low, high = self.rewards
+        return (high, low) if self.losses else (low, high)
+
+    @property
+    def scaled(self) -> bool:
+        """Whether learners are told something else than rewards in [0, 1]."""
+        return self.scale != (0.0, 1.0)
+
+    @property
+    def range_shown(self) -> str:
+        """The range of what learners are told, as messages show it."""
+        low, high = (f"{x:.0f}" if abs(x) < 1e15 and x == int(x) else repr(x) for x in self.rewards)
+        return f"[{low}, {high}]"
+
+    @property
+    def accepted(self) -> str:
+        """What learners must be told, in words.
+
+        >>> import hlmc
+        >>> hlmc.UCB1(arms=3).accepted, hlmc.UCB1(arms=3, rewards=(-1, 2.5), losses=True).accepted
+        ('reward must be a number in [0, 1]', 'loss must be a number in [-1, 2.5]')
+        """
+        return f"{'loss' if self.losses else 'reward'} must be a number in {self.range_shown}"
+
+    def _noted(self, *notes: str) -> str:
+        """The notes of a plan, and the unit of its regret unless that is a reward of 1."""
+        told = "losses" if self.losses else "rewards"
+        unit = f"{told} in {self.range_shown}: regret in units of {self.rewards[1] - self.rewards[0]:g}"
+        return "; ".join(filter(None, (*notes, unit if self.scaled else "")))
+
+
+class Policy(Common):
     """A description of how to learn: frozen, hashable, comparable and picklable. It prints as the call that makes it.
 
     Subclasses are frozen dataclasses that check their arguments on construction. They compile to a *program*, the
     small table that the step functions read (:mod:`hlmc.engine.layout`).
+
+    Parameters
+    ----------
+    rewards
+        (low, high): the range of the numbers that ``update`` is told. They are scaled to [0, 1] inside. By keyword.
+    losses
+        Whether these numbers are losses, of which less is better. By keyword.
+
+    Notes
+    -----
+    The scale is for what comes from outside, ``learner.update`` and ``fleet.update``. Adversaries and games pay in
+    [0, 1], of which 1 is the best, and :func:`hlmc.simulate` and :func:`hlmc.play` give the same results for every
+    scale. Regret and bounds are in units of the range: times high - low, they are in yours.
+
+    Examples
+    --------
+    >>> import hlmc
+    >>> learner = hlmc.UCB1(arms=3, rewards=(0, 500), losses=True).start()
+    >>> arm = learner.select()
+    >>> learner.update(120)  # milliseconds
+    >>> arm = learner.select()
+    >>> learner.update(700)
+    Traceback (most recent call last):
+    hlmc.errors.BadReward: loss must be a number in [0, 500], not 700.0
     """
 
     arms: int
@@ -87,6 +164,8 @@ class Policy(Value):
         check_program(table, self.structure, [routine.words for routine in self.routines_used])
         table[0, STRUCTURE] = STRUCTURES.index(self.structure) if self.structure in STRUCTURES else -1
         table[0, CONTIGUOUS] = self.structure.contiguous
+        if self.scaled:
+            table[0, ZERO], table[0, ONE] = self.scale
         for i, record in enumerate(table[1:]):
             d = i % int(table[0, LEVELS])
             routine = self.routines_used[d]
@@ -144,3 +223,15 @@ class Policy(Value):
     def _adopt(self, routine: Routine) -> None:
         """Keep a routine's parameters, which are fields of the same names here, as the routine has checked them."""
         self._keep(**{f.name: getattr(routine, f.name) for f in fields(routine)})
+
+
+def in_range(policy: Policy, low: float | None, high: float | None) -> Policy:
+    """The policy for rewards from ``low`` to ``high``; None: as the policy has them.
+
+    >>> import hlmc
+    >>> in_range(hlmc.UCB1(arms=3), -1.0, None)
+    UCB1(arms=3, rewards=(-1.0, 1.0))
+    """
+    own = policy.rewards
+    wanted = (own[0] if low is None else low, own[1] if high is None else high)
+    return policy if wanted == own else replace(policy, rewards=wanted)

@@ -72,6 +72,7 @@ class Champion(TreePolicy):
     structure: ClassVar[Structure] = CHAMPION
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         self._keep(arms=whole("arms", self.arms, 1))
         for name, least in (("memory", 1), ("horizon", 1), ("switches", 1)):
             if getattr(self, name) is not None:

@@ -65,6 +65,7 @@ class CrownedHLMC(TreePolicy):
     structure: ClassVar[Structure] = CROWN_TREE
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         self._keep(arms=whole("arms", self.arms, 1))
         for name in ("memory", "horizon"):
             if getattr(self, name) is not None:
