@@ -43,7 +43,7 @@ class Word(NamedTuple):
 STRUCTURE, ARMS, HORIZON, LEVELS, DOUBLING, WORDS = range(6)
 SHUFFLE, MEMORY, SUBPHASES, SUBLENGTH, WRAP, TIES = range(6, 12)
 CONTIGUOUS = 12
-ZERO, ONE = 13, 14
+ZERO, ONE = 16, 17
 
 HEADER = (
     Word("STRUCTURE", "the structure's number in hlmc.engine.structures.CATALOGUE"),
@@ -59,6 +59,7 @@ HEADER = (
     Word("WRAP", "block rotation: 1 if the last sub-phase of a phase is filled from the start of the order"),
     Word("TIES", "block rotation: how ties for the most played arm are broken (RANDOM, FIRST, LAST)"),
     Word("CONTIGUOUS", "1 if slot j of the last level is arm BASE + j"),
+    *[Word("", "unused")] * 3,
     Word("ZERO", "scale: the number that is learned as a reward of 0; both 0: rewards are in [0, 1] as they are"),
     Word("ONE", "scale: the number that is learned as a reward of 1"),
 )
