@@ -57,6 +57,10 @@ class OutOfTurn(HLMCError):
     """An update without a selection, or a step past the horizon."""
 
 
+class BadTicket(HLMCError):
+    """A ticket that is damaged, forged, or of another learner."""
+
+
 class BadFile(HLMCError):
     """A file that is damaged, truncated or not one of ours."""
 

@@ -2,26 +2,37 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from hlmc.checks import flag, interval
+from hlmc.checks import between, flag, interval, whole
 from hlmc.engine.layout import (
     CONTIGUOUS,
+    COUNTS,
+    DIGEST,
+    FEEDBACK,
+    GAIN,
     KIND,
+    LEVEL_CONTROL,
     LEVELS,
+    LOSS,
     ONE,
     OPAQUE,
+    PENDING,
     ROUTINE,
     STRUCTURE,
+    WINDOW,
     ZERO,
+    window_words,
 )
 from hlmc.engine.soundness import check_program
 from hlmc.engine.structures import CATALOGUE as STRUCTURES
 from hlmc.engine.structures import Structure
+from hlmc.errors import BadArgument, shown
 from hlmc.guarantee import Guarantee
 from hlmc.plan import Plan
 from hlmc.routines import kind
@@ -35,6 +46,11 @@ if TYPE_CHECKING:
     from hlmc.routines.base import Routine
 
 Array = np.ndarray
+
+SKIP = "skip"
+MOST_PENDING = 2**30
+"""Decisions of the largest window: 128 MiB per learner."""
+_FEEDBACK = {"counts": COUNTS, "gain": GAIN, "loss": LOSS}
 
 
 @dataclass(frozen=True)
@@ -63,10 +79,22 @@ class Common(Value):
 
     rewards: tuple[float, float] = (0.0, 1.0)
     losses: bool = False
+    pending: int = 0
+    delay: int = 0
+    missing: str | float = SKIP
 
     def __post_init__(self) -> None:
         self._keep(rewards=interval("rewards", self.rewards))
         flag("losses", self.losses)
+        self._keep(pending=whole("pending", self.pending, 0, MOST_PENDING))
+        self._keep(delay=whole("delay", self.delay, 0))
+        if isinstance(self.missing, str):
+            if self.missing != SKIP:
+                raise BadArgument(
+                    f'missing must be "skip" or a number in {self.range_shown}, not {shown(self.missing)}'
+                )
+        else:
+            self._keep(missing=between("missing", self.missing, *self.rewards, self.range_shown))
 
     @property
     def scale(self) -> tuple[float, float]:
@@ -116,13 +144,20 @@ class Policy(Common):
     Parameters
     ----------
     rewards
-        (low, high): the range of the numbers that ``update`` is told. They are scaled to [0, 1] inside. By keyword.
+        (low, high): the range of the numbers that ``update`` is told. They are scaled to [0, 1] inside.
     losses
-        Whether these numbers are losses, of which less is better. By keyword.
+        Whether these numbers are losses, of which less is better.
+    pending
+        W: how many decisions may await their rewards at a time. It costs two words and one bit per decision.
+        Default: 0, every reward is told before the next decision, and there is no :meth:`Learner.ask`.
+    delay
+        How many decisions later a reward is expected, on average: epochs are planned for it. Default: 0.
+    missing
+        What a decision counts as that is dropped: ``"skip"``, as if it had not been made, or a number in ``rewards``.
 
     Notes
     -----
-    The scale is for what comes from outside, ``learner.update`` and ``fleet.update``. Adversaries and games pay in
+    The scale is for what comes from outside, ``update`` and ``tell``. Adversaries and games pay in
     [0, 1], of which 1 is the best, and :func:`hlmc.simulate` and :func:`hlmc.play` give the same results for every
     scale. Regret and bounds are in units of the range: times high - low, they are in yours.
 
@@ -159,8 +194,16 @@ class Policy(Common):
         """The routine of each level, top first."""
         raise NotImplementedError
 
+    @property
+    def window_words(self) -> int:
+        """The words for decisions that await their rewards. They lie between the control words and the statistics."""
+        return window_words(self.pending)
+
     def _finished(self, table: Array) -> Array:
         """Complete a program: fill in the fields that the structure and the routines determine; return it flattened."""
+        if self.pending:
+            table[0, PENDING] = self.pending
+            table[0, WINDOW] = self.structure.header_words + LEVEL_CONTROL * int(table[0, LEVELS])
         check_program(table, self.structure, [routine.words for routine in self.routines_used])
         table[0, STRUCTURE] = STRUCTURES.index(self.structure) if self.structure in STRUCTURES else -1
         table[0, CONTIGUOUS] = self.structure.contiguous
@@ -172,6 +215,11 @@ class Policy(Common):
             record[KIND] = kind(routine)
             record[ROUTINE] = d
             record[OPAQUE] = routine.opaque
+            if self.pending:
+                record[FEEDBACK] = _FEEDBACK[routine.feedback]
+        if self.pending:
+            digest = hashlib.blake2b(table.astype("<f8").tobytes(), digest_size=8).digest()
+            table[0, DIGEST] = int.from_bytes(digest, "little") >> 11
         table.flags.writeable = False
         return table.reshape(-1)
 

@@ -108,8 +108,8 @@ class Champion(TreePolicy):
     @property
     def words(self) -> Words:
         # The champion's name lies among the words of the header.
-        statistics = sum(self.level_words)
-        return Words(statistics, self.structure.header_words - 1 + LEVEL_CONTROL * len(self.groups_used))
+        control = self.structure.header_words - 1 + LEVEL_CONTROL * len(self.groups_used)
+        return Words(sum(self.level_words), control + self.window_words)
 
     def _least_doubt(self, horizon: int) -> float:
         """The least share of a prior that is left to others than the champion, in a stage of this many steps."""

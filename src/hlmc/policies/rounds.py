@@ -97,7 +97,8 @@ class RoundsPolicy(Policy):
 
     @property
     def words(self) -> Words:
-        return Words(self.routine.words(self.held), self.structure.header_words + LEVEL_CONTROL)
+        control = self.structure.header_words + LEVEL_CONTROL + self.window_words
+        return Words(self.routine.words(self.held), control)
 
     @property
     def routines_used(self) -> tuple[Routine, ...]:
@@ -127,7 +128,7 @@ class RoundsPolicy(Policy):
             record[SIZE] = record[LENGTH] = 1
             record[SPAN] = min(context.choices, FOREVER)
             record[CONTROL] = self.structure.header_words
-            record[AT] = self.structure.header_words + LEVEL_CONTROL
+            record[AT] = self.structure.header_words + LEVEL_CONTROL + self.window_words
             values = self.routine.packed(context)
             record[PARAMETERS : PARAMETERS + len(values)] = values
         return self._finished(table)
