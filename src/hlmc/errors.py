@@ -60,7 +60,7 @@ class BadType(TypeError):
 
 
 class BadReward(HLMCError):
-    """A reward that is not a number in [0, 1]."""
+    """A reward that is not a number in [0, 1], or in the range that the policy was given."""
 
 
 class OutOfTurn(HLMCError):
