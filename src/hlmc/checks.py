@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 import operator
 import os
+from collections.abc import Iterable
+from itertools import islice
 from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -83,6 +85,32 @@ def between(name: str, value: Any, low: float, high: float, text: str) -> float:
     if not (above and below):
         raise BadArgument(f"{name} must be a number in {text}, not {shown(value)}")
     return number
+
+
+def interval(name: str, value: Any) -> tuple[float, float]:
+    """The two ends of a range of numbers, of which the first is the lower one.
+
+    >>> interval("rewards", [-1, 1])
+    (-1.0, 1.0)
+    >>> interval("rewards", (1, 1))
+    Traceback (most recent call last):
+    hlmc.errors.BadArgument: rewards must be two finite numbers (low, high), low below high, not (1, 1)
+    """
+    wanted = f"{name} must be two finite numbers (low, high), low below high, not {shown(value)}"
+    unmasked(name, value)
+    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
+        raise BadType(wanted)
+    ends = tuple(islice(value, 3))
+    if any(isinstance(end, bool) or not isinstance(end, Real) for end in ends):
+        raise BadType(wanted)
+    try:
+        low, high = (float(end) for end in ends)
+    except (ValueError, OverflowError):
+        raise BadArgument(wanted) from None
+    # Neither an end that is not finite nor a difference that is none passes this; -0 becomes 0.
+    if not 0.0 < high - low < math.inf:
+        raise BadArgument(wanted)
+    return low + 0.0, high + 0.0
 
 
 def share(name: str, value: Any) -> float:

@@ -60,11 +60,15 @@ class BadType(TypeError):
 
 
 class BadReward(HLMCError):
-    """A reward that is not a number in [0, 1]."""
+    """A reward that is not a number in [0, 1], or in the range that the policy was given."""
 
 
 class OutOfTurn(HLMCError):
     """An update without a selection, or a step past the horizon."""
+
+
+class BadTicket(HLMCError):
+    """A ticket that is damaged, forged, or of another learner."""
 
 
 class BadFile(HLMCError):

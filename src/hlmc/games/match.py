@@ -10,7 +10,8 @@ from hlmc.checks import choice
 from hlmc.errors import BadArgument, BadReward, OutOfTurn, shown
 from hlmc.games import board as layout
 from hlmc.games.base import Game
-from hlmc.games.board import between, table_of
+from hlmc.games.board import table_of
+from hlmc.games.referee import between
 from hlmc.streams import derive_seed
 from hlmc.targets import address_of, entry
 
