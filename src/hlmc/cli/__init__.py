@@ -154,18 +154,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except SystemExit as end:  # raised by argparse after --help and --version
         return int(end.code or 0)
     except UsageError as error:
-        sys.stderr.write(brief(" ".join(str(error).split())) + "\n")
+        _complain(" ".join(str(error).split()))
         return 2
     except KeyboardInterrupt as interrupt:
-        sys.stderr.write(f"{str(interrupt) or 'hlmc: interrupted'}\n")
+        _complain(str(interrupt) or "hlmc: interrupted")
         return 130
     except BrokenPipeError:  # the reader of the pipe has closed it
         _abandon_output()
         return 0
     except OSError as error:
-        sys.stderr.write(f"hlmc: {brief(str(error))}\n")
+        _complain(f"hlmc: {error}")
         _abandon_output()
         return 1
+
+
+def _complain(message: str) -> None:
+    """Print a one-line message on stderr."""
+    sys.stderr.write(f"{brief(message)}\n")
 
 
 def _abandon_output() -> None:
@@ -180,7 +185,10 @@ def entry() -> NoReturn:
     After Ctrl-C it exits at once with status 130, without waiting for threads, one of which may be compiling. Left to
     itself, Python would end by the signal if the interrupt came while a C library ran Python code.
     """
-    status = main()
+    try:
+        status = main()
+    except KeyboardInterrupt:  # pressed again while it was ending
+        status = 130
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # a second Ctrl-C from here on prints no traceback
     if status == 130:
         atexit._run_exitfuncs()
