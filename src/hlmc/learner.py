@@ -56,7 +56,8 @@ def outstanding(policy: Policy, rows: Array) -> Array:
         return np.zeros(rows.shape[:-1], np.int64)
     first = int(policy.program[WINDOW])
     bits = rows.view(np.uint64)[..., first + BITS : first + window_words(policy.pending)]
-    return np.bitwise_count(bits).sum(axis=-1, dtype=np.int64)
+    counts: Array = np.bitwise_count(bits).sum(axis=-1, dtype=np.int64)
+    return counts
 
 
 def no_window(policy: Policy) -> BadArgument:
@@ -176,7 +177,7 @@ class Learner:
         arm: int = self._ask(self._program_at, self._row_at, self._number, self._buffer_at)
         if arm < 0:
             raise refusal(arm, self.policy)
-        return Ticket._of(self._bytes.tobytes())
+        return Ticket(self._bytes)
 
     def tell(self, ticket: Ticket, reward: float) -> str:
         """Learn the reward, in [0, 1], of a ticket.
@@ -213,10 +214,9 @@ class Learner:
             self._set_up_tickets()
         if type(ticket) is not Ticket:
             raise BadType(f"ticket must be a Ticket, not {shown(ticket)}; Ticket.from_bytes and from_str read one")
-        data = ticket._bytes
-        if len(data) != self._bytes.nbytes:
+        if len(ticket) != len(self._bytes):
             raise refusal(BAD_TICKET, self._policy)
-        self._bytes[:] = data
+        self._bytes[:] = ticket
         code: int = self._tell(self._program_at, self._row_at, self._buffer_at, reward, learns)
         if code < 0:
             raise refusal(code, self._policy, reward)

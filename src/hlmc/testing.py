@@ -112,7 +112,7 @@ def _play(learner: Learner, steps: int, seed: int) -> list[int]:
 def _check_value(policy: Policy) -> None:
     _hold(isinstance(policy, Policy), f"{policy!r} is no Policy")
     _hold(type(policy.arms) is int and policy.arms >= 1, f"arms must be an int of at least 1, not {shown(policy.arms)}")
-    name = fields(policy)[0].name  # type: ignore[arg-type]
+    name = fields(policy)[0].name
     try:
         setattr(policy, name, getattr(policy, name))
     except FrozenInstanceError:

@@ -22,7 +22,7 @@ class Value:
     def arguments(self) -> dict[str, Any]:
         """The arguments that it prints."""
         # Those that can only be named come last, as they do in a call.
-        listed = sorted(fields(self), key=lambda f: f.kw_only)  # type: ignore[arg-type]
+        listed = sorted(fields(self), key=lambda f: bool(f.kw_only))  # type: ignore[arg-type]
         given = {f: getattr(self, f.name) for f in listed if f.init}
         if self._shows_defaults:
             return {f.name: value for f, value in given.items() if value is not None}

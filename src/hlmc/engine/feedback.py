@@ -119,7 +119,7 @@ def ask(program_at: Address, row_at: Address, learner: int, ticket_at: Address) 
 @kernel
 def genuine(program: Array, row: Array, ticket: Array) -> bool:
     """Whether a ticket is one of this learner's, as it was made."""
-    return tag_of(program, row, ticket, int(program[LEVELS])) == bits(ticket, TAG)
+    return bool(tag_of(program, row, ticket, int(program[LEVELS])) == bits(ticket, TAG))
 
 
 @kernel

@@ -234,7 +234,9 @@ def tree_late(program: Array, row: Array, ticket: Array, reward: float, current:
             credited = True
         elif n > 1 and chance > 0.0 and program[level + FEEDBACK] != COUNTS:
             steps = float(ends - begins)
-            learn_from(program, row, level, n, -1, slot, chance, 1.0 - (1.0 - reward) / steps if loses else reward / steps)
+            learn_from(
+                program, row, level, n, -1, slot, chance, 1.0 - (1.0 - reward) / steps if loses else reward / steps
+            )
             credited = True
         base, count = arms_within(row, slot, groups, base, count, size)
         level += FIELDS
