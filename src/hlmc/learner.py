@@ -11,6 +11,7 @@ import numpy as np
 from hlmc import gate
 from hlmc.engine.feedback import BAD_TICKET, SELECTED, asker, teller
 from hlmc.engine.layout import ARM, BITS, KEY, LEVELS, PROBABILITY, TIME, WINDOW, window_words
+from hlmc.engine.scale import scaled_at, update_scaled
 from hlmc.engine.step import NOT_SELECTED, PAST_HORIZON, select, update
 from hlmc.engine.tickets import ticket_words
 from hlmc.errors import BadArgument, BadReward, BadTicket, BadType, HLMCError, OutOfTurn, shown
@@ -47,7 +48,7 @@ def refusal(status: int, policy: Policy, reward: object = None) -> HLMCError:
         return OutOfTurn("ask needs an update first: an arm was selected, and select() and update() go together")
     if status == BAD_TICKET:
         return BadTicket(f"ticket must be one of this learner of {policy!r}; it is damaged, forged or another one's")
-    return BadReward(f"reward must be a number in [0, 1], not {shown(reward)}")
+    return BadReward(f"{policy.accepted}, not {shown(reward)}")
 
 
 def outstanding(policy: Policy, rows: Array) -> Array:
@@ -65,14 +66,14 @@ def no_window(policy: Policy) -> BadArgument:
     return BadArgument(f"ask needs a policy with pending=W, the decisions that may await their rewards, not {policy!r}")
 
 
-def checked_reward(reward: object) -> float:
+def checked_reward(reward: object, policy: Policy) -> float:
     """A reward as a float; its range is looked at by the step function."""
     if not isinstance(reward, (Real, np.bool_)):
-        raise BadType(f"reward must be a number in [0, 1], not {shown(reward)}")
+        raise BadType(f"{policy.accepted}, not {shown(reward)}")
     try:
         return float(reward)
     except OverflowError:
-        raise BadReward(f"reward must be a number in [0, 1], not {shown(reward)}") from None
+        raise BadReward(f"{policy.accepted}, not {shown(reward)}") from None
 
 
 class Learner:
@@ -98,6 +99,7 @@ class Learner:
         "_program_at",
         "_row",
         "_row_at",
+        "_scaled",
         "_select",
         "_tell",
         "_update",
@@ -119,7 +121,7 @@ class Learner:
         self._row_at = address_of(row)
         self._program_at = linked(policy).address
         self._select = entry(select, "int64", "int64", "int64")
-        self._update = entry(update, "int64", "int64", "int64", "float64")
+        self._update = entry(update_scaled if policy.scaled else update, "int64", "int64", "int64", "float64")
         self._number = number
         self._ask: Any = None
         self._tell: Any = None
@@ -133,6 +135,7 @@ class Learner:
         self._buffer_at = address_of(self._buffer)
         self._bytes = self._buffer.view(np.uint8).data
         self._tell = entry(teller(policy.structure), "int64", "int64", "int64", "int64", "float64", "int64")
+        self._scaled = entry(scaled_at, "float64", "int64", "float64")
         self._ask = entry(asker(policy.structure), "int64", "int64", "int64", "int64", "int64")
 
     @classmethod
@@ -153,9 +156,9 @@ class Learner:
         return arm
 
     def update(self, reward: float) -> None:
-        """Learn the reward, in [0, 1], of the arm selected."""
+        """Learn the reward of the arm selected: a number in [0, 1], or in the policy's ``rewards``."""
         if type(reward) is not float:
-            reward = checked_reward(reward)
+            reward = checked_reward(reward, self.policy)
         status = self._update(self._program_at, self._row_at, reward)
         if status:
             raise refusal(status, self.policy, reward)
@@ -180,7 +183,7 @@ class Learner:
         return Ticket(self._bytes)
 
     def tell(self, ticket: Ticket, reward: float) -> str:
-        """Learn the reward, in [0, 1], of a ticket.
+        """Learn the reward of a ticket: a number in [0, 1], or in the policy's ``rewards``.
 
         Returns
         -------
@@ -190,7 +193,7 @@ class Learner:
         that is damaged, forged or another learner's raises :class:`hlmc.BadTicket`.
         """
         if type(reward) is not float:
-            reward = checked_reward(reward)
+            reward = checked_reward(reward, self.policy)
         return CODES[self._settle(ticket, reward, 1)]
 
     def drop(self, ticket: Ticket) -> str:
@@ -217,7 +220,8 @@ class Learner:
         if len(ticket) != len(self._bytes):
             raise refusal(BAD_TICKET, self._policy)
         self._bytes[:] = ticket
-        code: int = self._tell(self._program_at, self._row_at, self._buffer_at, reward, learns)
+        share = self._scaled(self._program_at, reward) if learns and self._policy.scaled else reward
+        code: int = self._tell(self._program_at, self._row_at, self._buffer_at, share, learns)
         if code < 0:
             raise refusal(code, self._policy, reward)
         return code

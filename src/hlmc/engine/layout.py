@@ -35,7 +35,9 @@ class Word(NamedTuple):
     @property
     def optional(self) -> bool:
         """Whether some policies do not use it."""
-        return self.name.startswith("PARAMETERS") or self.meaning.startswith(("block rotation", "ask and tell"))
+        return self.name.startswith("PARAMETERS") or self.meaning.startswith(
+            ("block rotation", "ask and tell", "scale")
+        )
 
 
 # --- A program's header
@@ -44,6 +46,7 @@ STRUCTURE, ARMS, HORIZON, LEVELS, DOUBLING, WORDS = range(6)
 SHUFFLE, MEMORY, SUBPHASES, SUBLENGTH, WRAP, TIES = range(6, 12)
 CONTIGUOUS = 12
 PENDING, WINDOW, DIGEST = range(13, 16)
+ZERO, ONE = 16, 17
 
 HEADER = (
     Word("STRUCTURE", "the structure's number in hlmc.engine.structures.CATALOGUE"),
@@ -62,6 +65,8 @@ HEADER = (
     Word("PENDING", "ask and tell: W, the decisions that can await their rewards; 0 if there is no window"),
     Word("WINDOW", "ask and tell: where the words of the window begin in a row"),
     Word("DIGEST", "ask and tell: 53 bits of a digest of the program, by which it knows its own tickets"),
+    Word("ZERO", "scale: the number that is learned as a reward of 0; both 0: rewards are in [0, 1] as they are"),
+    Word("ONE", "scale: the number that is learned as a reward of 1"),
 )
 
 RANDOM, FIRST, LAST = range(3)  # what TIES may hold

@@ -32,6 +32,7 @@ from hlmc.engine.layout import (
     HORIZON,
     LEVEL_CONTROL,
     LEVELS,
+    ONE,
     PARAMETERS,
     PENDING,
     PROBABILITY,
@@ -43,6 +44,7 @@ from hlmc.engine.layout import (
     UNTIL,
     WINDOW,
     WORDS,
+    ZERO,
     window_words,
 )
 from hlmc.engine.linker import substitute
@@ -158,7 +160,8 @@ def check_program(table: Array, structure: Structure, rooms: Sequence[Callable[[
     rooms
         For every level, how many words its routine keeps for so many children.
     """
-    structural = np.concatenate([np.delete(table[0], WORDS), np.delete(table[1:, :PARAMETERS], AT, axis=1).ravel()])
+    counts = np.delete(table[0], (WORDS, ZERO, ONE))
+    structural = np.concatenate([counts, np.delete(table[1:, :PARAMETERS], AT, axis=1).ravel()])
     # Kernels read these words as integers and multiply them: SUBPHASES by SUBLENGTH, whose product they need below
     # 2^62, and every other one only by what keeps it below the arms or the steps. Places in a row (WORDS, AT) may be
     # larger, in a policy that is planned and never started: no such row can be allocated.

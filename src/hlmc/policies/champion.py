@@ -72,11 +72,11 @@ class Champion(TreePolicy):
     structure: ClassVar[Structure] = CHAMPION
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         self._keep(arms=whole("arms", self.arms, 1))
         for name, least in (("memory", 1), ("horizon", 1), ("switches", 1)):
             if getattr(self, name) is not None:
                 self._keep(**{name: whole(name, getattr(self, name), least)})
-        self._check_feedback()
         _ = self.groups_used
 
     @cached_property

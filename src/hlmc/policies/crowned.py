@@ -65,11 +65,11 @@ class CrownedHLMC(TreePolicy):
     structure: ClassVar[Structure] = CROWN_TREE
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         self._keep(arms=whole("arms", self.arms, 1))
         for name in ("memory", "horizon"):
             if getattr(self, name) is not None:
                 self._keep(**{name: whole(name, getattr(self, name), 1)})
-        self._check_feedback()
         _ = self.groups_used, self.routines_used
 
     @cached_property

@@ -95,6 +95,7 @@ class HLMC(TreePolicy):
     first_stage: int = 0
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         self._keep(arms=whole("arms", self.arms, 1))
         if self.horizon is not None:
             self._keep(horizon=whole("horizon", self.horizon, 1))
@@ -116,7 +117,6 @@ class HLMC(TreePolicy):
             raise BadType(f"groups must be a tuple of whole numbers such as (10, 10), not {shown(self.groups)}")
         if isinstance(self.routines, list):
             self._keep(routines=tuple(self.routines))
-        self._check_feedback()
         _ = self.groups_used, self.routines_used
         self._check_epochs()
         if (total := self.words.total) >= ADDRESSED:  # words of a user's own routine

@@ -57,6 +57,7 @@ class RoundsPolicy(Policy):
     horizon: ClassVar[None] = None  # type: ignore[misc]  # it has none, and no argument for one
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         self._keep(arms=whole("arms", self.arms, 1))
         self._keep(memory=whole("memory", self.memory, 2))
         for name in ("subphases", "sublength"):
@@ -65,7 +66,6 @@ class RoundsPolicy(Policy):
         flag("shuffle", self.shuffle)
         choice("ties", self.ties, *TIE_RULES)
         choice("fill", self.fill, *FILLS)
-        self._check_feedback()
         self._adopt(self.routine)
 
     @property
@@ -142,7 +142,9 @@ class RoundsPolicy(Policy):
         h0, b0 = self.phases
         level = PlanLevel(1, self.routine.name, self.held, 1, b0, 1, {}, self.words.statistics)
         note = f"phase i = 0, 1, ... has {h0} sub-phases of {b0} x 2^i steps; shown for i = 0"
-        return Plan(repr(self), self.arms, None, (level,), self.words.statistics, self.words.control, None, note)
+        return Plan(
+            repr(self), self.arms, None, (level,), self.words.statistics, self.words.control, None, self._noted(note)
+        )
 
 
 @dataclass(frozen=True, repr=False)

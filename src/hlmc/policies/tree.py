@@ -193,7 +193,7 @@ class TreePolicy(Policy):
             words.statistics,
             words.control,
             self.bound(shown),
-            note,
+            self._noted(note),
         )
 
     promised: ClassVar[str] = "expected weak regret"
