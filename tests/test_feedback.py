@@ -9,8 +9,10 @@ import struct
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,10 +21,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 import hlmc
+from fleets import killed_after
 from hlmc.engine.layout import BITS, DUE, TIME, UNANSWERED, UNTIL, WINDOW, describe
 from hlmc.engine.tickets import siphash
 from hlmc.errors import BadArgument, BadReward, BadTicket, BadType, OutOfTurn
 from hlmc.policies import EXAMPLES
+from hlmc.tickets import CODES, ticket_dtype
 from reference_feedback import Remembering
 
 SMALL = [policy for policy in EXAMPLES if policy.arms <= 1000 and not policy.pending]
@@ -226,6 +230,132 @@ def test_every_row_between_is_sound(policy: hlmc.Policy) -> None:
             if t % 8 == 0:
                 learner = hlmc.Learner(learner.policy, learner.state)
             assert 0 <= learner.pending <= min(pending, learner.time)
+
+
+# Fleets.
+
+
+@pytest.mark.interpreted
+@pytest.mark.parametrize("policy", [MODELLED[1], hlmc.Champion(arms=29, memory=12, horizon=300), SMALL[-3]], ids=repr)
+def test_a_fleet_asks_as_its_learners_do(policy: hlmc.Policy) -> None:
+    """Learners may be listed several times, and tickets told in any order; tickets are the same bytes."""
+    policy = replace(policy, pending=40)
+    fleet, learners = policy.fleet(5, seed=4), [policy.start(4, i) for i in range(5)]
+    dice = random.Random(6)
+    waiting: list[np.ndarray] = []
+    for turn in range(12):
+        ids = None if turn == 3 else [dice.randrange(5) for _ in range(dice.randrange(9))]
+        tickets = fleet.ask(ids)
+        own = [learners[i].ask() for i in (range(5) if ids is None else ids)]
+        assert [each.arm for each in own] == tickets["arm"].tolist()
+        assert [each.probability for each in own] == tickets["probability"].tolist()
+        assert [each.time for each in own] == tickets["time"].tolist()
+        waiting.append(tickets)
+        told = np.concatenate(waiting)
+        dice.shuffle(order := list(range(len(told))))
+        told, waiting = told[order[: len(told) // 2]], [told[order[len(told) // 2 :]]]
+        rewards = [dice.random() for _ in told]
+        codes = fleet.tell(told, rewards)
+        for each, reward, code in zip(told, rewards, codes, strict=True):
+            ticket = hlmc.Ticket.from_bytes(each.tobytes())
+            assert learners[ticket.learner].tell(ticket, reward) == CODES[code]
+    left = [hlmc.Ticket.from_bytes(each.tobytes()) for each in waiting[0]]
+    assert [CODES[code] for code in fleet.drop(left)] == [learners[each.learner].drop(each) for each in left]
+    assert fleet.pending.tolist() == [learner.pending for learner in learners]
+    assert fleet.state.tobytes() == b"".join(learner.state.tobytes() for learner in learners)
+    ticket = fleet[3].ask()
+    assert ticket.learner == 3
+    assert fleet.tell([ticket], [1.0]).tolist() == [0]
+
+
+def test_what_a_fleet_refuses() -> None:
+    """A batch that is refused has changed nothing."""
+    policy = hlmc.HLMC(arms=11, groups=(3, 4), horizon=20, epochs=13, pending=20)
+    fleet, other = policy.fleet(3, seed=1), policy.fleet(3, seed=2)
+    tickets = fleet.ask([0, 1, 1])
+    before = fleet.state.tobytes()
+    bad = tickets.copy()
+    bad["arm"][1] += 1
+    stranger = tickets.copy()
+    stranger["learner"][2] = 3
+    cases: list[tuple[Any, list[float], type[Exception]]] = [
+        (bad, [1.0] * 3, BadTicket),
+        (stranger, [1.0] * 3, BadTicket),
+        (other.ask([0]), [1.0], BadTicket),
+        ([hlmc.EXP3(arms=3, horizon=9, pending=9).start().ask()], [1.0], BadTicket),
+        (tickets, [1.0, math.nan, 0.0], BadReward),
+        (tickets, [1.0], BadReward),
+        (tickets["arm"], [1.0] * 3, BadType),
+    ]
+    for given, rewards, error in cases:
+        with pytest.raises(error):
+            fleet.tell(given, rewards)
+    with pytest.raises(BadTicket, match=r"tickets\[1\]"):
+        fleet.drop(bad)
+    for ids, problem in (([0, 3], "ids must be from 0 to 2, not 3"), ([1] * 19, "learner 1: the horizon of 20 steps")):
+        with pytest.raises((BadArgument, OutOfTurn), match=problem):
+            fleet.ask(ids)
+    assert fleet.state.tobytes() == before
+    with pytest.raises(BadArgument, match="pending=W"):
+        hlmc.EXP3(arms=3, horizon=9).fleet(2).ask()
+    fleet.select([0])
+    with pytest.raises(OutOfTurn, match="learner 0: ask needs an update first"):
+        fleet.ask([1, 0])
+    assert fleet.tell(tickets, [1.0] * 3).tolist() == [0, 0, 0]
+    assert fleet.ask([]).size == fleet.tell([], []).size == 0
+
+
+def test_no_reward_is_lost_or_counted_twice_after_a_kill(tmp_path: Path) -> None:
+    """A process asks, tells and checkpoints until it is killed. Then everything that it had logged is told again."""
+    policy = hlmc.HLMC(arms=23, groups=(3, 3, 3), horizon=10**6, epochs=(5000, 10, 20), pending=300)
+    path, log = tmp_path / "fleet", tmp_path / "log"
+    reference = policy.fleet(4, seed=3)
+    reference.tell(reference.ask(), [0.5] * 4)  # compile here and not in the child
+    reference = policy.fleet(4, seed=3)
+    policy.fleet(4, seed=3, file=path)
+
+    def turns(fleet: hlmc.Fleet) -> Iterator[np.ndarray]:
+        """Ask 40 times, tell 20 of these; the tickets, before any of them is told."""
+        while True:
+            tickets = fleet.ask(np.arange(40) % 4)
+            yield tickets
+            fleet.tell(tickets[:20], tickets["arm"][:20] % 2)
+
+    def work() -> None:
+        fleet = hlmc.load(path)
+        assert isinstance(fleet, hlmc.Fleet)
+        with log.open("wb") as file:
+            for turn, tickets in enumerate(turns(fleet)):
+                file.write(tickets.tobytes())
+                file.flush()
+                if turn % 7 == 6:
+                    fleet.checkpoint()
+
+    killed_after(0.01, work, lambda: log.exists() and log.stat().st_size > 40 * 88 * 60)
+    fleet = hlmc.load(path)
+    assert isinstance(fleet, hlmc.Fleet)
+    logged = np.frombuffer(log.read_bytes(), ticket_dtype(3))
+    logged = logged[: len(logged) // 40 * 40].reshape(-1, 40)
+    # The same turns without a crash, up to the checkpoint that the file has.
+    done = 0
+    for tickets in turns(reference):
+        assert (tickets == logged[done]).all()
+        if (fleet.time == reference.time).all():
+            break
+        done += 1
+    assert done >= 6
+    assert fleet.state.tobytes() == reference.state.tobytes()
+    # What was told before the checkpoint is known, and what was not counts once.
+    told = logged[: done + 1, :20].reshape(-1)
+    codes = fleet.tell(told, told["arm"] % 2)
+    assert (codes[:-20] >= CODES.index("duplicate")).all()
+    assert (codes[-20:] < CODES.index("duplicate")).all()
+    reference.tell(told[-20:], told["arm"][-20:] % 2)
+    assert fleet.state.tobytes() == reference.state.tobytes()
+    # Decisions after the checkpoint have been lost with the state that made them.
+    assert (
+        fleet.tell(logged[done + 1 :].reshape(-1), np.ones(logged[done + 1 :].size)) == CODES.index("expired")
+    ).all()
 
 
 # Windows.

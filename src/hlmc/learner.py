@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hlmc import gate
-from hlmc.engine.feedback import BAD_TICKET, SELECTED, asker, teller
+from hlmc.engine.feedback import BAD_TICKET, SELECTED, ask, for_structure, tell
 from hlmc.engine.layout import ARM, BITS, KEY, LEVELS, PROBABILITY, TIME, WINDOW, window_words
 from hlmc.engine.scale import scaled_at, update_scaled
 from hlmc.engine.step import NOT_SELECTED, PAST_HORIZON, select, update
@@ -134,9 +134,11 @@ class Learner:
         self._buffer = np.zeros(ticket_words(int(policy.program[LEVELS])))
         self._buffer_at = address_of(self._buffer)
         self._bytes = self._buffer.view(np.uint8).data
-        self._tell = entry(teller(policy.structure), "int64", "int64", "int64", "int64", "float64", "int64")
+        self._tell = entry(
+            for_structure(tell, policy.structure), "int64", "int64", "int64", "int64", "float64", "int64"
+        )
         self._scaled = entry(scaled_at, "float64", "int64", "float64")
-        self._ask = entry(asker(policy.structure), "int64", "int64", "int64", "int64", "int64")
+        self._ask = entry(for_structure(ask, policy.structure), "int64", "int64", "int64", "int64", "int64")
 
     @classmethod
     def fresh(cls, policy: Policy, seed: int = 0, stream: int = 0) -> Learner:
