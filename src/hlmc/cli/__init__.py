@@ -35,6 +35,7 @@ COMMANDS = {
     "reproduce": "run the paper's numerical section and judge every claim of it",
     "arena": "let policies in equal memory play every adversary, as ratios to the paper's HLMC",
     "spectrum": "let radios share channels under jamming, and draw who was where",
+    "export": "write a policy or a saved learner as C99 for a microcontroller",
 }
 """Every command with what it does, in the order of `hlmc --help`."""
 
