@@ -95,6 +95,7 @@ class HLMC(TreePolicy):
     first_stage: int = 0
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         self._keep(arms=whole("arms", self.arms, 1))
         if self.horizon is not None:
             self._keep(horizon=whole("horizon", self.horizon, 1))
