@@ -92,7 +92,7 @@ class Policy(Value):
             routine = self.routines_used[d]
             record[KIND] = kind(routine)
             record[ROUTINE] = d
-            record[OPAQUE] = routine.opaque
+            record[OPAQUE] = routine.opaque or routine.bits < 64
         table.flags.writeable = False
         return table.reshape(-1)
 

@@ -57,6 +57,8 @@ class Routine(Value):
     """Whether the statistics belong to a user's code. Nothing is assumed about them, not even that they are finite."""
     source: ClassVar[str] = ""
     """The source of the bound of :meth:`regret`."""
+    bits: ClassVar[int] = 64
+    """Bits of a statistic. Fewer than 64: the words hold packed codes (:mod:`hlmc.engine.codes`)."""
     anytime: ClassVar[bool] = False
     """Whether it needs no horizon. A flat policy then runs without restarts."""
 
