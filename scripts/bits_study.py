@@ -14,16 +14,16 @@ import sys
 import numba
 import numpy as np
 
+Array = np.ndarray
 
-def grid(kind: str, levels: int) -> np.ndarray:
+
+def grid(kind: str, levels: int) -> Array:
     """g(0), ..., g(levels - 1), increasing from 0, in units of the scale s = 2 / eta."""
     y = np.arange(levels) / levels
-    if kind == "linear 32":  # range 32 s
-        return 32.0 * y
-    if kind == "linear 256":
-        return 256.0 * y
+    if kind.startswith("linear"):  # up to so many s
+        return np.linspace(0.0, float(kind.split()[1]), levels, endpoint=False)
     if kind == "logarithmic":  # from s / 64 to 2^20 s, relative spacing constant
-        return (np.exp(y * np.log(64.0 * 2.0**20)) - 1.0) / 64.0
+        return np.asarray((np.exp(y * np.log(64.0 * 2.0**20)) - 1.0) / 64.0)
     if kind == "minifloat":  # 4 bits of exponent with a linear range below s / 16
         half = levels // 16
         e, m = np.divmod(np.arange(levels), half)
@@ -36,7 +36,8 @@ def grid(kind: str, levels: int) -> np.ndarray:
         "quartic 1/4": (2.0, 0.25),
         "sextic 1/2": (3.0, 0.5),
     }[kind]
-    return share * ((1.0 - y) ** -power - 1.0)
+    spaced: Array = share * ((1.0 - y) ** -power - 1.0)
+    return spaced
 
 
 GRIDS = (
@@ -54,7 +55,7 @@ GRIDS = (
 
 
 @numba.njit(cache=True)
-def coded(g, s, value):
+def coded(g: Array, s: float, value: float) -> int:
     """A code by stochastic rounding; values beyond the ends are cut off."""
     y = value / s
     if y <= 0.0:
@@ -63,24 +64,23 @@ def coded(g, s, value):
     if y >= g[top]:
         return top
     k = np.searchsorted(g, y, side="right") - 1
-    return k + 1 if np.random.random() < (y - g[k]) / (g[k + 1] - g[k]) else k
+    return int(k) + 1 if np.random.random() < (y - g[k]) / (g[k + 1] - g[k]) else int(k)  # noqa: NPY002
 
 
 @numba.njit(cache=True)
-def reward_of(kind, table, t, arm):
+def reward_of(kind: int, table: Array, t: int, arm: int) -> float:
     if kind == 0:  # Bernoulli
-        return 1.0 if np.random.random() < table[0, arm] else 0.0
+        return 1.0 if np.random.random() < table[0, arm] else 0.0  # noqa: NPY002
     if kind == 1:  # the means of row 0 until a third of the time, then row 1
         row = 0 if t < table[2, 0] else 1
-        return 1.0 if np.random.random() < table[row, arm] else 0.0
-    return table[0, arm]  # always the mean
+        return 1.0 if np.random.random() < table[row, arm] else 0.0  # noqa: NPY002
+    return float(table[0, arm])  # always the mean
 
 
 @numba.njit(cache=True)
-def play(kind, table, n, T, g, exact, seed):
+def play(kind: int, table: Array, n: int, T: int, g: Array, exact: bool, seed: int) -> float:
     """Expected reward of the arms played by Tsallis-INF (reduced variance) with losses on the grid, or exact ones."""
-    np.random.seed(seed)
-    M = len(g)
+    np.random.seed(seed)  # noqa: NPY002
     code = np.zeros(n, np.int64)
     A = np.zeros(n)
     v = np.zeros(n)
@@ -105,7 +105,7 @@ def play(kind, table, n, T, g, exact, seed):
                 x = moved
                 break
             x = moved
-        u = np.random.random()
+        u = np.random.random()  # noqa: NPY002
         i = 0
         p = (scale / (A[0] - x)) ** 2
         u -= p
@@ -127,7 +127,7 @@ def play(kind, table, n, T, g, exact, seed):
             continue
         # Slots of small probability lose 1/2 a step: all at once, seldom.
         batch = max(1.0, (t + 1) / 256.0)
-        due = np.random.random() * batch < 1.0
+        due = np.random.random() * batch < 1.0  # noqa: NPY002
         grown = s
         if (t + 2) & (t + 1) == 0:
             e = int(np.log2(t + 2.0))
@@ -151,7 +151,7 @@ def play(kind, table, n, T, g, exact, seed):
     return earned
 
 
-def adversaries(T: int, seed: int = 5) -> dict[str, tuple[int, np.ndarray]]:
+def adversaries(T: int, seed: int = 5) -> dict[str, tuple[int, Array]]:
     rng = np.random.default_rng(seed)
     return {
         "beta means": (0, rng.beta(2, 5, 100)[None]),
@@ -164,7 +164,7 @@ def adversaries(T: int, seed: int = 5) -> dict[str, tuple[int, np.ndarray]]:
     }
 
 
-def _turn(T: int) -> np.ndarray:
+def _turn(T: int) -> Array:
     table = np.zeros((3, 20))
     table[0] = np.where(np.arange(20) == 4, 0.7, 0.4)
     table[1] = np.where(np.arange(20) == 15, 0.95, np.where(np.arange(20) == 4, 0.3, 0.4))
@@ -172,7 +172,7 @@ def _turn(T: int) -> np.ndarray:
     return table
 
 
-def best(kind: int, table: np.ndarray, T: int) -> float:
+def best(kind: int, table: Array, T: int) -> float:
     if kind == 1:
         change = int(np.ceil(table[2, 0]))
         return float((change * table[0] + (T - change) * table[1]).max())
@@ -194,7 +194,9 @@ def main() -> None:
         exact[name] = top - np.mean([play(kind, table, n, T, np.zeros(2), True, r) for r in range(runs)])
     print(f"{'64 bits':>14} {64:>4} " + " ".join(f"{exact[name]:13.0f}" for name in known), flush=True)
     for b in widths:
-        for each in (name for name in GRIDS if len(sys.argv) < 5 or any(part in name for part in sys.argv[4].split(","))):
+        for each in (
+            name for name in GRIDS if len(sys.argv) < 5 or any(part in name for part in sys.argv[4].split(","))
+        ):
             g = grid(each, 2**b)
             cells = []
             for name, (kind, table) in known.items():

@@ -18,7 +18,9 @@ from hlmc.engine.codes import (
     FARTHEST,
     distance_of,
     largest_weight,
+    move_base,
     move_slot,
+    too_high,
     weight_of,
 )
 from hlmc.engine.ftrl import LEAST, STEPS
@@ -61,12 +63,15 @@ def coded_draw(
 
 
 @kernel
-def coded_normaliser(program: Array, level: int, row: Array, at: int, n: int, s: float, eta: float, x: float) -> float:
-    """The x for which the probabilities sum to 1, from a guess below every distance."""
+def coded_normaliser(
+    program: Array, level: int, row: Array, at: int, n: int, s: float, eta: float, x: float
+) -> tuple[float, float]:
+    """The x for which the probabilities sum to 1, from a guess below every distance; and the largest weight."""
     width = int(program[level + WIDTH])
     inverse = program[level + INVERSE]
     scale = 2.0 / eta
     c = scale / s
+    most = 0.0
     for _ in range(STEPS):
         d = 1.0 + x / s
         total = 0.0
@@ -84,9 +89,9 @@ def coded_normaliser(program: Array, level: int, row: Array, at: int, n: int, s:
         right = distance_of(most, s) - scale
         moved = min(x - excess / (eta * slope), right)
         if float(n) * excess * excess < CLOSE or moved == x:
-            return moved
+            return moved, most
         x = moved
-    return x
+    return x, most
 
 
 @kernel
@@ -135,13 +140,16 @@ def coded_learn(
         batch = max(1.0, 1.0 / (SELDOM * eta * eta))
         if unit(mix(draw)) * batch < 1.0:
             drop = batch * baseline
-    shift, least = move_slot(
-        row, at, n, width, inverse, s, grown, slot, value, x + scale, far, drop, draw
-    )
-    # Every slot is at a distance of at least x + scale, or has changed: so this guess is below all distances.
+    shift, least = move_slot(row, at, n, width, inverse, s, grown, slot, value, far, drop, draw)
+    # Every slot is at a distance of at least x + scale, or has been rounded: so this guess is below all distances.
     behind = 2.0 / following
     x = min(x + shift + scale - behind, least - behind)
-    return coded_normaliser(program, level, row, at, n, grown, following, x)
+    x, most = coded_normaliser(program, level, row, at, n, grown, following, x)
+    if too_high(most, grown):
+        shift, least = move_base(row, at, n, width, inverse, grown, grown, -1, 0.0, 0.0, 0.0, mix(draw))
+        x = min(x + shift, least - behind)
+        x, most = coded_normaliser(program, level, row, at, n, grown, following, x)
+    return x
 
 
 @kernel

@@ -11,7 +11,7 @@ are (2 s / M) p^(-3/4) apart. ``docs/bits.md`` says why this grid and not anothe
 What is stored is rounded to one of the two neighbouring codes with the probabilities that leave its mean as it is.
 Only the slot played moves at most steps. All slots are rounded anew (:func:`_rounded_anew`) when
 
-- the slot played falls below the base, or the least loss has risen to more than twice ``GUARD * s`` above it,
+- the slot played falls below the base, or the least loss rises to more than twice ``GUARD * s`` above it,
 - the scale doubles, because the learning rate has halved,
 - the slots of small probability are lowered, which the reduced-variance estimator asks for at every step and which is
   done for many steps at once, at random.
@@ -174,7 +174,6 @@ def move_slot(
     grown: float,
     slot: int,
     value: float,
-    bottom: float,
     far: float,
     drop: float,
     draw: np.uint64,
@@ -189,8 +188,6 @@ def move_slot(
         The scale as it is, and as it is to be.
     slot, value
         The slot played and its new distance, which may be negative.
-    bottom
-        A lower bound on the distances of the other slots.
     far, drop
         Slots that were farther than ``far`` before are lowered by ``drop``.
     draw
@@ -198,19 +195,47 @@ def move_slot(
 
     Returns
     -------
-    (shift, least): how far the distances were moved in common, and a distance that is no more than the least one of
-    the slots that have changed.
+    (shift, least): how far the distances were moved in common, and the least distance of the slots that were rounded.
     """
-    if not (drop > 0.0 or value < 0.0 or min(value, bottom) > 2.0 * GUARD * s or grown != s):
+    lowers = drop > 0.0 and distance_of(smallest_weight(row, at, n, width, inverse), s) > far
+    if not (lowers or value < 0.0 or grown != s):
         code = rounded(value, s, width, inverse, unit(draw))
         put_weight(row, at, width, inverse, slot, code)
         return 0.0, distance_of(grid_weight(inverse, code), s)
+    return move_base(row, at, n, width, inverse, s, grown, slot, value, far, drop, draw)
+
+
+@kernel
+def move_base(
+    row: Array,
+    at: int,
+    n: int,
+    width: int,
+    inverse: float,
+    s: float,
+    grown: float,
+    slot: int,
+    value: float,
+    far: float,
+    drop: float,
+    draw: np.uint64,
+) -> tuple[float, float]:
+    """The same, where it is time: the least distance becomes ``GUARD * grown``, but for its rounding.
+
+    A ``slot`` of -1 is none.
+    """
     least = math.inf
     for j in range(n):
         old = distance_of(weight_of(row, at, width, inverse, j), s)
         least = min(least, (value if j == slot else old) - (drop if old > far else 0.0))
     shift = GUARD * grown - least
     return shift, _rounded_anew(row, at, n, width, inverse, s, grown, slot, value, far, drop, shift, draw)
+
+
+@kernel
+def too_high(most: float, s: float) -> bool:
+    """Whether the least distance, that of the weight ``most``, is so large that the base must follow."""
+    return distance_of(most, s) > 2.0 * GUARD * s
 
 
 @kernel
@@ -248,6 +273,15 @@ def largest_weight(row: Array, at: int, n: int, width: int, inverse: float) -> f
     for j in range(n):
         most = max(most, weight_of(row, at, width, inverse, j))
     return most
+
+
+@kernel
+def smallest_weight(row: Array, at: int, n: int, width: int, inverse: float) -> float:
+    """The weight of the slot of largest loss."""
+    least = 1.0
+    for j in range(n):
+        least = min(least, weight_of(row, at, width, inverse, j))
+    return least
 
 
 @kernel

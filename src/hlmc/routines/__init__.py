@@ -84,7 +84,7 @@ def coded(routine: Routine, bits: int) -> Routine:
     19
     >>> coded(EXP3P(), 12)
     Traceback (most recent call last):
-    hlmc.errors.BadArgument: bits must be 64 for routines.EXP3P(), not 12; fewer are for exp3, exp3-ix, exp3-loss, tsallis-inf
+    hlmc.errors.BadArgument: bits must be 64 for routines.EXP3P(), not 12; fewer are for ...
     """
     b = checked_bits(bits)
     if b == ALL_BITS:

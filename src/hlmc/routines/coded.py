@@ -32,7 +32,7 @@ def checked_bits(bits: int) -> int:
 
 @dataclass(frozen=True, repr=False)
 class CodedRoutine(Routine):
-    """A routine whose statistics are codes of ``bits`` bits. It has the fields of the routine with 64 bits, and bits."""
+    """A routine whose statistics are codes of ``bits`` bits. It has the fields of its 64-bit form, and ``bits``."""
 
     plain_class: ClassVar[type[Routine]]
     bits: int  # type: ignore[misc]  # a field here

@@ -1,7 +1,7 @@
 """EXP3, EXP3 on losses and EXP3-IX with statistics of b bits, packed and changed by stochastic rounding.
 
-The algorithms are those of :mod:`hlmc.routines.exp3` and :mod:`hlmc.routines.exp3_loss`. They store estimated losses, or
-how far estimated gains are behind the largest, as codes (:mod:`hlmc.engine.codes`) of scale 2 / rate, and compute
+The algorithms are those of :mod:`hlmc.routines.exp3` and :mod:`hlmc.routines.exp3_loss`. They store estimated losses,
+or how far estimated gains are behind the largest, as codes (:mod:`hlmc.engine.codes`) of scale 2 / rate, and compute
 the weights exp(-rate A) when they are needed.
 """
 
@@ -17,14 +17,17 @@ from hlmc.engine.codes import (
     clear_codes,
     distance_of,
     largest_weight,
+    move_base,
     move_slot,
     rounding_bits,
     rounding_seed,
     seed_sound,
+    too_high,
     weight_of,
 )
 from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import INVERSE, WIDTH
+from hlmc.engine.stream import mix
 from hlmc.routines.base import Array, Kernels
 from hlmc.routines.coded import CodedRoutine
 from hlmc.routines.exp3 import EXP3, GAMMA, RATE
@@ -80,9 +83,10 @@ def coded_shares_move(
     width = int(program[level + WIDTH])
     inverse = program[level + INVERSE]
     s = 2.0 / rate
-    bottom = distance_of(largest_weight(row, at, n, width, inverse), s)
     value = distance_of(weight_of(row, at, width, inverse, slot), s) + change
-    move_slot(row, at, n, width, inverse, s, s, slot, value, bottom, 0.0, 0.0, draw)
+    move_slot(row, at, n, width, inverse, s, s, slot, value, 0.0, 0.0, draw)
+    if too_high(largest_weight(row, at, n, width, inverse), s):
+        move_base(row, at, n, width, inverse, s, s, -1, 0.0, 0.0, 0.0, mix(draw))
     return shares_total(program, level, row, at, n, rate)
 
 
@@ -134,7 +138,16 @@ def coded_exp3_update(
 
 @kernel
 def coded_exp3_check(
-    program: Array, level: int, row: Array, at: int, n: int, total: float, seed: float, tau: int, slot: int, chance: float
+    program: Array,
+    level: int,
+    row: Array,
+    at: int,
+    n: int,
+    total: float,
+    seed: float,
+    tau: int,
+    slot: int,
+    chance: float,
 ) -> bool:
     """As for all exponential weights."""
     return coded_shares_sound(program, level, row, at, n, total, program[level + RATE], seed, chance)
@@ -173,7 +186,16 @@ def coded_exp3_loss_update(
 
 @kernel
 def coded_exp3_loss_check(
-    program: Array, level: int, row: Array, at: int, n: int, total: float, seed: float, tau: int, slot: int, chance: float
+    program: Array,
+    level: int,
+    row: Array,
+    at: int,
+    n: int,
+    total: float,
+    seed: float,
+    tau: int,
+    slot: int,
+    chance: float,
 ) -> bool:
     """As for all exponential weights."""
     return coded_shares_sound(program, level, row, at, n, total, program[level + ETA], seed, chance)

@@ -9,6 +9,7 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
+from hlmc import bounds
 from hlmc.engine.coded_ftrl import coded_draw, coded_learn, coded_sound
 from hlmc.engine.codes import clear_codes, rounding_bits, rounding_seed, scale_at, seed_sound
 from hlmc.engine.kernel import kernel
@@ -103,10 +104,12 @@ class CodedTsallisINF(CodedRoutine):
 
     name: ClassVar[str] = "tsallis-inf"
     plain_class: ClassVar[type[TsallisINF]] = TsallisINF
+    source: ClassVar[str] = "the theorem of docs/bits.md"
     anytime: ClassVar[bool] = True
     kernels: ClassVar[Kernels] = Kernels(
         coded_tsallis_start, coded_tsallis_select, coded_tsallis_update, coded_tsallis_check
     )
 
     def regret(self, context: LevelContext) -> float | None:
-        return None
+        reduced = self.estimator != "importance-weighted"
+        return bounds.tsallis_coded(context.choices, context.children, self.bits, reduced)
