@@ -185,12 +185,12 @@ def test_roundings_are_independent_of_the_choices() -> None:
     Under a new seed, |correlation| > 6 / sqrt(4000) has a probability of 2e-9.
     """
     policy = hlmc.TsallisINF(arms=2, bits=8)
-    draw = entry(codes.rounding_bits, "uint64", "float64", "int64")
+    draw = entry(codes.rounding_bits, "uint64", "float64")
     chosen, drawn = [], []
     for i in range(4000):
         learner = policy.start(seed=3, stream=i)
         chosen.append(learner.select())
-        drawn.append(float(draw(Level(policy, learner).seed, 0)) / 2.0**64)
+        drawn.append(float(draw(Level(policy, learner).seed)) / 2.0**64)
     assert abs(np.corrcoef(chosen, drawn)[0, 1]) < 6 / math.sqrt(4000)
     assert abs(np.mean(drawn) - 0.5) < 6 / math.sqrt(12 * 4000)
 
@@ -221,6 +221,23 @@ def test_bits_that_cannot_be_had_are_refused() -> None:
         hlmc.HLMC(arms=100, levels=2, horizon=100, bits=(8, 8, 8))
     with pytest.raises(BadArgument, match="bits must be one number"):
         hlmc.HLMC(arms=100, memory=20, horizon=100, bits=(8, 8))
+
+
+def test_late_rewards_and_bits() -> None:
+    """A flat learner of codes asks and tells; all told at once, as it selects and updates."""
+    for policy in (hlmc.TsallisINF(arms=6, bits=8), hlmc.HLMC(arms=9, groups=(3, 3), horizon=200, bits=8)):
+        here, there = policy.start(seed=2), replace(policy, pending=40).start(seed=2)
+        for t in range(100):
+            ticket = there.ask()
+            assert ticket.arm == here.select()
+            here.update(t % 3 / 2)
+            assert there.tell(ticket, t % 3 / 2) == "applied"
+        tickets = [there.ask() for _ in range(30)]
+        for t, ticket in enumerate(reversed(tickets)):
+            assert there.tell(ticket, t % 2) in ("applied", "late")
+        assert there.select() in range(policy.arms)
+    with pytest.raises(BadArgument, match="pending must be 0 with fewer than 64 bits for tsallis-inf in a hierarchy"):
+        hlmc.HLMC(arms=9, groups=(3, 3), horizon=200, routines="tsallis-inf", bits=8, pending=40)
 
 
 def test_a_row_of_codes_is_shown_as_bits() -> None:

@@ -19,8 +19,9 @@ from hlmc import gate
 from hlmc.checks import whole
 from hlmc.engine import batch
 from hlmc.engine.layout import ARM, PROBABILITY, TIME
+from hlmc.engine.scale import scale_many
 from hlmc.engine.step import BAD_REWARD, NOT_SELECTED, PAST_HORIZON
-from hlmc.errors import BadArgument, BadReward, BadType, HLMCError
+from hlmc.errors import BadArgument, BadReward, BadType, HLMCError, shown
 from hlmc.files.description import own_routines
 from hlmc.files.disk import StrPath
 from hlmc.files.format import Front, Layout
@@ -129,7 +130,7 @@ class Fleet:
         """Learner i, live: it and the fleet share the row, and what one does the other sees."""
         i = operator.index(i)
         if not -len(self) <= i < len(self):
-            raise IndexError(f"there is no learner {i} in a fleet of {len(self)}")
+            raise IndexError(f"there is no learner {shown(i)} in a fleet of {len(self)}")
         i %= len(self)
         with self._lock:
             row = self._rows[i] if self._file is None else self._file.row(i)
@@ -155,11 +156,15 @@ class Fleet:
             return arms
 
     def update(self, rewards: Any, ids: Any = None) -> None:
-        """Learn the rewards, in [0, 1], of the arms selected: one for every learner, or for each of those listed."""
+        """Learn the rewards of the arms selected: one for every learner, or for each of those listed.
+
+        Rewards are numbers in [0, 1], or in the policy's ``rewards``.
+        """
         # Copies, which nobody can change after they have been checked; made before the lock is taken, because
         # whatever the caller gives may run code of its own.
         given = _given_ids(ids)
-        paid = _given_rewards(rewards)
+        paid = _given_rewards(rewards, self.policy)
+        shares = self._shares(paid)
         with self._lock:
             asked = None if self._lent else self._asked
             if asked is not None and asked.is_list(given):
@@ -169,12 +174,12 @@ class Fleet:
                 asked, chosen = None, self._chosen(given)
             if paid.shape != (chosen.size,):
                 raise BadReward(f"rewards must be {chosen.size} numbers, one a learner, not of shape {paid.shape}")
-            if asked is None or not ((paid >= 0.0) & (paid <= 1.0)).all():
-                self._check_turn(chosen, paid)
+            if asked is None or not ((shares >= 0.0) & (shares <= 1.0)).all():
+                self._check_turn(chosen, shares, paid)
             self._asked = None
             self._latest += 1
             self._use(chosen)
-            self._spread(batch.update_many, chosen, self._program_at, address_of(paid))
+            self._spread(batch.update_many, chosen, self._program_at, address_of(shares))
 
     @property
     def state(self) -> Array:
@@ -322,12 +327,20 @@ class Fleet:
         if place < chosen.size:
             raise self._refusal(PAST_HORIZON, chosen, place)
 
-    def _check_turn(self, chosen: _Chosen, rewards: Array) -> None:
+    def _shares(self, paid: Array) -> Array:
+        """Rewards in [0, 1] for those in the policy's units."""
+        if not self.policy.scaled:
+            return paid
+        shares = paid.copy()
+        _compiled(scale_many, 3)(self._program_at, address_of(shares), shares.size)
+        return shares
+
+    def _check_turn(self, chosen: _Chosen, shares: Array, paid: Array) -> None:
         """Refuse a learner that has selected nothing, and a reward that is none."""
-        place = self._first(batch.first_unteachable, chosen, None, address_of(rewards))
+        place = self._first(batch.first_unteachable, chosen, None, address_of(shares))
         if place < chosen.size:
             waiting = self._rows[chosen.learner(place), ARM] >= 0.0
-            raise self._refusal(BAD_REWARD if waiting else NOT_SELECTED, chosen, place, float(rewards[place]))
+            raise self._refusal(BAD_REWARD if waiting else NOT_SELECTED, chosen, place, float(paid[place]))
 
     def _use(self, chosen: _Chosen) -> None:
         """The rows of these learners are about to change."""
@@ -407,10 +420,11 @@ def _given_ids(ids: Any) -> Array | None:
     return given
 
 
-def _given_rewards(rewards: Any) -> Array:
+def _given_rewards(rewards: Any, policy: Policy) -> Array:
     given = _given("rewards", rewards)
     if given.dtype.kind not in "biuf" and given.size:
-        raise BadType(f"rewards must be numbers in [0, 1], not {given.dtype}")
+        told = "losses" if policy.losses else "rewards"
+        raise BadType(f"{told} must be numbers in {policy.range_shown}, not {given.dtype}")
     return given.astype(np.float64, copy=False)
 
 

@@ -45,6 +45,8 @@ FARTHEST = 2.0**-20
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _ODD = np.uint64(0xD1342543DE82EF95)
 _S11 = np.uint64(11)
+_STEP = np.uint64(0x13C6EF372FE94F)
+_LOW53 = np.uint64(0x1FFFFFFFFFFFFF)
 
 
 # --- Packing
@@ -149,9 +151,15 @@ def rounding_seed(row: Array, level: int) -> float:
 
 
 @kernel
-def rounding_bits(seed: float, tau: int) -> np.uint64:
-    """64 random bits for the roundings after choice ``tau`` of a level: SplitMix64, started at the level's seed."""
-    return mix((np.uint64(int(seed)) << _S11) + np.uint64(tau) * _GOLDEN)
+def rounding_bits(seed: float) -> np.uint64:
+    """64 random bits for the roundings of one update: SplitMix64, whose state is the level's seed."""
+    return mix((np.uint64(int(seed)) << _S11) + _GOLDEN)
+
+
+@kernel
+def next_seed(seed: float) -> float:
+    """The seed after an update: every whole number below 2^53 once in 2^53 updates."""
+    return float((np.uint64(int(seed)) + _STEP) & _LOW53)
 
 
 # --- Changing a loss

@@ -72,6 +72,7 @@ class Champion(TreePolicy):
     structure: ClassVar[Structure] = CHAMPION
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         self._keep(arms=whole("arms", self.arms, 1))
         for name, least in (("memory", 1), ("horizon", 1), ("switches", 1)):
             if getattr(self, name) is not None:
@@ -107,8 +108,8 @@ class Champion(TreePolicy):
     @property
     def words(self) -> Words:
         # The champion's name lies among the words of the header.
-        statistics = sum(self.level_words)
-        return Words(statistics, self.structure.header_words - 1 + LEVEL_CONTROL * len(self.groups_used))
+        control = self.structure.header_words - 1 + LEVEL_CONTROL * len(self.groups_used)
+        return Words(sum(self.level_words), control + self.window_words)
 
     def _least_doubt(self, horizon: int) -> float:
         """The least share of a prior that is left to others than the champion, in a stage of this many steps."""

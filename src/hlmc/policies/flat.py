@@ -21,6 +21,7 @@ class FlatPolicy(TreePolicy):
     """Bits of a statistic; a field of the policies that offer fewer."""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         self._keep(arms=whole("arms", self.arms, 1))
         if self.horizon is not None:
             self._keep(horizon=whole("horizon", self.horizon, 1))

@@ -100,6 +100,7 @@ class HLMC(TreePolicy):
     bits: int | tuple[int, ...] = 64
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         self._keep(arms=whole("arms", self.arms, 1))
         if self.horizon is not None:
             self._keep(horizon=whole("horizon", self.horizon, 1))
@@ -127,7 +128,9 @@ class HLMC(TreePolicy):
             self._keep(bits=checked_bits(self.bits))
         if isinstance(self.routines, list):
             self._keep(routines=tuple(self.routines))
-        _ = self.groups_used, self.routines_used
+        uncredited = [r.name for r in self.routines_used if not getattr(r, "credits", True)]
+        if self.pending and uncredited and len(self.groups_used) > 1:
+            raise BadArgument(f"pending must be 0 with fewer than 64 bits for {uncredited[0]} in a hierarchy")
         self._check_epochs()
         if (total := self.words.total) >= ADDRESSED:  # words of a user's own routine
             raise BadArgument(f"routines must keep fewer than 2^60 words for {self.arms} arms, not {total}")

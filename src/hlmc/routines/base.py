@@ -59,6 +59,11 @@ class Routine(Value):
     """The source of the bound of :meth:`regret`."""
     bits: ClassVar[int] = 64
     """Bits of a statistic. Fewer than 64: the words hold packed codes (:mod:`hlmc.engine.codes`)."""
+    feedback: ClassVar[Literal["gain", "loss", "counts"]] = "counts"
+    """How it learns from rewards that come late (:mod:`hlmc.engine.feedback`). ``"gain"`` and ``"loss"``: its estimates
+    of rewards or of losses add up, so that a part of a choice's payoff can be credited later, with ``tau`` = -1 in
+    ``update``; ``tau`` counts the choices that were learned from. ``"counts"``: it counts plays, and nothing can be
+    credited later; ``tau`` counts the choices made."""
     anytime: ClassVar[bool] = False
     """Whether it needs no horizon. A flat policy then runs without restarts."""
 

@@ -8,7 +8,7 @@ the weights exp(-rate A) when they are needed.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from hlmc.engine.codes import (
     largest_weight,
     move_base,
     move_slot,
+    next_seed,
     rounding_bits,
     rounding_seed,
     seed_sound,
@@ -130,9 +131,10 @@ def coded_exp3_update(
 ) -> tuple[float, float]:
     """The slot played is r / p_i less behind."""
     if reward > 0.0:
-        draw = rounding_bits(seed, tau)
+        draw = rounding_bits(seed)
         rate = program[level + RATE]
         total = coded_shares_move(program, level, row, at, n, rate, slot, -reward / chance, draw)
+        seed = next_seed(seed)
     return total, seed
 
 
@@ -177,10 +179,11 @@ def coded_exp3_loss_update(
 ) -> tuple[float, float]:
     """The slot played loses (1 - r) / (p_i + implicit) more."""
     if reward < 1.0:
-        draw = rounding_bits(seed, tau)
+        draw = rounding_bits(seed)
         eta = program[level + ETA]
         change = (1.0 - reward) / (chance + program[level + IMPLICIT])
         total = coded_shares_move(program, level, row, at, n, eta, slot, change, draw)
+        seed = next_seed(seed)
     return total, seed
 
 
@@ -218,6 +221,7 @@ class CodedEXP3(CodedRoutine):
     bits: int = 12  # type: ignore[misc]  # a field here
 
     name: ClassVar[str] = "exp3"
+    feedback: ClassVar[Literal["gain", "loss", "counts"]] = "gain"
     plain_class: ClassVar[type[EXP3]] = EXP3
     kernels: ClassVar[Kernels] = Kernels(coded_shares_start, coded_exp3_select, coded_exp3_update, coded_exp3_check)
 
@@ -230,6 +234,7 @@ class CodedEXP3Loss(CodedRoutine):
     bits: int = 12  # type: ignore[misc]  # a field here
 
     name: ClassVar[str] = "exp3-loss"
+    feedback: ClassVar[Literal["gain", "loss", "counts"]] = "loss"
     plain_class: ClassVar[type[EXP3Loss]] = EXP3Loss
     kernels: ClassVar[Kernels] = _LOSS_KERNELS
 
@@ -242,5 +247,6 @@ class CodedEXP3IX(CodedRoutine):
     bits: int = 12  # type: ignore[misc]  # a field here
 
     name: ClassVar[str] = "exp3-ix"
+    feedback: ClassVar[Literal["gain", "loss", "counts"]] = "loss"
     plain_class: ClassVar[type[EXP3IX]] = EXP3IX
     kernels: ClassVar[Kernels] = _LOSS_KERNELS

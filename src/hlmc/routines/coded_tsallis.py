@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from hlmc import bounds
 from hlmc.engine.coded_ftrl import coded_draw, coded_learn, coded_sound
-from hlmc.engine.codes import clear_codes, rounding_bits, rounding_seed, scale_at, seed_sound
+from hlmc.engine.codes import clear_codes, next_seed, rounding_bits, rounding_seed, scale_at, seed_sound
 from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import WIDTH
 from hlmc.routines.base import Array, Kernels, LevelContext
@@ -68,9 +68,9 @@ def coded_tsallis_update(
     following = coded_rate(program, level, tau + 1)
     loss = 1.0 - reward
     baseline = program[level + BASELINE]
-    draw = rounding_bits(seed, tau)
+    draw = rounding_bits(seed)
     x = coded_learn(program, level, row, at, n, s, grown, eta, following, x, slot, chance, loss, baseline, draw)
-    return x, seed
+    return x, next_seed(seed)
 
 
 @kernel
@@ -103,6 +103,8 @@ class CodedTsallisINF(CodedRoutine):
     bits: int = 12  # type: ignore[misc]  # a field here
 
     name: ClassVar[str] = "tsallis-inf"
+    feedback: ClassVar[Literal["gain", "loss", "counts"]] = "loss"
+    credits: ClassVar[bool] = False
     plain_class: ClassVar[type[TsallisINF]] = TsallisINF
     source: ClassVar[str] = "the theorem of docs/bits.md"
     anytime: ClassVar[bool] = True
