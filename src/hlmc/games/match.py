@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from hlmc.checks import choice
 from hlmc.errors import BadArgument, BadReward, OutOfTurn, shown
 from hlmc.games import board as layout
 from hlmc.games.base import Game
@@ -126,10 +127,7 @@ class Match:
         """
         if self.time == 0:
             raise OutOfTurn("no round has been played yet")
-        if not isinstance(name, str) or name not in self.game.facts:
-            raise BadArgument(
-                f"there is no fact {shown(name)} in this game; there are {', '.join(self.game.facts) or 'none'}"
-            )
+        choice("name", name, *self.game.facts)
         return np.asarray(self.board[layout.TRUE_OF][list(self.game.facts).index(name)] > 0.0)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hlmc.checks import choice, flag
-from hlmc.errors import BadArgument, BadFile, shown
+from hlmc.errors import BadFile
 from hlmc.files.parquet import check_digest, table_of, write_table
 
 if TYPE_CHECKING:
@@ -120,8 +120,7 @@ class GameResult:
 
     def share(self, fact: str, window: bool = False) -> xr.DataArray:
         """The fraction(policy, run, time) of choices for which a fact was true: so far, or since the last point."""
-        if not isinstance(fact, str) or fact not in self.provenance["facts"]:
-            raise BadArgument(f"there is no fact {shown(fact)} in this game; there are {self.provenance['facts']}")
+        choice("fact", fact, *self.provenance["facts"])
         share = self.data[fact]
         return _since(share * share["time"]).rename(fact) if flag("window", window) else share
 
