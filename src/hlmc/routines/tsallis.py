@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from hlmc import bounds
 from hlmc.checks import choice
-from hlmc.engine.ftrl import ftrl_draw, ftrl_learn, ftrl_sound, normaliser
+from hlmc.engine.ftrl import ftrl_draw, ftrl_sound, ftrl_update
 from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import PARAMETERS
 from hlmc.routines.base import Array, Kernels, LevelContext, Routine
@@ -54,9 +54,9 @@ def tsallis_update(
     reward: float,
 ) -> tuple[float, float]:
     """Add the estimated losses and compute the normaliser for the next learning rate."""
-    ftrl_learn(row, at, n, eta, x, slot, chance, 1.0 - reward, program[level + BASELINE])
-    eta = program[level + RATE] / math.sqrt(float(tau) + 2.0)
-    return normaliser(row, at, n, eta, x), eta
+    following = program[level + RATE] / math.sqrt(float(tau) + 2.0)
+    baseline = program[level + BASELINE]
+    return ftrl_update(row, at, n, eta, x, slot, chance, 1.0 - reward, baseline, following), following
 
 
 @kernel

@@ -72,7 +72,9 @@ def _dispatcher(function: Callable[..., Any], **options: Any) -> Any:
     import numba
 
     _check_enabled()
-    dispatcher = numba.njit(error_model="numpy", **options)(_linked(function))
+    from hlmc.targets.native.lanes import TWINS
+
+    dispatcher = numba.njit(error_model="numpy", **options)(TWINS.get(function) or _linked(function))
     cache_on_disk(dispatcher, function, **options)
     return dispatcher
 
