@@ -14,8 +14,9 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hlmc import adversaries, advice, arenas, bounds, games, planning, routines, testing
+    from hlmc import adversaries, advice, arenas, bounds, games, planning, routines, testing, tickets
     from hlmc.arenas import arena
+    from hlmc.errors import BadTicket
     from hlmc.files import load
     from hlmc.fleet import Fleet
     from hlmc.games import play
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     )
     from hlmc.simulation import Moments, Result, estimate, load_result, simulate, trace
     from hlmc.streams import derive_seed
+    from hlmc.tickets import Ticket
 
 __all__ = [
     "EXP3",
@@ -50,6 +52,7 @@ __all__ = [
     "HLMC",
     "UCB1",
     "UCBM",
+    "BadTicket",
     "Champion",
     "CrownedHLMC",
     "EXP3Loss",
@@ -59,6 +62,7 @@ __all__ = [
     "Moments",
     "Policy",
     "Result",
+    "Ticket",
     "TsallisINF",
     "Uniform",
     "Words",
@@ -77,15 +81,18 @@ __all__ = [
     "routines",
     "simulate",
     "testing",
+    "tickets",
     "trace",
 ]
 
 _HOMES = {
+    "BadTicket": "hlmc.errors",
     "Fleet": "hlmc.fleet",
     "Guarantee": "hlmc.guarantee",
     "Learner": "hlmc.learner",
     "Moments": "hlmc.simulation",
     "Result": "hlmc.simulation",
+    "Ticket": "hlmc.tickets",
     "arena": "hlmc.arenas",
     "derive_seed": "hlmc.streams",
     "estimate": "hlmc.simulation",
@@ -95,7 +102,7 @@ _HOMES = {
     "simulate": "hlmc.simulation",
     "trace": "hlmc.simulation",
 }
-_MODULES = ("adversaries", "advice", "arenas", "bounds", "games", "planning", "routines", "testing")
+_MODULES = ("adversaries", "advice", "arenas", "bounds", "games", "planning", "routines", "testing", "tickets")
 
 
 def __getattr__(name: str) -> Any:

@@ -10,6 +10,7 @@ import math
 import operator
 import os
 from collections.abc import Iterable
+from itertools import islice
 from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -86,6 +87,32 @@ def between(name: str, value: Any, low: float, high: float, text: str) -> float:
     return number
 
 
+def interval(name: str, value: Any) -> tuple[float, float]:
+    """The two ends of a range of numbers, of which the first is the lower one.
+
+    >>> interval("rewards", [-1, 1])
+    (-1.0, 1.0)
+    >>> interval("rewards", (1, 1))
+    Traceback (most recent call last):
+    hlmc.errors.BadArgument: rewards must be two finite numbers (low, high), low below high, not (1, 1)
+    """
+    wanted = f"{name} must be two finite numbers (low, high), low below high, not {shown(value)}"
+    unmasked(name, value)
+    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
+        raise BadType(wanted)
+    ends = tuple(islice(value, 3))
+    if any(isinstance(end, bool) or not isinstance(end, Real) for end in ends):
+        raise BadType(wanted)
+    try:
+        low, high = (float(end) for end in ends)
+    except (ValueError, OverflowError):
+        raise BadArgument(wanted) from None
+    # Neither an end that is not finite nor a difference that is none passes this; -0 becomes 0.
+    if not 0.0 < high - low < math.inf:
+        raise BadArgument(wanted)
+    return low + 0.0, high + 0.0
+
+
 def share(name: str, value: Any) -> float:
     """A number in [0, 1].
 
@@ -131,17 +158,27 @@ def choice(name: str, value: Any, *options: str) -> str:
     hlmc.errors.BadArgument: ties must be one of 'first', 'random', not 'frist'
     """
     if not isinstance(value, str) or value not in options:
-        raise BadArgument(f"{name} must be one of {', '.join(map(repr, options))}, not {shown(value)}")
+        there = f"one of {', '.join(map(repr, options))}" if options else "left out: there is nothing to choose"
+        raise BadArgument(f"{name} must be {there}, not {shown(value)}")
     return value
 
 
-def listed(name: str, values: Any, what: str = "numbers") -> list[Any]:
-    """The members of a sequence, of which there is at least one; a masked array is refused."""
+def listed(name: str, values: Any, what: str = "numbers", empty: bool = False) -> list[Any]:
+    """The members of a sequence, of which there is at least one unless it may be ``empty``; a masked array is refused.
+
+    Whether something can be iterated over is seen only by doing it: an array without axes has the method.
+
+    >>> listed("costs", (1, 2))
+    [1, 2]
+    """
     unmasked(name, values)
-    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+    try:
+        found = None if isinstance(values, (str, bytes)) else list(values)
+    except TypeError:
+        found = None
+    if found is None:
         raise BadType(f"{name} must be a sequence of {what}, not {shown(values)}")
-    found = list(values)
-    if not found:
+    if not found and not empty:
         raise BadArgument(f"{name} must hold at least one number")
     return found
 
@@ -152,14 +189,7 @@ def wholes(name: str, values: Any, least: int = 1) -> tuple[int, ...]:
     >>> wholes("groups", [10, 1e1])
     (10, 10)
     """
-    unmasked(name, values)
-    try:
-        listed = None if isinstance(values, (str, bytes)) else tuple(values)
-    except TypeError:
-        listed = None
-    if listed is None:
-        raise BadType(f"{name} must be a sequence of whole numbers, not {shown(values)}")
-    return tuple(whole(name, value, least) for value in listed)
+    return tuple(whole(name, value, least) for value in listed(name, values, "whole numbers", empty=True))
 
 
 def array(name: str, values: Any) -> np.ndarray:

@@ -9,11 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hlmc import gate
-from hlmc.engine.layout import ARM, KEY, PROBABILITY, TIME
+from hlmc.engine.feedback import BAD_TICKET, SELECTED, ask, for_structure, tell
+from hlmc.engine.layout import ARM, BITS, KEY, LEVELS, PROBABILITY, TIME, WINDOW, window_words
+from hlmc.engine.scale import scaled_at, update_scaled
 from hlmc.engine.step import NOT_SELECTED, PAST_HORIZON, select, update
-from hlmc.errors import BadReward, BadType, HLMCError, OutOfTurn, shown
+from hlmc.engine.tickets import ticket_words
+from hlmc.errors import BadArgument, BadReward, BadTicket, BadType, HLMCError, OutOfTurn, shown
 from hlmc.streams import keys
 from hlmc.targets import address_of, entry, linked
+from hlmc.tickets import CODES, Ticket
 
 if TYPE_CHECKING:
     from hlmc.policies.base import Policy
@@ -40,17 +44,36 @@ def refusal(status: int, policy: Policy, reward: object = None) -> HLMCError:
         return OutOfTurn(f"the horizon of {policy.horizon} steps has been reached; a new learner can be started")
     if status == NOT_SELECTED:
         return OutOfTurn("update needs a selection first: call select() once before each update()")
-    return BadReward(f"reward must be a number in [0, 1], not {shown(reward)}")
+    if status == SELECTED:
+        return OutOfTurn("ask needs an update first: an arm was selected, and select() and update() go together")
+    if status == BAD_TICKET:
+        return BadTicket(f"ticket must be one of this learner of {policy!r}; it is damaged, forged or another one's")
+    return BadReward(f"{policy.accepted}, not {shown(reward)}")
 
 
-def checked_reward(reward: object) -> float:
+def outstanding(policy: Policy, rows: Array) -> Array:
+    """How many decisions each of some rows, shape [..., words], awaits the rewards of."""
+    if not policy.pending:
+        return np.zeros(rows.shape[:-1], np.int64)
+    first = int(policy.program[WINDOW])
+    bits = rows.view(np.uint64)[..., first + BITS : first + window_words(policy.pending)]
+    counts: Array = np.bitwise_count(bits).sum(axis=-1, dtype=np.int64)
+    return counts
+
+
+def no_window(policy: Policy) -> BadArgument:
+    """The error of a policy that was made without ``pending``."""
+    return BadArgument(f"ask needs a policy with pending=W, the decisions that may await their rewards, not {policy!r}")
+
+
+def checked_reward(reward: object, policy: Policy) -> float:
     """A reward as a float; its range is looked at by the step function."""
     if not isinstance(reward, (Real, np.bool_)):
-        raise BadType(f"reward must be a number in [0, 1], not {shown(reward)}")
+        raise BadType(f"{policy.accepted}, not {shown(reward)}")
     try:
         return float(reward)
     except OverflowError:
-        raise BadReward(f"reward must be a number in [0, 1], not {shown(reward)}") from None
+        raise BadReward(f"{policy.accepted}, not {shown(reward)}") from None
 
 
 class Learner:
@@ -66,25 +89,56 @@ class Learner:
     (1, True)
     """
 
-    __slots__ = ("_policy", "_program_at", "_row", "_row_at", "_select", "_update")
+    __slots__ = (
+        "_ask",
+        "_buffer",
+        "_buffer_at",
+        "_bytes",
+        "_number",
+        "_policy",
+        "_program_at",
+        "_row",
+        "_row_at",
+        "_scaled",
+        "_select",
+        "_tell",
+        "_update",
+    )
 
     def __init__(self, policy: Policy, row: Array) -> None:
         self._set_up(policy, gate.admitted(policy, row, 1))
 
     @classmethod
-    def trusted(cls, policy: Policy, row: Array) -> Learner:
+    def trusted(cls, policy: Policy, row: Array, number: int = 0) -> Learner:
         """A learner over a row that is sound and in one piece; it is shared with the caller."""
         learner = cls.__new__(cls)
-        learner._set_up(policy, row)
+        learner._set_up(policy, row, number)
         return learner
 
-    def _set_up(self, policy: Policy, row: Array) -> None:
+    def _set_up(self, policy: Policy, row: Array, number: int = 0) -> None:
         self._policy = policy
         self._row = row
         self._row_at = address_of(row)
         self._program_at = linked(policy).address
         self._select = entry(select, "int64", "int64", "int64")
-        self._update = entry(update, "int64", "int64", "int64", "float64")
+        self._update = entry(update_scaled if policy.scaled else update, "int64", "int64", "int64", "float64")
+        self._number = number
+        self._ask: Any = None
+        self._tell: Any = None
+
+    def _set_up_tickets(self) -> None:
+        """Compile ask and tell, and make the room where one ticket passes between them and Python."""
+        policy = self._policy
+        if not policy.pending:
+            raise no_window(policy)
+        self._buffer = np.zeros(ticket_words(int(policy.program[LEVELS])))
+        self._buffer_at = address_of(self._buffer)
+        self._bytes = self._buffer.view(np.uint8).data
+        self._tell = entry(
+            for_structure(tell, policy.structure), "int64", "int64", "int64", "int64", "float64", "int64"
+        )
+        self._scaled = entry(scaled_at, "float64", "int64", "float64")
+        self._ask = entry(for_structure(ask, policy.structure), "int64", "int64", "int64", "int64", "int64")
 
     @classmethod
     def fresh(cls, policy: Policy, seed: int = 0, stream: int = 0) -> Learner:
@@ -104,12 +158,80 @@ class Learner:
         return arm
 
     def update(self, reward: float) -> None:
-        """Learn the reward, in [0, 1], of the arm selected."""
+        """Learn the reward of the arm selected: a number in [0, 1], or in the policy's ``rewards``."""
         if type(reward) is not float:
-            reward = checked_reward(reward)
+            reward = checked_reward(reward, self.policy)
         status = self._update(self._program_at, self._row_at, reward)
         if status:
             raise refusal(status, self.policy, reward)
+
+    def ask(self) -> Ticket:
+        """Make a decision whose reward may come later: a ticket, whose ``arm`` is to be played.
+
+        Any number of decisions can be asked for before the first of them is told. The policy needs ``pending=W``: the
+        last W decisions can be told.
+
+        >>> import hlmc
+        >>> learner = hlmc.HLMC(arms=100, memory=20, horizon=1000, pending=256).start(seed=7)
+        >>> first, second = learner.ask(), learner.ask()
+        >>> learner.tell(second, 1.0), learner.pending
+        ('applied', 1)
+        """
+        if self._ask is None:
+            self._set_up_tickets()
+        arm: int = self._ask(self._program_at, self._row_at, self._number, self._buffer_at)
+        if arm < 0:
+            raise refusal(arm, self.policy)
+        return Ticket(self._bytes)
+
+    def tell(self, ticket: Ticket, reward: float) -> str:
+        """Learn the reward of a ticket: a number in [0, 1], or in the policy's ``rewards``.
+
+        Returns
+        -------
+        ``"applied"``, or ``"late"`` if the arms' level has forgotten the decision and only levels above it learned.
+        ``"duplicate"`` if the ticket was told or dropped before, ``"expired"`` if nothing remembers the decision: it is
+        older than the last W, or no level is still in the run in which it was made. Neither learns anything. A ticket
+        that is damaged, forged or another learner's raises :class:`hlmc.BadTicket`.
+        """
+        if type(reward) is not float:
+            reward = checked_reward(reward, self.policy)
+        return CODES[self._settle(ticket, reward, 1)]
+
+    def drop(self, ticket: Ticket) -> str:
+        """Say that the reward of a ticket will not come. What that counts as is the policy's ``missing``.
+
+        With ``missing="skip"`` nothing is learned, as if the decision had not been made, and the answer is
+        ``"applied"``, ``"duplicate"`` or ``"expired"``. With a number this is ``tell(ticket, number)``.
+
+        >>> import hlmc
+        >>> learner = hlmc.TsallisINF(arms=3, pending=64, missing=0.0).start(seed=1)
+        >>> learner.drop(learner.ask()), learner.pending
+        ('applied', 0)
+        """
+        missing = self._policy.missing
+        if isinstance(missing, str):
+            return CODES[self._settle(ticket, 0.0, 0)]
+        return CODES[self._settle(ticket, missing, 1)]
+
+    def _settle(self, ticket: Ticket, reward: float, learns: int) -> int:
+        if self._tell is None:
+            self._set_up_tickets()
+        if type(ticket) is not Ticket:
+            raise BadType(f"ticket must be a Ticket, not {shown(ticket)}; Ticket.from_bytes and from_str read one")
+        if len(ticket) != len(self._bytes):
+            raise refusal(BAD_TICKET, self._policy)
+        self._bytes[:] = ticket
+        share = self._scaled(self._program_at, reward) if learns and self._policy.scaled else reward
+        code: int = self._tell(self._program_at, self._row_at, self._buffer_at, share, learns)
+        if code < 0:
+            raise refusal(code, self._policy, reward)
+        return code
+
+    @property
+    def pending(self) -> int:
+        """How many of the last W decisions have been neither told nor dropped."""
+        return int(outstanding(self._policy, self._row))
 
     @property
     def state(self) -> Array:

@@ -11,7 +11,7 @@ import math
 import pickle
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import FrozenInstanceError, fields
+from dataclasses import FrozenInstanceError, fields, replace
 from itertools import islice
 from pathlib import Path
 
@@ -63,6 +63,10 @@ def check_policy(policy: Policy, steps: int = 60, seed: int = 0) -> None:
     """
     _check_value(policy)
     _check_words(policy)
+    if policy.scaled:
+        # Everything else is checked on rewards in [0, 1].
+        told, policy = policy, replace(policy, rewards=(0.0, 1.0), losses=False)
+        _check_scale(told, policy, min(steps, policy.horizon or steps), seed)
     for level, routine in enumerate(getattr(policy, "routines_used", ())):
         if isinstance(routine, Custom):
             _check_custom(routine, policy.levels_at(policy.horizon or 1000)[level].context)  # type: ignore[attr-defined]
@@ -112,7 +116,7 @@ def _play(learner: Learner, steps: int, seed: int) -> list[int]:
 def _check_value(policy: Policy) -> None:
     _hold(isinstance(policy, Policy), f"{policy!r} is no Policy")
     _hold(type(policy.arms) is int and policy.arms >= 1, f"arms must be an int of at least 1, not {shown(policy.arms)}")
-    name = fields(policy)[0].name  # type: ignore[arg-type]
+    name = fields(policy)[0].name
     try:
         setattr(policy, name, getattr(policy, name))
     except FrozenInstanceError:
@@ -145,6 +149,18 @@ def _check_words(policy: Policy) -> None:
     json.dumps(plan.as_dict(), allow_nan=False)
     bound = policy.bound(policy.horizon or 1000)
     _hold(bound is None or 0.0 <= bound < math.inf, f"a bound must be None or a finite number, not {shown(bound)}")
+
+
+def _check_scale(told: Policy, policy: Policy, steps: int, seed: int) -> None:
+    """What is told in other units must be learned as its share of the range."""
+    zero, one = told.scale
+    learner, other = told.start(seed), policy.start(seed)
+    for share in islice(_rewards(seed), steps):
+        number = one if share == 1.0 else zero + share * (one - zero)
+        _hold(learner.select() == other.select(), "the scale of rewards must not change what is played")
+        learner.update(number)
+        other.update((number - zero) / (one - zero))
+    _hold(learner.state.tobytes() == other.state.tobytes(), "rewards must be learned as shares of their range")
 
 
 # --- Learners -----------------------------------------------------------------------------------------------

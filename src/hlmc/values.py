@@ -21,7 +21,9 @@ class Value:
 
     def arguments(self) -> dict[str, Any]:
         """The arguments that it prints."""
-        given = {f: getattr(self, f.name) for f in fields(self) if f.init}  # type: ignore[arg-type]
+        # What a base class takes by keyword alone comes last, as in a call.
+        arguments = sorted((f for f in fields(self) if f.init), key=lambda f: bool(f.kw_only))  # type: ignore[arg-type]
+        given = {f: getattr(self, f.name) for f in arguments}
         if self._shows_defaults:
             return {f.name: value for f, value in given.items() if value is not None}
         return {f.name: value for f, value in given.items() if f.default is MISSING or value != f.default}

@@ -16,7 +16,7 @@ from hlmc.adversaries import CATALOGUE, EXAMPLES, Adversary, Function, named
 from hlmc.checks import whole
 from hlmc.errors import BadArgument, BadType, extra, shown
 from hlmc.learner import Learner
-from hlmc.policies.base import Policy
+from hlmc.policies.base import Policy, in_range
 
 try:
     import gymnasium
@@ -142,8 +142,8 @@ def play_env(
     env: gymnasium.Env[Any, Any],
     steps: int,
     seed: int = 0,
-    low: float = 0.0,
-    high: float = 1.0,
+    low: float | None = None,
+    high: float | None = None,
     clip: bool = False,
 ) -> Played:
     """Run a policy in an environment with discrete actions, as a bandit: observations are ignored.
@@ -159,7 +159,7 @@ def play_env(
     seed
         The seed of the learner and of the environment's first reset.
     low, high
-        The range of the environment's rewards. The learner observes ``(reward - low) / (high - low)``.
+        The range of the environment's rewards, instead of the policy's ``rewards``.
     clip
         Whether rewards outside that range are clipped to it; otherwise they are an error.
 
@@ -178,8 +178,8 @@ def play_env(
         raise BadArgument(
             f"{policy!r} has {policy.arms} arms and the environment {actions} actions; they must be equal"
         )
-    if not (np.isfinite(low) and np.isfinite(high) and low < high):
-        raise BadArgument(f"low must be below high, not {shown(low)} and {high!r}")
+    policy = in_range(policy, low, high)
+    low, high = policy.rewards
     steps = whole("steps", steps, 1)
     learner = policy.start(seed)
     arms, rewards = np.empty(steps, dtype=np.int64), np.empty(steps)
@@ -188,14 +188,12 @@ def play_env(
     for t in range(steps):
         arm = learner.select()
         _, reward, terminated, truncated, _ = env.step(first + arm)
-        share = (float(reward) - low) / (high - low)
-        if clip:
-            share = min(max(share, 0.0), 1.0)
-        if not 0.0 <= share <= 1.0:
+        told = min(max(float(reward), low), high) if clip else float(reward)
+        if not low <= told <= high:
             raise BadArgument(
                 f"the environment paid {reward!r} at step {t}, outside [{low}, {high}]; give low and high"
             )
-        learner.update(share)
+        learner.update(told)
         arms[t], rewards[t] = arm, reward
         if (terminated or truncated) and t < steps - 1:
             env.reset()

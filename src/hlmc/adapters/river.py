@@ -14,9 +14,9 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from typing import Any
 
-from hlmc.errors import BadArgument, OutOfTurn, extra, shown
+from hlmc.errors import BadArgument, OutOfTurn, extra
 from hlmc.learner import Learner
-from hlmc.policies.base import Policy
+from hlmc.policies.base import Policy, in_range
 
 try:
     from river.bandit.base import Policy as Base
@@ -39,7 +39,7 @@ class RiverPolicy(Base):
     seed
         The seed of the learner. A clone has the same seed.
     low, high
-        The range of the rewards. The learner observes ``(reward - low) / (high - low)``.
+        The range of the rewards, instead of the policy's ``rewards``.
     clip
         Whether rewards outside that range are clipped to it; otherwise they are an error.
 
@@ -58,16 +58,21 @@ class RiverPolicy(Base):
     RiverPolicy(HLMC(arms=3, levels=1), seed=1)
     """
 
-    def __init__(self, policy: Policy, seed: int = 0, low: float = 0.0, high: float = 1.0, clip: bool = False) -> None:
+    def __init__(
+        self,
+        policy: Policy,
+        seed: int = 0,
+        low: float | None = None,
+        high: float | None = None,
+        clip: bool = False,
+    ) -> None:
         super().__init__()
-        if not low < high:
-            raise BadArgument(f"low must be below high, not {shown(low)} and {high!r}")
+        self._learner = in_range(policy, low, high).start(seed)
         self.policy = policy
         self.seed = seed
         self.low = low
         self.high = high
         self.clip = clip
-        self._learner = policy.start(seed)
         self._arms: Sequence[Hashable] = range(0)
         self._met: Sequence[Hashable] = self._arms
         self._labels: frozenset[Hashable] = frozenset()
@@ -110,13 +115,14 @@ class RiverPolicy(Base):
             raise BadArgument("update takes an arm and one reward")
         if not len(self._arms) or self._arms[self._learner.select()] != arm_id:
             raise OutOfTurn(f"update needs the arm that was pulled last, not {arm_id!r}")
-        share = (float(reward_args[0]) - self.low) / (self.high - self.low)
+        low, high = self._learner.policy.rewards
+        told = float(reward_args[0])
         if self.clip:
-            share = min(max(share, 0.0), 1.0)
-        if not 0.0 <= share <= 1.0:
-            given = f"reward {reward_args[0]!r} is outside [{self.low}, {self.high}]"
+            told = min(max(told, low), high)
+        if not low <= told <= high:
+            given = f"reward {reward_args[0]!r} is outside [{low}, {high}]"
             raise BadArgument(f"{given}; give low and high, or clip=True")
-        self._learner.update(share)
+        self._learner.update(told)
         self._n += 1
 
     @property
@@ -125,7 +131,7 @@ class RiverPolicy(Base):
         return []
 
     def __repr__(self) -> str:
-        given = [("low", self.low, 0.0), ("high", self.high, 1.0), ("clip", self.clip, False)]
+        given = [("low", self.low, None), ("high", self.high, None), ("clip", self.clip, False)]
         further = "".join(f", {name}={value!r}" for name, value, default in given if value != default)
         return f"RiverPolicy({self.policy!r}, seed={self.seed}{further})"
 

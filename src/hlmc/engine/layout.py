@@ -35,7 +35,9 @@ class Word(NamedTuple):
     @property
     def optional(self) -> bool:
         """Whether some policies do not use it."""
-        return self.name.startswith("PARAMETERS") or self.meaning.startswith("block rotation")
+        return self.name.startswith("PARAMETERS") or self.meaning.startswith(
+            ("block rotation", "ask and tell", "scale")
+        )
 
 
 # --- A program's header
@@ -43,6 +45,8 @@ class Word(NamedTuple):
 STRUCTURE, ARMS, HORIZON, LEVELS, DOUBLING, WORDS = range(6)
 SHUFFLE, MEMORY, SUBPHASES, SUBLENGTH, WRAP, TIES = range(6, 12)
 CONTIGUOUS = 12
+PENDING, WINDOW, DIGEST = range(13, 16)
+ZERO, ONE = 16, 17
 
 HEADER = (
     Word("STRUCTURE", "the structure's number in hlmc.engine.structures.CATALOGUE"),
@@ -58,13 +62,18 @@ HEADER = (
     Word("WRAP", "block rotation: 1 if the last sub-phase of a phase is filled from the start of the order"),
     Word("TIES", "block rotation: how ties for the most played arm are broken (RANDOM, FIRST, LAST)"),
     Word("CONTIGUOUS", "1 if slot j of the last level is arm BASE + j"),
+    Word("PENDING", "ask and tell: W, the decisions that can await their rewards; 0 if there is no window"),
+    Word("WINDOW", "ask and tell: where the words of the window begin in a row"),
+    Word("DIGEST", "ask and tell: 53 bits of a digest of the program, by which it knows its own tickets"),
+    Word("ZERO", "scale: the number that is learned as a reward of 0; both 0: rewards are in [0, 1] as they are"),
+    Word("ONE", "scale: the number that is learned as a reward of 1"),
 )
 
 RANDOM, FIRST, LAST = range(3)  # what TIES may hold
 
 # --- A program's record of a level
 
-KIND, CHILDREN, SIZE, LENGTH, SPAN, CONTROL, AT, ROUTINE, OPAQUE = range(9)
+KIND, CHILDREN, SIZE, LENGTH, SPAN, CONTROL, AT, ROUTINE, OPAQUE, FEEDBACK = range(10)
 PARAMETERS = 10
 FIELDS = 20
 
@@ -78,9 +87,11 @@ LEVEL = (
     Word("AT", "where its statistics begin in a row"),
     Word("ROUTINE", "which of the policy's routines: its level, from 0"),
     Word("OPAQUE", "1 if the statistics are a user's own, of which nothing is known"),
-    Word("", "unused"),
+    Word("FEEDBACK", "ask and tell: what a reward that has not come counts as at this level (COUNTS, GAIN, LOSS)"),
     *(Word(f"PARAMETERS + {i}", "the routine's own number") for i in range(FIELDS - PARAMETERS)),
 )
+
+COUNTS, GAIN, LOSS = range(3)  # what FEEDBACK may hold
 
 # --- A row's first words
 
@@ -111,6 +122,25 @@ CONTROL_WORDS = (
     Word("SCALARS", "first number of the routine's own"),
     Word("SCALARS + 1", "second number of the routine's own"),
 )
+
+
+# --- The words of the window, relative to the program's WINDOW; they follow the control words of the levels
+
+UNANSWERED, DUE, BITS = range(3)
+
+WINDOW_WORDS = (
+    Word("UNANSWERED", "decisions of the present run of the last level that have no reward yet"),
+    Word("DUE", "1 when the run has had its last decision and the levels above have not yet learned from it"),
+)
+
+
+def window_words(pending: int) -> int:
+    """The words of a window over so many decisions: one bit for each, and two counters.
+
+    >>> window_words(0), window_words(64), window_words(65)
+    (0, 3, 4)
+    """
+    return BITS + -(-pending // 64) if pending else 0
 
 
 def describe(words: Array, program: Array | None = None, structure: Structure | None = None) -> str:
@@ -159,6 +189,11 @@ def _row_lines(row: Array, program: Array, structure: Structure) -> list[str]:
     for d in range(levels):
         control = int(table[1 + d, CONTROL])
         lines += [f"control of level {d}", *_lines(control, CONTROL_WORDS, row[control:])]
+    if pending := int(table[0, PENDING]):
+        first = int(table[0, WINDOW])
+        lines += ["window", *_lines(first, WINDOW_WORDS, row[first:])]
+        bits = row.view(np.uint64)[first + BITS : first + window_words(pending)]
+        lines += [_line(first + BITS + i, Word("BITS", ""), f"{int(word):#x}") for i, word in enumerate(bits)]
     for d in range(levels):
         at = int(table[1 + d, AT])
         end = int(table[2 + d, AT]) if d + 1 < levels else int(table[0, WORDS])

@@ -80,6 +80,12 @@ def bits(run: Array, at: int) -> np.uint64:
 
 
 @primitive
+def put_bits(run: Array, at: int, value: np.uint64) -> None:
+    """Set the raw 64 bits of a word."""
+    run[at : at + 1].view(np.uint64)[0] = value
+
+
+@primitive
 def load_float64(address: int) -> float:
     """The float64 at an address in memory, under the interpreter too."""
     return ctypes.c_double.from_address(int(address)).value

@@ -21,36 +21,70 @@ from hlmc.engine.layout import (
     ARM,
     ARMS,
     AT,
+    BEGAN,
+    BITS,
     CHILD,
     CHILDREN,
     CONTROL,
     COUNT,
+    DUE,
     FOREVER,
     HORIZON,
     LEVEL_CONTROL,
     LEVELS,
+    ONE,
     PARAMETERS,
+    PENDING,
     PROBABILITY,
     RECORD,
     SUBLENGTH,
     SUBPHASES,
     TIME,
+    UNANSWERED,
     UNTIL,
+    WINDOW,
     WORDS,
+    ZERO,
+    window_words,
 )
 from hlmc.engine.linker import substitute
-from hlmc.engine.primitives import row_of, words
+from hlmc.engine.primitives import bits, row_of, words
 from hlmc.engine.step import arm_of
 from hlmc.engine.structures.base import Structure, whole_within
 from hlmc.errors import BadArgument
 
 Array = np.ndarray
 
+_NO_BITS = np.uint64(0)
+
 
 @kernel
 def check_row(program: Array, checks: Address, row: Array, step: int, running: bool) -> bool:
     """Hook: the structure's own check."""
     return False
+
+
+@kernel
+def _sound_window(program: Array, row: Array, t: int) -> bool:
+    """Whether the words of the window can be those before step t. All bits of the window are possible.
+
+    Bits that stand for no decision are 0: those past W, and before W decisions those past the last one.
+    """
+    window = int(program[WINDOW])
+    if not (whole_within(row[window + DUE], 0, 1) and whole_within(row[window + UNANSWERED], 0, t)):
+        return False
+    if row[window + DUE] == 1.0 and (row[ARM] >= 0.0 or int(row[UNTIL]) != t):
+        return False
+    pending = int(program[PENDING])
+    used = min(t, pending)
+    for first in range(0, pending, 64):
+        word = bits(row, window + BITS + first // 64)
+        if used <= first:
+            if word != _NO_BITS:
+                return False
+        elif used < first + 64 and (word >> np.uint64(used - first)) != _NO_BITS:
+            return False
+    return True
 
 
 @kernel
@@ -74,11 +108,18 @@ def sound(program: Array, checks: Address, row: Array) -> bool:
         for j in range(PROBABILITY + 1, int(program[WORDS])):
             blank = blank and row[j] == 0.0
         return blank
-    # The last step for which the routine over the arms was, or is being, run.
+    # The last step for which the routine over the arms was, or is being, run. If its end is due, the run goes on.
     step = t if int(row[UNTIL]) > t else t - 1
+    running = int(row[UNTIL]) > t
+    if program[PENDING] > 0.0:
+        if not _sound_window(program, row, t):
+            return False
+        running = running or row[int(program[WINDOW]) + DUE] == 1.0
     if step < 0 or step >= horizon or (waiting and step != t):
         return False
-    if not check_row(program, checks, row, step, int(row[UNTIL]) > t):
+    if not check_row(program, checks, row, step, running):
+        return False
+    if program[PENDING] > 0.0 and row[int(program[WINDOW]) + UNANSWERED] > row[TIME] - row[BEGAN]:
         return False
     if not waiting:
         return True
@@ -119,7 +160,8 @@ def check_program(table: Array, structure: Structure, rooms: Sequence[Callable[[
     rooms
         For every level, how many words its routine keeps for so many children.
     """
-    structural = np.concatenate([np.delete(table[0], WORDS), np.delete(table[1:, :PARAMETERS], AT, axis=1).ravel()])
+    counts = np.delete(table[0], (WORDS, ZERO, ONE))
+    structural = np.concatenate([counts, np.delete(table[1:, :PARAMETERS], AT, axis=1).ravel()])
     # Kernels read these words as integers and multiply them: SUBPHASES by SUBLENGTH, whose product they need below
     # 2^62, and every other one only by what keeps it below the arms or the steps. Places in a row (WORDS, AT) may be
     # larger, in a policy that is planned and never started: no such row can be allocated.
@@ -128,9 +170,11 @@ def check_program(table: Array, structure: Structure, rooms: Sequence[Callable[[
     if table[0, SUBPHASES] * table[0, SUBLENGTH] >= 2.0**62:
         raise BadArgument("subphases times sublength must be below 2^62 in a program")
     levels = len(rooms)
+    pending, window = int(table[0, PENDING]), structure.header_words + LEVEL_CONTROL * levels
     if not (
         min(table[0, ARMS], table[0, HORIZON]) >= 1
         and table[0, LEVELS] == levels
+        and (pending == 0 or (pending > 0 and table[0, WINDOW] == window))
         and structure.check_program(table, structure)
         and all(_has_room(table[i : i + levels], table[0], structure, rooms) for i in range(1, len(table), levels))
     ):
@@ -141,7 +185,7 @@ def _has_room(records: Array, header: Array, structure: Structure, rooms: Sequen
     """Whether the words of the levels of a stage lie in the row one after the other, each level's with enough room."""
     levels = len(rooms)
     ends = [*records[1:, AT], header[WORDS]]
-    first = structure.header_words + LEVEL_CONTROL * levels
+    first = structure.header_words + LEVEL_CONTROL * levels + window_words(int(header[PENDING]))
     for d, (record, room, end) in enumerate(zip(records, rooms, ends, strict=True)):
         slots = int(record[CHILDREN]) + (structure.extra_slots if 0 < d == levels - 1 else 0)
         if record[CONTROL] != structure.header_words + LEVEL_CONTROL * d:

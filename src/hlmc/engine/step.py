@@ -24,17 +24,21 @@ from hlmc.engine.layout import (
     CONTIGUOUS,
     CONTROL,
     COUNT,
+    DUE,
     FOREVER,
     HORIZON,
     KEY,
     LEVELS,
+    PENDING,
     PROBABILITY,
     RECORD,
     ROUTINE,
     SCALARS,
     SUM,
     TIME,
+    UNANSWERED,
     UNTIL,
+    WINDOW,
 )
 from hlmc.engine.linker import Kernel, substitute
 from hlmc.engine.primitives import (
@@ -49,6 +53,7 @@ from hlmc.engine.primitives import (
 )
 from hlmc.engine.routines import RoutineKernels
 from hlmc.engine.stream import first_number, mix, uniform, unit
+from hlmc.engine.structures.base import choices_counted
 
 Array = np.ndarray
 
@@ -78,7 +83,17 @@ def select(program_at: Address, row_at: Address) -> int:
     t = int(row[TIME])
     if t >= int(program[HORIZON]):
         return PAST_HORIZON
-    above = call_begin(program, row, t) if t == int(row[UNTIL]) else 1.0
+    arm = decide(program, row, t)
+    row[ARM] = arm
+    return arm
+
+
+@kernel
+def decide(program: Array, row: Array, t: int) -> int:
+    """Make the choices of step t; the arm. The last level's slot and its probability are in its control words."""
+    above = 1.0
+    if t == int(row[UNTIL]):
+        above = _begin(program, row, t)
     level = int(row[RECORD])
     n = int(row[COUNT])
     slot = 0
@@ -87,15 +102,28 @@ def select(program_at: Address, row_at: Address) -> int:
         control = int(program[level + CONTROL])
         u = uniform(bits(row, KEY), t, int(program[LEVELS]) - 1)
         at = int(program[level + AT])
-        tau = t - int(row[BEGAN])
+        tau = choices_counted(program, row, level, t)
         call_select(int(program[level + ROUTINE]), program, level, row, at, n, control, tau, u)
         slot = int(row[control + CHILD])
         chance = row[control + CHANCE]
-    arm = arm_of(program, row, slot)
-    row[ARM] = arm
     # Rounding can carry a share of everything past 1 by a last digit. What is learned by keeps it.
     row[PROBABILITY] = max(min(above * chance, 1.0), LEAST_PROBABILITY)
-    return arm
+    return arm_of(program, row, slot)
+
+
+@kernel
+def _begin(program: Array, row: Array, t: int) -> float:
+    """Begin a run of the last level, after the end of the one before it where that was put off."""
+    if program[PENDING] > 0.0:
+        window = int(program[WINDOW])
+        if row[window + DUE] == 1.0:
+            # Put off until now, so that the last rewards could still come in time.
+            row[window + DUE] = 0.0
+            call_end(program, row, t)
+        above = call_begin(program, row, t)
+        row[window + UNANSWERED] = 0.0
+        return above
+    return call_begin(program, row, t)
 
 
 @kernel
@@ -113,7 +141,7 @@ def update(program_at: Address, row_at: Address, reward: float) -> int:
     control = int(program[level + CONTROL])
     if n > 1:
         at = int(program[level + AT])
-        tau = t - int(row[BEGAN])
+        tau = choices_counted(program, row, level, t)
         call_update(int(program[level + ROUTINE]), program, level, row, at, n, control, tau, reward)
     row[control + SUM] += reward
     row[ARM] = -1.0

@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+import hashlib
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from hlmc.checks import between, flag, interval, whole
 from hlmc.engine.layout import (
     CONTIGUOUS,
+    COUNTS,
+    DIGEST,
+    FEEDBACK,
+    GAIN,
     KIND,
+    LEVEL_CONTROL,
     LEVELS,
+    LOSS,
+    ONE,
     OPAQUE,
+    PENDING,
     ROUTINE,
     STRUCTURE,
+    WINDOW,
+    ZERO,
+    window_words,
 )
 from hlmc.engine.soundness import check_program
 from hlmc.engine.structures import CATALOGUE as STRUCTURES
 from hlmc.engine.structures import Structure
+from hlmc.errors import BadArgument, shown
 from hlmc.guarantee import Guarantee
 from hlmc.plan import Plan
 from hlmc.routines import kind
@@ -32,6 +46,11 @@ if TYPE_CHECKING:
     from hlmc.routines.base import Routine
 
 Array = np.ndarray
+
+SKIP = "skip"
+MOST_PENDING = 2**30
+"""Decisions of the largest window: 128 MiB per learner."""
+_FEEDBACK = {"counts": COUNTS, "gain": GAIN, "loss": LOSS}
 
 
 @dataclass(frozen=True)
@@ -54,11 +73,104 @@ class Words:
         return self.statistics + self.control
 
 
-class Policy(Value):
+@dataclass(frozen=True, repr=False, kw_only=True)
+class Common(Value):
+    """The arguments that every policy takes, by keyword alone."""
+
+    rewards: tuple[float, float] = (0.0, 1.0)
+    losses: bool = False
+    pending: int = 0
+    delay: int = 0
+    missing: str | float = SKIP
+
+    def __post_init__(self) -> None:
+        self._keep(rewards=interval("rewards", self.rewards))
+        flag("losses", self.losses)
+        self._keep(pending=whole("pending", self.pending, 0, MOST_PENDING))
+        self._keep(delay=whole("delay", self.delay, 0))
+        if isinstance(self.missing, str):
+            if self.missing != SKIP:
+                raise BadArgument(
+                    f'missing must be "skip" or a number in {self.range_shown}, not {shown(self.missing)}'
+                )
+        else:
+            self._keep(missing=between("missing", self.missing, *self.rewards, self.range_shown))
+
+    @property
+    def scale(self) -> tuple[float, float]:
+        """The numbers that are learned as a reward of 0 and of 1.
+
+        >>> import hlmc
+        >>> hlmc.UCB1(arms=3, rewards=(0, 20), losses=True).scale
+        (20.0, 0.0)
+        """
+        low, high = self.rewards
+        return (high, low) if self.losses else (low, high)
+
+    @property
+    def scaled(self) -> bool:
+        """Whether learners are told something else than rewards in [0, 1]."""
+        return self.scale != (0.0, 1.0)
+
+    @property
+    def range_shown(self) -> str:
+        """The range of what learners are told, as messages show it."""
+        low, high = (f"{x:.0f}" if abs(x) < 1e15 and x == int(x) else repr(x) for x in self.rewards)
+        return f"[{low}, {high}]"
+
+    @property
+    def accepted(self) -> str:
+        """What learners must be told, in words.
+
+        >>> import hlmc
+        >>> hlmc.UCB1(arms=3).accepted, hlmc.UCB1(arms=3, rewards=(-1, 2.5), losses=True).accepted
+        ('reward must be a number in [0, 1]', 'loss must be a number in [-1, 2.5]')
+        """
+        return f"{'loss' if self.losses else 'reward'} must be a number in {self.range_shown}"
+
+    def _noted(self, *notes: str) -> str:
+        """The notes of a plan, and the unit of its regret unless that is a reward of 1."""
+        told = "losses" if self.losses else "rewards"
+        unit = f"{told} in {self.range_shown}: regret in units of {self.rewards[1] - self.rewards[0]:g}"
+        return "; ".join(filter(None, (*notes, unit if self.scaled else "")))
+
+
+class Policy(Common):
     """A description of how to learn: frozen, hashable, comparable and picklable. It prints as the call that makes it.
 
     Subclasses are frozen dataclasses that check their arguments on construction. They compile to a *program*, the
     small table that the step functions read (:mod:`hlmc.engine.layout`).
+
+    Parameters
+    ----------
+    rewards
+        (low, high): the range of the numbers that ``update`` is told. They are scaled to [0, 1] inside.
+    losses
+        Whether these numbers are losses, of which less is better.
+    pending
+        W: how many decisions may await their rewards at a time. It costs two words and one bit per decision.
+        Default: 0, every reward is told before the next decision, and there is no :meth:`Learner.ask`.
+    delay
+        How many decisions later a reward is expected, on average: epochs are planned for it. Default: 0.
+    missing
+        What a decision counts as that is dropped: ``"skip"``, as if it had not been made, or a number in ``rewards``.
+
+    Notes
+    -----
+    The scale is for what comes from outside, ``update`` and ``tell``. Adversaries and games pay in
+    [0, 1], of which 1 is the best, and :func:`hlmc.simulate` and :func:`hlmc.play` give the same results for every
+    scale. Regret and bounds are in units of the range: times high - low, they are in yours.
+
+    Examples
+    --------
+    >>> import hlmc
+    >>> learner = hlmc.UCB1(arms=3, rewards=(0, 500), losses=True).start()
+    >>> arm = learner.select()
+    >>> learner.update(120)  # milliseconds
+    >>> arm = learner.select()
+    >>> learner.update(700)
+    Traceback (most recent call last):
+    hlmc.errors.BadReward: loss must be a number in [0, 500], not 700.0
     """
 
     arms: int
@@ -82,17 +194,32 @@ class Policy(Value):
         """The routine of each level, top first."""
         raise NotImplementedError
 
+    @property
+    def window_words(self) -> int:
+        """The words for decisions that await their rewards. They lie between the control words and the statistics."""
+        return window_words(self.pending)
+
     def _finished(self, table: Array) -> Array:
         """Complete a program: fill in the fields that the structure and the routines determine; return it flattened."""
+        if self.pending:
+            table[0, PENDING] = self.pending
+            table[0, WINDOW] = self.structure.header_words + LEVEL_CONTROL * int(table[0, LEVELS])
         check_program(table, self.structure, [routine.words for routine in self.routines_used])
         table[0, STRUCTURE] = STRUCTURES.index(self.structure) if self.structure in STRUCTURES else -1
         table[0, CONTIGUOUS] = self.structure.contiguous
+        if self.scaled:
+            table[0, ZERO], table[0, ONE] = self.scale
         for i, record in enumerate(table[1:]):
             d = i % int(table[0, LEVELS])
             routine = self.routines_used[d]
             record[KIND] = kind(routine)
             record[ROUTINE] = d
             record[OPAQUE] = routine.opaque
+            if self.pending:
+                record[FEEDBACK] = _FEEDBACK[routine.feedback]
+        if self.pending:
+            digest = hashlib.blake2b(table.astype("<f8").tobytes(), digest_size=8).digest()
+            table[0, DIGEST] = int.from_bytes(digest, "little") >> 11
         table.flags.writeable = False
         return table.reshape(-1)
 
@@ -144,3 +271,15 @@ class Policy(Value):
     def _adopt(self, routine: Routine) -> None:
         """Keep a routine's parameters, which are fields of the same names here, as the routine has checked them."""
         self._keep(**{f.name: getattr(routine, f.name) for f in fields(routine)})
+
+
+def in_range(policy: Policy, low: float | None, high: float | None) -> Policy:
+    """The policy for rewards from ``low`` to ``high``; None: as the policy has them.
+
+    >>> import hlmc
+    >>> in_range(hlmc.UCB1(arms=3), -1.0, None)
+    UCB1(arms=3, rewards=(-1.0, 1.0))
+    """
+    own = policy.rewards
+    wanted = (own[0] if low is None else low, own[1] if high is None else high)
+    return policy if wanted == own else replace(policy, rewards=wanted)

@@ -18,15 +18,15 @@ from hlmc.routines import Contest, TsallisINF
 from hlmc.routines.base import Routine
 
 STRETCH = 1.2
-"""Epochs are this much longer than where two levels of Tsallis-INF would lose alike: the best of 1 to 3 on the suite
-that the design was tuned on. The groups have less to learn when the champion plays in all of them."""
+"""Epochs are longer by this factor than those that balance the regret of two levels of Tsallis-INF. It was the best
+value from 1 to 3 on the tuning suite: the groups have less to learn if the champion plays in all of them."""
 
 FLOOR = 0.005
-"""A champion is never trusted with more than 1 - this of an epoch's prior."""
+"""The champion's share of an epoch's prior is at most 1 minus this."""
 
 REACH = 2.0 / 3.0
-"""... nor with so much that an arm which always pays 1 needs more than this part of an epoch to overtake one that
-never pays."""
+"""The champion's share is also limited so that an arm that always pays 1 overtakes a champion that never pays within
+this fraction of an epoch."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -72,6 +72,7 @@ class Champion(TreePolicy):
     structure: ClassVar[Structure] = CHAMPION
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         self._keep(arms=whole("arms", self.arms, 1))
         for name, least in (("memory", 1), ("horizon", 1), ("switches", 1)):
             if getattr(self, name) is not None:
@@ -107,8 +108,8 @@ class Champion(TreePolicy):
     @property
     def words(self) -> Words:
         # The champion's name lies among the words of the header.
-        statistics = sum(self.level_words)
-        return Words(statistics, self.structure.header_words - 1 + LEVEL_CONTROL * len(self.groups_used))
+        control = self.structure.header_words - 1 + LEVEL_CONTROL * len(self.groups_used)
+        return Words(sum(self.level_words), control + self.window_words)
 
     def _least_doubt(self, horizon: int) -> float:
         """The least share of a prior that is left to others than the champion, in a stage of this many steps."""

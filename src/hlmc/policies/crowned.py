@@ -65,6 +65,7 @@ class CrownedHLMC(TreePolicy):
     structure: ClassVar[Structure] = CROWN_TREE
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         self._keep(arms=whole("arms", self.arms, 1))
         for name in ("memory", "horizon"):
             if getattr(self, name) is not None:
@@ -94,7 +95,8 @@ class CrownedHLMC(TreePolicy):
     @property
     def words(self) -> Words:
         # The crowned arm's name lies among the words of the header.
-        return Words(sum(self.level_words), self.structure.header_words - 1 + LEVEL_CONTROL * len(self.groups_used))
+        control = self.structure.header_words - 1 + LEVEL_CONTROL * len(self.groups_used)
+        return Words(sum(self.level_words), control + self.window_words)
 
     def _stage_bound(self, horizon: int, switches: int | None) -> float | None:
         lost = bounds.tsallis_iw_sharp if self.estimator == "importance-weighted" else bounds.tsallis_rv_sharp

@@ -57,6 +57,7 @@ class RoundsPolicy(Policy):
     horizon: ClassVar[None] = None  # type: ignore[misc]  # it has none, and no argument for one
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         self._keep(arms=whole("arms", self.arms, 1))
         self._keep(memory=whole("memory", self.memory, 2))
         for name in ("subphases", "sublength"):
@@ -96,7 +97,8 @@ class RoundsPolicy(Policy):
 
     @property
     def words(self) -> Words:
-        return Words(self.routine.words(self.held), self.structure.header_words + LEVEL_CONTROL)
+        control = self.structure.header_words + LEVEL_CONTROL + self.window_words
+        return Words(self.routine.words(self.held), control)
 
     @property
     def routines_used(self) -> tuple[Routine, ...]:
@@ -126,7 +128,7 @@ class RoundsPolicy(Policy):
             record[SIZE] = record[LENGTH] = 1
             record[SPAN] = min(context.choices, FOREVER)
             record[CONTROL] = self.structure.header_words
-            record[AT] = self.structure.header_words + LEVEL_CONTROL
+            record[AT] = self.structure.header_words + LEVEL_CONTROL + self.window_words
             values = self.routine.packed(context)
             record[PARAMETERS : PARAMETERS + len(values)] = values
         return self._finished(table)
@@ -140,7 +142,9 @@ class RoundsPolicy(Policy):
         h0, b0 = self.phases
         level = PlanLevel(1, self.routine.name, self.held, 1, b0, 1, {}, self.words.statistics)
         note = f"phase i = 0, 1, ... has {h0} sub-phases of {b0} x 2^i steps; shown for i = 0"
-        return Plan(repr(self), self.arms, None, (level,), self.words.statistics, self.words.control, None, note)
+        return Plan(
+            repr(self), self.arms, None, (level,), self.words.statistics, self.words.control, None, self._noted(note)
+        )
 
 
 @dataclass(frozen=True, repr=False)

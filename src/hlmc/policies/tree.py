@@ -128,7 +128,8 @@ class TreePolicy(Policy):
 
     @property
     def words(self) -> Words:
-        return Words(sum(self.level_words), self.structure.header_words + LEVEL_CONTROL * len(self.groups_used))
+        control = self.structure.header_words + LEVEL_CONTROL * len(self.groups_used)
+        return Words(sum(self.level_words), control + self.window_words)
 
     @cached_property
     def program(self) -> Array:
@@ -147,7 +148,7 @@ class TreePolicy(Policy):
         return self._finished(table)
 
     def _write(self, records: Array, horizon: int) -> None:
-        at = self.structure.header_words + LEVEL_CONTROL * len(self.groups_used)
+        at = self.structure.header_words + LEVEL_CONTROL * len(self.groups_used) + self.window_words
         span = horizon
         for d, level in enumerate(self.levels_at(horizon)):
             record = records[d]
@@ -192,7 +193,7 @@ class TreePolicy(Policy):
             words.statistics,
             words.control,
             self.bound(shown),
-            note,
+            self._noted(note),
         )
 
     promised: ClassVar[str] = "expected weak regret"

@@ -57,6 +57,11 @@ class Routine(Value):
     """Whether the statistics belong to a user's code. Nothing is assumed about them, not even that they are finite."""
     source: ClassVar[str] = ""
     """The source of the bound of :meth:`regret`."""
+    feedback: ClassVar[Literal["gain", "loss", "counts"]] = "counts"
+    """How it learns from rewards that come late (:mod:`hlmc.engine.feedback`). ``"gain"`` and ``"loss"``: its estimates
+    of rewards or of losses add up, so that a part of a choice's payoff can be credited later, with ``tau`` = -1 in
+    ``update``; ``tau`` counts the choices that were learned from. ``"counts"``: it counts plays, and nothing can be
+    credited later; ``tau`` counts the choices made."""
     anytime: ClassVar[bool] = False
     """Whether it needs no horizon. A flat policy then runs without restarts."""
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from hlmc.engine.ftrl import ftrl_draw, ftrl_sound, ftrl_update
 from hlmc.engine.kernel import kernel
@@ -80,6 +80,7 @@ class Contest(Routine):
     """
 
     name: ClassVar[str] = "contest"
+    feedback: ClassVar[Literal["gain", "loss", "counts"]] = "loss"
     kernels: ClassVar[Kernels] = Kernels(contest_start, contest_select, contest_update, contest_check)
 
     def words(self, n: int) -> int:

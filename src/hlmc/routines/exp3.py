@@ -87,6 +87,7 @@ class EXP3(Routine):
     gamma: float | None = None
 
     name: ClassVar[str] = "exp3"
+    feedback: ClassVar[Literal["gain", "loss", "counts"]] = "gain"
     weights: ClassVar[Literal["none", "growing", "any"]] = "growing"
     source: ClassVar[str] = "Auer et al. (2002), Theorem 3.1 (with the default gamma: Lemma 3)"
     kernels: ClassVar[Kernels] = Kernels(exp3_start, exp3_select, exp3_update, exp3_check)

@@ -86,6 +86,7 @@ class EXP3Loss(Routine):
     eta: float | None = None
 
     name: ClassVar[str] = "exp3-loss"
+    feedback: ClassVar[Literal["gain", "loss", "counts"]] = "loss"
     weights: ClassVar[Literal["none", "growing", "any"]] = "any"
     source: ClassVar[str] = "Bubeck and Cesa-Bianchi (2012), Theorem 3.1"
     kernels: ClassVar[Kernels] = Kernels(exp3_loss_start, exp3_loss_select, exp3_loss_update, exp3_loss_check)

@@ -105,6 +105,7 @@ class CountedEXP3(Routine):
     gamma: float | None = None
 
     name: ClassVar[str] = "exp3-counted"
+    feedback: ClassVar[Literal["gain", "loss", "counts"]] = "gain"
     weights: ClassVar[Literal["none", "growing", "any"]] = "growing"
     kernels: ClassVar[Kernels] = Kernels(exp3m_start, exp3m_select, exp3m_update, exp3m_check)
 

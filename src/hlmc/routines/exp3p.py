@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from hlmc.engine.arithmetic import exponential
 from hlmc.engine.kernel import kernel
@@ -21,7 +21,8 @@ GAMMA = PARAMETERS + 1
 BETA = PARAMETERS + 2
 _LEAST = 2.0**-950  # an estimate is divided by no less than this, so that 2^53 of them have a finite sum
 _HIGHEST = 2.0**1010
-SINGLE = {"_LEAST": 2.0**-70}
+_SAME = 1e-9  # a relative difference of probabilities that is rounding
+SINGLE = {"_LEAST": 2.0**-70, "_SAME": 1e-4}
 
 
 @kernel
@@ -68,14 +69,18 @@ def exp3p_update(
     chance: float,
     reward: float,
 ) -> tuple[float, float]:
-    """Add (r 1[j = i] + beta) / p_j to every estimate j."""
+    """Add (r 1[j = i] + beta) / p_j to every estimate j. A part that is credited later (tau < 0) brings no beta."""
     eta = program[level + ETA]
     gamma = program[level + GAMMA]
-    beta = program[level + BETA]
+    beta = program[level + BETA] if tau >= 0 else 0.0
     highest = top
     for j in range(n):
         p = (1.0 - gamma) * exponential(eta * (row[at + j] - top)) / total + gamma / float(n)
-        row[at + j] += ((reward if j == slot else 0.0) + beta) / max(p, _LEAST)
+        if j == slot and not (abs(p - chance) <= _SAME * chance):
+            # Others have been learned from since the choice: its reward is divided by the probability of then.
+            row[at + j] += reward / max(chance, _LEAST) + beta / max(p, _LEAST)
+        else:
+            row[at + j] += ((reward if j == slot else 0.0) + beta) / max(p, _LEAST)
         highest = max(highest, row[at + j])
     total = 0.0
     for j in range(n):
@@ -150,6 +155,7 @@ class EXP3P(Routine):
     beta: float | None = None
 
     name: ClassVar[str] = "exp3p"
+    feedback: ClassVar[Literal["gain", "loss", "counts"]] = "gain"
     kernels: ClassVar[Kernels] = Kernels(exp3p_start, exp3p_select, exp3p_update, exp3p_check)
 
     def __post_init__(self) -> None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from hlmc.engine.arithmetic import exponential, logarithm
 from hlmc.engine.kernel import kernel
@@ -86,7 +86,8 @@ def exp3s_update(
             gain = exponential(log_gain)
             tree_multiply(row, at, n, slot, softplus(log_gain - log_v))
         total += gain
-    added += program[level + SHARE] / float(n) * everything
+    if tau >= 0:  # a part that is credited later shares nothing: the sharing is for choices, not for rewards
+        added += program[level + SHARE] / float(n) * everything
     if everything > _HIGH:
         if n <= scan_limit():
             for j in range(at, at + n):
@@ -149,6 +150,7 @@ class EXP3S(Routine):
     alpha: float | None = None
 
     name: ClassVar[str] = "exp3s"
+    feedback: ClassVar[Literal["gain", "loss", "counts"]] = "gain"
     kernels: ClassVar[Kernels] = Kernels(exp3s_start, exp3s_select, exp3s_update, exp3s_check)
 
     def __post_init__(self) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from hlmc import bounds
 from hlmc.checks import choice
@@ -53,9 +53,13 @@ def tsallis_update(
     chance: float,
     reward: float,
 ) -> tuple[float, float]:
-    """Add the estimated losses and compute the normaliser for the next learning rate."""
-    following = program[level + RATE] / math.sqrt(float(tau) + 2.0)
-    baseline = program[level + BASELINE]
+    """Add the estimated losses and compute the normaliser for the next learning rate.
+
+    A part of a loss that is credited later (tau < 0) is added over its probability, as it is in either estimator once
+    the baseline has been counted, and the learning rate stays.
+    """
+    following = program[level + RATE] / math.sqrt(float(tau) + 2.0) if tau >= 0 else eta
+    baseline = program[level + BASELINE] if tau >= 0 else 0.0
     return ftrl_update(row, at, n, eta, x, slot, chance, 1.0 - reward, baseline, following), following
 
 
@@ -88,6 +92,7 @@ class TsallisINF(Routine):
     estimator: str | None = None
 
     name: ClassVar[str] = "tsallis-inf"
+    feedback: ClassVar[Literal["gain", "loss", "counts"]] = "loss"
     source: ClassVar[str] = "Zimmert and Seldin (2021), Theorem 1"
     anytime: ClassVar[bool] = True
     kernels: ClassVar[Kernels] = Kernels(tsallis_start, tsallis_select, tsallis_update, tsallis_check)

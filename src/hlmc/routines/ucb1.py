@@ -12,7 +12,7 @@ from typing import ClassVar
 from hlmc.checks import choice
 from hlmc.engine.arithmetic import logarithm
 from hlmc.engine.kernel import kernel
-from hlmc.engine.layout import LAST, PARAMETERS, RANDOM
+from hlmc.engine.layout import LAST, PARAMETERS, PENDING, RANDOM
 from hlmc.routines.base import Array, Kernels, LevelContext, Routine
 
 TIE = PARAMETERS
@@ -29,9 +29,11 @@ def ucb1_start(program: Array, level: int, row: Array, at: int, n: int) -> tuple
 
 @kernel
 def ucb1_index(row: Array, at: int, n: int, j: int, twice_log: float) -> float:
-    """Mean reward of slot j plus its confidence radius, sqrt(2 ln t / n_j)."""
+    """Mean reward of slot j plus its confidence radius, sqrt(2 ln t / n_j); infinite before its first reward."""
     earned: float = row[at + j]
     played: float = row[at + n + j]
+    if played == 0.0:
+        return math.inf
     return earned / played + math.sqrt(twice_log / played)
 
 
@@ -92,10 +94,11 @@ def ucb1_update(
 def ucb1_check(
     program: Array, level: int, row: Array, at: int, n: int, a: float, b: float, tau: int, slot: int, chance: float
 ) -> bool:
-    """The first n choices were the slots in turn, so from then on no index divides by 0; and none is negative."""
+    """The first n choices were the slots in turn, and have been learned from unless rewards may come late."""
+    late = program[PENDING] > 0.0
     for j in range(n):
         played = row[at + n + j]
-        if not (played >= (1.0 if j < tau else 0.0) and 0.0 <= row[at + j] <= played):
+        if not (played >= (1.0 if j < tau and not late else 0.0) and 0.0 <= row[at + j] <= played):
             return False
     return slot < 0 or tau >= n or slot == tau
 

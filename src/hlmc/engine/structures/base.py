@@ -8,10 +8,39 @@ from dataclasses import dataclass
 import numpy as np
 
 from hlmc.engine.kernel import Address, kernel
-from hlmc.engine.layout import AT, COMMON, CONTROL, HORIZON, LEVEL_CONTROL, OPAQUE, ROUTINE, SUM, Word
-from hlmc.engine.primitives import call_check, int_at
+from hlmc.engine.layout import (
+    AT,
+    BEGAN,
+    CHANCE,
+    CHILD,
+    COMMON,
+    CONTROL,
+    COUNTS,
+    FEEDBACK,
+    HORIZON,
+    LEVEL_CONTROL,
+    OPAQUE,
+    PENDING,
+    ROUTINE,
+    SUM,
+    UNANSWERED,
+    WINDOW,
+    Word,
+)
+from hlmc.engine.primitives import call_check, call_update, int_at
 
 Array = np.ndarray
+
+
+@kernel
+def no_late(program: Array, row: Array, ticket: Array, reward: float, current: int) -> bool:
+    """Default of :attr:`Structure.late`: there is no level that outlives a run, and so nothing to credit."""
+    return False
+
+
+@kernel
+def no_note(program: Array, row: Array, ticket: Array) -> None:
+    """Default of :attr:`Structure.note`: a ticket holds the choices of all levels as they stand."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +87,13 @@ class Structure:
     random_order
         Whether a random order of the arms, which the key decides, says which of them are neighbours. ``None``: the
         program's SHUFFLE word says so.
+    late
+        Kernel ``late(program, row, ticket, reward, current) -> credited``. Called when a reward comes after the run of
+        the last level in which its decision was made: credit the levels that are still in the run of the ticket.
+        ``current``: the step to which the row belongs (:mod:`hlmc.engine.feedback`). Default: there are none.
+    note
+        Kernel ``note(program, row, ticket)``. Called when a ticket has been written: a level that must not learn from
+        this decision gets the probability 0. Default: all levels learn.
     """
 
     name: str
@@ -73,11 +109,50 @@ class Structure:
     full_groups: bool = False
     keeps_statistics: bool = True
     random_order: bool | None = None
+    late: Callable[[Array, Array, Array, float, int], bool] = no_late
+    note: Callable[[Array, Array, Array], None] = no_note
 
     @property
     def header_words(self) -> int:
         """Words of a row before the control words of the levels."""
         return COMMON + len(self.header)
+
+
+# --- What is not answered yet
+
+
+@kernel
+def unanswered(program: Array, row: Array) -> float:
+    """Decisions of the present run of the last level that have no reward yet; 0 where every step is answered."""
+    return row[int(program[WINDOW]) + UNANSWERED] if program[PENDING] > 0.0 else 0.0
+
+
+@kernel
+def choices_counted(program: Array, row: Array, level: int, t: int) -> int:
+    """The ``tau`` of the routine at the last level, whose record is ``level``, before step t.
+
+    It is the number of choices since the restart that were learned from, so that a decision without an answer is as if
+    it had not been made. Routines that count plays (COUNTS) get the number of choices made.
+    """
+    tau = t - int(row[BEGAN])
+    if program[PENDING] > 0.0 and program[level + FEEDBACK] != COUNTS:
+        tau -= int(row[int(program[WINDOW]) + UNANSWERED])
+    return tau
+
+
+@kernel
+def learn_from(
+    program: Array, row: Array, level: int, n: int, tau: int, slot: int, chance: float, reward: float
+) -> None:
+    """Have the routine of a level learn the reward of an earlier choice; the choice that stands stays as it is."""
+    control = int(program[level + CONTROL])
+    child = row[control + CHILD]
+    standing = row[control + CHANCE]
+    row[control + CHILD] = slot
+    row[control + CHANCE] = chance
+    call_update(int(program[level + ROUTINE]), program, level, row, int(program[level + AT]), n, control, tau, reward)
+    row[control + CHILD] = child
+    row[control + CHANCE] = standing
 
 
 # --- What the checks of all structures share

@@ -44,7 +44,7 @@ from hlmc.engine.layout import (
 from hlmc.engine.permutation import permuted
 from hlmc.engine.primitives import bits, call_start, floor_log2
 from hlmc.engine.stream import uniform
-from hlmc.engine.structures.base import Structure, check_level, check_routine, whole_within
+from hlmc.engine.structures.base import Structure, check_level, check_routine, choices_counted, whole_within
 
 Array = np.ndarray
 
@@ -184,7 +184,8 @@ def rotation_check_row(program: Array, checks: Address, row: Array, step: int, r
     n = int(row[COUNT]) if described else 1
     if not described or (waiting and n > 1 and child >= n):
         return False
-    return not running or check_routine(program, checks, row, record, n, int(row[TIME]) - began, waiting)
+    tau = choices_counted(program, row, record, int(row[TIME]))
+    return not running or check_routine(program, checks, row, record, n, tau, waiting)
 
 
 def rotation_check_program(table: Array, structure: Structure) -> bool:

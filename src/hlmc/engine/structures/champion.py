@@ -23,7 +23,6 @@ from hlmc.engine.layout import (
     ARMS,
     AT,
     BASE,
-    BEGAN,
     CHANCE,
     CHILD,
     CHILDREN,
@@ -44,7 +43,7 @@ from hlmc.engine.linker import substitute
 from hlmc.engine.permutation import permuted
 from hlmc.engine.primitives import bits, call_select, call_update
 from hlmc.engine.stream import uniform
-from hlmc.engine.structures.base import Structure, check_routine, whole_within
+from hlmc.engine.structures.base import Structure, check_routine, choices_counted, unanswered, whole_within
 from hlmc.engine.structures.tree import (
     check_choices,
     check_groups,
@@ -56,7 +55,9 @@ from hlmc.engine.structures.tree import (
     tree_begin,
     tree_check_program,
     tree_end,
+    tree_late,
 )
+from hlmc.engine.tickets import CHILDREN_AT
 
 Array = np.ndarray
 
@@ -195,7 +196,12 @@ def _learn(
         call_update(int(program[level + ROUTINE]), program, level, row, at, n, control, tau, mean)
         return
     loss = 1.0 - mean
-    worse = loss - row[USUAL] > DEVIATIONS * 0.5 / math.sqrt(float(steps))
+    told = float(steps)
+    if unanswered(program, row) > 0.0:
+        # The mean loss of what has come; what has not is in ``mean`` as a loss of 0.
+        told -= unanswered(program, row)
+        loss = min(1.0, loss * float(steps) / told) if told > 0.0 else row[USUAL]
+    worse = told > 0.0 and loss - row[USUAL] > DEVIATIONS * 0.5 / math.sqrt(told)
     row[CRISIS] = 1.0 if worse and tau >= SETTLED else 0.0
     row[USUAL] += max(1.0 / (tau + 2.0), FADING) * (loss - row[USUAL])
     if row[CHALLENGE] == 0.0:
@@ -232,11 +238,19 @@ def champion_end(program: Array, row: Array, t: int) -> None:
 
 
 @kernel
+def _note(program: Array, row: Array, ticket: Array) -> None:
+    """The lowest group level learns nothing from a challenge, and no more when a reward of it comes late."""
+    levels = int(program[LEVELS])
+    if levels > 1 and row[CHALLENGE] == 1.0:
+        ticket[CHILDREN_AT + levels + levels - 2] = 0.0
+
+
+@kernel
 def _crown(program: Array, row: Array, record: int, t: int) -> None:
     """The winner of the epoch is champion; if that is the old one, it is doubted less, or more, than before."""
     at = int(program[record + AT])
     x = row[int(program[record + CONTROL]) + SCALARS]
-    eta = contest_rate(program, record, t - int(row[BEGAN]))
+    eta = contest_rate(program, record, choices_counted(program, row, record, t))
     best = ftrl_leader(row, at, int(row[COUNT]))
     challenged = row[CHALLENGE] == 1.0
     if best != 0 and (not challenged or probability_of(loss_of(row, at, best), x, eta) >= DECISIVE):
@@ -305,4 +319,6 @@ CHAMPION = Structure(
     header=HEADER,
     extra_slots=1,
     random_order=True,
+    late=tree_late,
+    note=_note,
 )

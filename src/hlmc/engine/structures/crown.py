@@ -17,7 +17,7 @@ from hlmc.engine.kernel import Address, kernel
 from hlmc.engine.layout import ARMS, AT, BASE, CHILD, COMMON, COUNT, RECORD, ROUTINE, Word
 from hlmc.engine.linker import Kernel, substitute
 from hlmc.engine.primitives import call_update
-from hlmc.engine.structures.base import Structure, whole_within
+from hlmc.engine.structures.base import Structure, unanswered, whole_within
 from hlmc.engine.structures.tree import (
     arms_within,
     children_of,
@@ -27,6 +27,7 @@ from hlmc.engine.structures.tree import (
     tree_check_program,
     tree_check_row,
     tree_end,
+    tree_late,
 )
 
 Array = np.ndarray
@@ -62,7 +63,12 @@ def _learn(
     """The level learns. What the crowned arm was paid is remembered; a group that was paid more passes the crown on."""
     call_update(int(program[level + ROUTINE]), program, level, row, int(program[level + AT]), n, control, tau, mean)
     child = int(row[control + CHILD])
-    succeeds = d == 0 and child < groups and mean > row[PAID] + DEVIATION / math.sqrt(float(steps))
+    told = float(steps)
+    if unanswered(program, row) > 0.0:
+        # The mean of what has come: what has not, by the end of the last run, is in ``mean`` as a reward of 1.
+        told = max(1.0, told - unanswered(program, row))
+        mean = max(0.0, 1.0 - (1.0 - mean) * float(steps) / told)
+    succeeds = d == 0 and child < groups and mean > row[PAID] + DEVIATION / math.sqrt(told)
     if succeeds or (d == 0 and child == groups):
         row[PAID] = mean
     if succeeds:
@@ -98,4 +104,5 @@ CROWN_TREE = Structure(
     contiguous=True,
     extra_groups=1,
     random_order=False,
+    late=substitute(tree_late, _WALK),
 )

@@ -22,12 +22,15 @@ from hlmc.engine.layout import (
     CHILDREN,
     CONTROL,
     COUNT,
+    COUNTS,
     DOUBLING,
+    FEEDBACK,
     FIELDS,
     HORIZON,
     KEY,
     LENGTH,
     LEVELS,
+    LOSS,
     RECORD,
     ROUTINE,
     SIZE,
@@ -38,7 +41,16 @@ from hlmc.engine.layout import (
 )
 from hlmc.engine.primitives import bits, call_select, call_start, call_update, floor_log2
 from hlmc.engine.stream import uniform
-from hlmc.engine.structures.base import Structure, check_level, check_routine, whole_within
+from hlmc.engine.structures.base import (
+    Structure,
+    check_level,
+    check_routine,
+    choices_counted,
+    learn_from,
+    unanswered,
+    whole_within,
+)
+from hlmc.engine.tickets import TICKET_TIME, ticket_chance, ticket_int, ticket_slot
 
 Array = np.ndarray
 
@@ -154,6 +166,8 @@ def tree_end(program: Array, row: Array, t: int) -> None:
     local = t - origin
     level = FIELDS * (1 + stage * levels)
     earned = row[int(program[level + (levels - 1) * FIELDS + CONTROL]) + SUM]
+    # A reward that has not come counts for nothing: where losses are learned, as a loss of 0.
+    spared = earned + unanswered(program, row)
     base = 0
     count = int(program[ARMS])
     into = local - 1  # steps since the choice above was made, but for the last
@@ -167,12 +181,66 @@ def tree_end(program: Array, row: Array, t: int) -> None:
         tau = into // stands
         into -= tau * stands
         steps = into + 1
-        row[control + SUM] += earned
+        row[control + SUM] += spared if program[level + FEEDBACK] == LOSS else earned
         if (steps == stands or local == length) and n > 1:
             mean = min(1.0, row[control + SUM] / steps)
             learn(program, row, d, level, n, groups, control, tau, mean, steps)
         base, count = arms_within(row, child, groups, base, count, size)
         level += FIELDS
+
+
+@kernel
+def tree_late(program: Array, row: Array, ticket: Array, reward: float, current: int) -> bool:
+    """Credit a reward that comes after the last level has forgotten its decision to the levels that have not.
+
+    ``current`` is the step to which the row belongs. All else is arithmetic on the clock: a level is in the run of the
+    ticket while ``current`` lies before the end of that run. If the level's choice of then still stands, the reward
+    joins the sum that it will learn from. If the level has learned from it already, the reward is credited by itself:
+    the choice stood for ``steps`` steps and paid the mean of their rewards, so one of them adds ``reward / steps``; of
+    a loss, ``(1 - reward) / steps``, with 0 where the reward was missing. The estimates of gains and of losses add up
+    over such parts, each divided by the probability of the choice. Routines that count (COUNTS) have no parts.
+
+    Returns whether any level was credited.
+    """
+    levels = int(program[LEVELS])
+    t = ticket_int(ticket, TICKET_TIME)
+    stage, origin, length = stage_of(program, t)
+    local = t - origin
+    here = current - origin
+    base = 0
+    count = int(program[ARMS])
+    begins = 0  # the run of the level in which the decision was made
+    ends = length
+    credited = False
+    level = FIELDS * (1 + stage * levels)
+    for d in range(levels - 1):
+        if here >= ends:
+            break
+        control = int(program[level + CONTROL])
+        size = int(program[level + SIZE])
+        stands = int(program[level + LENGTH])
+        groups = (count + size - 1) // size
+        n = children_of(d, groups)
+        slot = ticket_slot(ticket, levels, d)
+        chance = ticket_chance(ticket, levels, d)
+        begins += (local - begins) // stands * stands  # and its choice of then
+        ends = min(begins + stands, ends)
+        if not 0 <= slot < n:
+            break  # no ticket of ours
+        loses = program[level + FEEDBACK] == LOSS
+        if n > 1 and here < ends:
+            # A missing reward was counted as 1 where losses are learned.
+            row[control + SUM] = max(0.0, row[control + SUM] + (reward - 1.0 if loses else reward))
+            credited = True
+        elif n > 1 and chance > 0.0 and program[level + FEEDBACK] != COUNTS:
+            steps = float(ends - begins)
+            learn_from(
+                program, row, level, n, -1, slot, chance, 1.0 - (1.0 - reward) / steps if loses else reward / steps
+            )
+            credited = True
+        base, count = arms_within(row, slot, groups, base, count, size)
+        level += FIELDS
+    return credited
 
 
 @kernel
@@ -258,7 +326,8 @@ def check_last_level(
     waiting = row[ARM] >= 0.0
     if not described or (waiting and count > 1 and child >= count):
         return False
-    return not running or check_routine(program, checks, row, record, count, int(row[TIME]) - began, waiting)
+    tau = choices_counted(program, row, record, int(row[TIME]))
+    return not running or check_routine(program, checks, row, record, count, tau, waiting)
 
 
 @kernel
@@ -320,4 +389,5 @@ TREE = Structure(
     full_groups=True,
     keeps_statistics=False,
     random_order=False,
+    late=tree_late,
 )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hlmc.engine.layout import AT, CHILDREN, FIELDS, LEVELS, ROUTINE, SPAN
+from hlmc.engine.layout import AT, CHILDREN, FIELDS, LEVELS, ONE, ROUTINE, SPAN, ZERO
 from hlmc.engine.routines import RoutineKernels
 from hlmc.engine.structures import Structure
 from hlmc.engine.weights import SCAN
@@ -138,4 +138,6 @@ class Shape:
         used = [self.routines.index(routine.kernels) for routine in policy.routines_used]
         for i in range(1, len(table)):
             table[i, ROUTINE] = used[(i - 1) % len(used)]
+        # Here adversaries and games pay, always in [0, 1]; and single precision might not hold these.
+        table[0, ZERO] = table[0, ONE] = 0.0
         return table.reshape(-1)

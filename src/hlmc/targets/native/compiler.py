@@ -1,7 +1,8 @@
 """Kernels to machine code.
 
 :func:`compiled` copies a kernel and every kernel that it calls, and hands the copies to Numba. Primitives are replaced
-by what :mod:`hlmc.targets.native.lowering` makes of them.
+by what :mod:`hlmc.targets.native.lowering` makes of them, a few kernels by their twins in
+:mod:`hlmc.targets.native.lanes`.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ from typing import Any
 from hlmc.engine.kernel import is_primitive
 from hlmc.engine.linker import callees, relink
 from hlmc.errors import HLMCError
+from hlmc.interrupts import Interrupts
 from hlmc.targets.native.cache import attach as cache_on_disk
+from hlmc.turns import wait_for
 
 
 @cache
@@ -30,6 +33,22 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
 
         return lowered(function)  # type: ignore[no-any-return]
     return _dispatcher(function, nogil=True, forceinline=True)  # type: ignore[no-any-return]
+
+
+def _whole(found: Any) -> Any:
+    """Let Ctrl-C wait until a dispatcher or C function has been compiled, whoever asks for it.
+
+    LLVM calls Python back while it compiles. An exception raised there is printed and ignored, and Numba then fails
+    with another because it misses what the callback should have given.
+    """
+    compile_it = found.compile
+
+    def compiled_whole(*arguments: Any) -> Any:
+        with Interrupts():
+            return compile_it(*arguments)
+
+    found.compile = compiled_whole
+    return found
 
 
 @cache
@@ -59,7 +78,7 @@ def callback(function: Callable[..., Any], signature: tuple[str, ...]) -> Any:
     options = {"nogil": True, "error_model": "numpy"}
     found = CFunc(_linked(function), normalize_signature(c_signature(signature)), locals={}, options=options)
     cache_on_disk(found, function)
-    found.compile()
+    _whole(found).compile()
     return found
 
 
@@ -71,16 +90,19 @@ def _linked(function: Callable[..., Any]) -> Callable[..., Any]:
 def _dispatcher(function: Callable[..., Any], **options: Any) -> Any:
     import numba
 
-    _check_enabled()
     from hlmc.targets.native.lanes import TWINS
 
+    _check_enabled()
     dispatcher = numba.njit(error_model="numpy", **options)(TWINS.get(function) or _linked(function))
     cache_on_disk(dispatcher, function, **options)
-    return dispatcher
+    return _whole(dispatcher)
 
 
 def _check_enabled() -> None:
     import numba
+    from numba.core.compiler_lock import global_compiler_lock
 
+    # A child that was forked while another thread compiles would wait for a thread that it does not have.
+    wait_for(global_compiler_lock)
     if numba.config.DISABLE_JIT:
         raise HLMCError("Numba's compiler is disabled; set HLMC_JIT=0 in the environment to run without it")

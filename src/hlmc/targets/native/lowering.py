@@ -83,6 +83,15 @@ def _bits(typingctx: Any, run: Any, at: Any) -> Any:
     return types.uint64(_RUN, types.int64), generate
 
 
+@intrinsic
+def _put_bits(typingctx: Any, run: Any, at: Any, value: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        builder.store(args[2], builder.bitcast(builder.gep(args[0], [args[1]]), _INTS))
+        return context.get_dummy_value()
+
+    return types.void(_RUN, types.int64, types.uint64), generate
+
+
 def _load(kind: str) -> Any:
     """An intrinsic that reads a number of another kind than a word, at any address, as a float64."""
     stored = {"float64": ir.DoubleType(), "float32": ir.FloatType(), "uint8": ir.IntType(8)}[kind]
@@ -229,6 +238,7 @@ _LOWERED: dict[Callable[..., Any], Any] = {
     primitives.noalias: _noalias,
     primitives.noinline: _noinline,
     primitives.bits: _bits,
+    primitives.put_bits: _put_bits,
     primitives.load_float64: _load("float64"),
     primitives.load_float32: _load("float32"),
     primitives.load_uint8: _load("uint8"),

@@ -1,0 +1,124 @@
+"""Tickets: what a learner hands out with a decision, and takes back with its reward."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import struct
+from functools import cache
+
+import numpy as np
+
+from hlmc.engine.tickets import CHILDREN_AT, ticket_words
+from hlmc.errors import BadTicket, BadType, shown
+
+CODES = ("applied", "late", "duplicate", "expired")
+"""What became of a reward that was told. A fleet answers with the places in this tuple."""
+
+MOST_LEVELS = 64
+
+_HEAD = struct.Struct("<Qqqqd")
+
+
+@cache
+def ticket_dtype(levels: int) -> np.dtype:
+    """The tickets of a policy with so many levels as the elements of a structured array.
+
+    >>> ticket_dtype(2).names
+    ('tag', 'learner', 'time', 'arm', 'probability', 'children', 'chances')
+    """
+    whole, number = "<i8", "<f8"
+    return np.dtype(
+        [
+            ("tag", "<u8"),
+            ("learner", whole),
+            ("time", whole),
+            ("arm", whole),
+            ("probability", number),
+            ("children", whole, (levels,)),
+            ("chances", number, (levels,)),
+        ]
+    )
+
+
+class Ticket(bytes):
+    """A decision that awaits its reward. Made by :meth:`Learner.ask <hlmc.Learner.ask>`.
+
+    It holds what the learner would otherwise have to remember: for every level the choice and its probability. It is
+    bytes, 40 and 16 for each level, which can be compared, hashed and kept outside, in a log or in a link:
+    ``bytes(ticket)`` and ``str(ticket)`` are read back by :meth:`from_bytes` and :meth:`from_str`.
+
+    Examples
+    --------
+    >>> import hlmc
+    >>> learner = hlmc.EXP3(arms=3, horizon=100, pending=64).start(seed=1)
+    >>> ticket = learner.ask()
+    >>> ticket.arm, ticket.time, round(ticket.probability, 2)
+    (2, 0, 0.33)
+    >>> hlmc.Ticket.from_str(str(ticket)) == hlmc.Ticket.from_bytes(bytes(ticket)) == ticket
+    True
+    >>> learner.tell(ticket, 1.0), learner.tell(ticket, 1.0)
+    ('applied', 'duplicate')
+    """
+
+    __slots__ = ()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Ticket:
+        """The ticket that ``bytes(ticket)`` was made of. Whether it is genuine its learner knows."""
+        if not isinstance(data, (bytes, bytearray, memoryview)):
+            raise BadType(f"a ticket is read from bytes, not from {shown(data)}")
+        found = bytes(data)
+        size, rest = divmod(len(found) - 8 * CHILDREN_AT, 16)
+        if rest or not 1 <= size <= MOST_LEVELS:
+            raise BadTicket(f"a ticket has 40 bytes and 16 for each level, not {len(found)}")
+        return cls(found)
+
+    @classmethod
+    def from_str(cls, text: str) -> Ticket:
+        """The ticket that ``str(ticket)`` was made of."""
+        if not isinstance(text, str):
+            raise BadType(f"a ticket is read from a string, not from {shown(text)}")
+        try:
+            data = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
+        except (binascii.Error, ValueError):
+            raise BadTicket(f"{shown(text)} is not a ticket: it must be a string of A-Z, a-z, 0-9, - and _") from None
+        ticket = cls.from_bytes(data)
+        if str(ticket) != text:
+            raise BadTicket(f"{shown(text)} is not a ticket as one is written")
+        return ticket
+
+    @property
+    def learner(self) -> int:
+        """The number of the learner in its fleet; 0 if it is in none."""
+        return int(_HEAD.unpack_from(self)[1])
+
+    @property
+    def time(self) -> int:
+        """The number of decisions before this one."""
+        return int(_HEAD.unpack_from(self)[2])
+
+    @property
+    def arm(self) -> int:
+        """The arm to play."""
+        return int(_HEAD.unpack_from(self)[3])
+
+    @property
+    def probability(self) -> float:
+        """The probability of the decision, given everything before it: see :attr:`Learner.probability`."""
+        return float(_HEAD.unpack_from(self)[4])
+
+    def __str__(self) -> str:
+        return base64.urlsafe_b64encode(self).rstrip(b"=").decode()
+
+    def __repr__(self) -> str:
+        return f"<ticket for arm {self.arm} at time {self.time}>"
+
+
+def ticket_bytes(levels: int) -> int:
+    """The bytes of a ticket of a policy with so many levels.
+
+    >>> ticket_bytes(2)
+    72
+    """
+    return 8 * ticket_words(levels)
