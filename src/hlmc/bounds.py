@@ -375,6 +375,29 @@ def tsallis_rv_sharp(horizon: float, arms: int) -> float:
     return min(H, 2 * math.sqrt(n * H) - math.sqrt(H) + excess + 8 / 3 * (1 + math.log(n)))
 
 
+def tsallis_coded(horizon: float, arms: int, bits: int, reduced: bool = True) -> float:
+    r"""Tsallis-INF with losses of b bits, by the theorem of ``docs/bits.md``.
+
+    .. math:: \mathbb{E}[R_w(H)] \le R(n, H) + \frac{800}{c}\,\frac{n (H + 1)^{3/2}}{4^b}
+              + \frac{n}{7}\Big(1 + \ln\Big(1 + \frac{H}{16 n}\Big)\Big)
+
+    R is that of `tsallis_rv_sharp` (c = 4, ``reduced``) or of `tsallis_iw_sharp` (c = 2, and without the last term).
+    For b of at least 6 and 4^b of at least 100 sqrt(n). Never more than H.
+
+    >>> [round(tsallis_coded(10**6, 100, bits)) for bits in (12, 14, 16, 20)]
+    [1000000, 96167, 26318, 21679]
+    """
+    H, n, b = at_least("horizon", horizon, 1), whole("arms", arms, 1), whole("bits", bits, 1)
+    if n == 1:
+        return 0.0
+    if b < 6 or 4.0**b < 100 * math.sqrt(n):
+        return float(H)
+    plain = tsallis_rv_sharp(H, n) if reduced else tsallis_iw_sharp(H, n)
+    rounding = 800 / (4 if reduced else 2) * n * (H + 1) * math.sqrt(H + 1) / 4.0**b
+    lowering = n / 7 * (1 + math.log(1 + H / (16 * n))) if reduced else 0.0
+    return min(float(H), plain + rounding + lowering)
+
+
 def contest(steps: int, arms: int, doubt: float) -> float:
     r"""One epoch of a champion and the arms of a group, by Lemma 3 of ``docs/champion.md``.
 
