@@ -41,6 +41,7 @@ from hlmc.values import Value
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from hlmc.export import CSource
     from hlmc.fleet import Fleet
     from hlmc.learner import Learner
     from hlmc.routines.base import Routine
@@ -267,6 +268,20 @@ class Policy(Common):
         from hlmc.fleet import Fleet
 
         return Fleet.fresh(self, size, seed, file)
+
+    def to_c(self, name: str = "hlmc") -> CSource:
+        """The learner of this policy in C99: no heap, no recursion, the row of words that Python has.
+
+        ``name`` is what files, functions and, in capitals, macros begin with. See ``docs/embedded.md``.
+
+        >>> import hlmc
+        >>> c = hlmc.EXP3(arms=3, horizon=100).to_c()
+        >>> "#define HLMC_ARMS 3" in c.header
+        True
+        """
+        from hlmc.export import exported
+
+        return exported(self, name)
 
     def _adopt(self, routine: Routine) -> None:
         """Keep a routine's parameters, which are fields of the same names here, as the routine has checked them."""

@@ -228,10 +228,10 @@ class EXP3S(FlatPolicy):
     @property
     def _lost(self) -> str:
         if self.switches is None:
-            return "a bound: Lemma 5 is for a V that is told"
+            return "a bound: Lemma 5 is for a known V"
         if self.bound(self.horizon or 1) is None:
             return "a bound: these are not the parameters of Lemma 5"
-        return "regret of single runs, more changes than told, rewards that react to the play"
+        return "regret of single runs, more changes than V allows, rewards that react to the play"
 
     def _stage_bound(self, horizon: int, switches: int | None) -> float | None:
         overridden = self.gamma is not None or self.alpha is not None

@@ -142,7 +142,7 @@ class HLMC(TreePolicy):
         if isinstance(self.epochs, Sequence):
             self._keep(epochs=tuple(whole("epochs", s, 1) for s in self.epochs))
             if len(self.epochs) != depth:
-                raise BadArgument(f"epochs must be {depth} numbers, one a level, not {shown(self.epochs)}")
+                raise BadArgument(f"epochs must be {depth} numbers, one per level, not {shown(self.epochs)}")
             if self.horizon is not None and math.prod(self.epochs) < self.horizon:
                 raise BadArgument(
                     f"epochs must have a product of at least horizon = {self.horizon}, not {shown(self.epochs)}"
@@ -151,7 +151,7 @@ class HLMC(TreePolicy):
             self._keep(epochs=whole("epochs", self.epochs, 1))
             if depth != 2:
                 raise BadArgument(
-                    f"epochs must be {depth} numbers, one a level, not {shown(self.epochs)}: one number is for D = 2"
+                    f"epochs must be {depth} numbers, one per level, not {shown(self.epochs)}: one number is for D = 2"
                 )
 
     @cached_property
@@ -184,7 +184,7 @@ class HLMC(TreePolicy):
         if self.routines is not None:
             given = self.routines if isinstance(self.routines, tuple) else (self.routines,) * depth
             if len(given) != depth:
-                raise BadArgument(f"routines must be {depth} names, one a level, top first, not {shown(given)}")
+                raise BadArgument(f"routines must be {depth} names, one per level, top first, not {shown(given)}")
             return tuple(routine(r) for r in given)
         if self.delta is not None:
             return (EXP3P(),) * depth
@@ -251,7 +251,9 @@ class HLMC(TreePolicy):
             return Guarantee(f"{stages}{proved}", self._theorem, "", "regret of single runs", adversarial=True)
         else:
             what = f"expected shifting regret at hardness {V}"
-        lost = "a best arm that changes" if self.delta is not None else "regret of single runs, more changes than told"
+        lost = (
+            "a best arm that changes" if self.delta is not None else "regret of single runs, more changes than V allows"
+        )
         return Guarantee(f"{stages}{at_most(what, bound, shown)}", self._theorem, "", lost, adversarial=True)
 
     @property
