@@ -26,6 +26,7 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from hlmc.engine.delayed import delayed_loop
 from hlmc.engine.step import loop_over
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ if TYPE_CHECKING or JIT:
 else:
     from hlmc.targets.interpreter import address_of, callback, compiled, entry, linked
 
-__all__ = ["JIT", "address_of", "callback", "compiled", "entry", "linked", "loop"]
+__all__ = ["JIT", "address_of", "callback", "compiled", "entry", "linked", "loop", "loop_with_delays"]
 
 
 def loop(policy: Policy) -> Callable[..., int]:
@@ -47,3 +48,10 @@ def loop(policy: Policy) -> Callable[..., int]:
     last = policy.routines_used[-1]
     run = loop_over(None if last.opaque else last.kernels)
     return entry(run, "int64", *["int64"] * 9, release=True)
+
+
+def loop_with_delays(policy: Policy) -> Callable[..., int]:
+    """:func:`hlmc.engine.delayed.run_delayed` for the learners of a policy."""
+    last = policy.routines_used[-1]
+    run = delayed_loop(policy.structure, None if last.opaque else last.kernels)
+    return entry(run, "int64", *["int64"] * 12, release=True)
