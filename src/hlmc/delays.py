@@ -45,7 +45,7 @@ class Delays(Value):
         raise NotImplementedError
 
     @property
-    def mean(self) -> float:
+    def expected(self) -> float:
         """The mean delay, of the rewards that come."""
         raise NotImplementedError
 
@@ -77,7 +77,7 @@ class Delays(Value):
 class Constant(Delays):
     """Every reward comes after so many more decisions.
 
-    >>> Constant(100).mean
+    >>> Constant(100).expected
     100.0
     """
 
@@ -91,7 +91,7 @@ class Constant(Delays):
         return self.steps
 
     @property
-    def mean(self) -> float:
+    def expected(self) -> float:
         return float(self.steps)
 
     def numbers(self) -> tuple[float, ...]:
@@ -102,7 +102,7 @@ class Constant(Delays):
 class Uniform(Delays):
     """Uniform over low, low + 1, ..., high.
 
-    >>> Uniform(0, 200).mean
+    >>> Uniform(0, 200).expected
     100.0
     """
 
@@ -118,7 +118,7 @@ class Uniform(Delays):
         return self.high
 
     @property
-    def mean(self) -> float:
+    def expected(self) -> float:
         return (self.low + self.high) / 2.0
 
     def numbers(self) -> tuple[float, ...]:
@@ -142,7 +142,7 @@ class Geometric(Delays):
     2000
     """
 
-    mean: float  # type: ignore[assignment]
+    mean: float
     most: int | None = None
 
     def __post_init__(self) -> None:
@@ -153,6 +153,10 @@ class Geometric(Delays):
     @property
     def longest(self) -> int:
         return math.ceil(20 * self.mean) if self.most is None else self.most
+
+    @property
+    def expected(self) -> float:
+        return self.mean
 
     def numbers(self) -> tuple[float, ...]:
         return GEOMETRIC, math.log1p(-1.0 / (1.0 + self.mean)), 0.0, self.longest, self.longest
@@ -173,7 +177,7 @@ class Pareto(Delays):
 
     Examples
     --------
-    >>> round(Pareto(shape=1.5, scale=50, most=100_000).mean)
+    >>> round(Pareto(shape=1.5, scale=50, most=100_000).expected)
     98
     """
 
@@ -191,7 +195,7 @@ class Pareto(Delays):
         return self.most
 
     @property
-    def mean(self) -> float:
+    def expected(self) -> float:
         # The integral of P(delay >= x) up to the cut.
         s, a = self.scale, 1.0 - self.shape
         top = 1.0 + self.most / s
@@ -217,7 +221,7 @@ class FromFile(Delays):
     ...     path = pathlib.Path(folder, "delays.txt")
     ...     _ = path.write_text("3\\n10\\n-1\\n5\\n")
     ...     measured = FromFile(str(path))
-    >>> measured.longest, measured.mean
+    >>> measured.longest, measured.expected
     (10, 6.0)
     """
 
@@ -243,7 +247,7 @@ class FromFile(Delays):
         return max(int(self.listed.max()), 0)
 
     @property
-    def mean(self) -> float:
+    def expected(self) -> float:
         came = self.listed[self.listed >= 0.0]
         return float(came.mean()) if came.size else 0.0
 
@@ -283,7 +287,7 @@ class Clicks(Delays):
         return max(self.high, self.wait or 0)
 
     @property
-    def mean(self) -> float:
+    def expected(self) -> float:
         return (self.low + self.high) / 2.0
 
     def numbers(self) -> tuple[float, ...]:
