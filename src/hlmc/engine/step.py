@@ -103,12 +103,18 @@ def decide(program: Array, row: Array, t: int) -> int:
         u = uniform(bits(row, KEY), t, int(program[LEVELS]) - 1)
         at = int(program[level + AT])
         tau = choices_counted(program, row, level, t)
-        call_select(int(program[level + ROUTINE]), program, level, row, at, n, control, tau, u)
+        last_select(program, level, row, at, n, control, tau, u)
         slot = int(row[control + CHILD])
         chance = row[control + CHANCE]
     # Rounding can carry a share of everything past 1 by a last digit. What is learned by keeps it.
     row[PROBABILITY] = max(min(above * chance, 1.0), LEAST_PROBABILITY)
     return arm_of(program, row, slot)
+
+
+@kernel
+def last_select(program: Array, level: int, row: Array, at: int, n: int, control: int, tau: int, u: float) -> None:
+    """Hook: the last level's choice. Default: through the program's table."""
+    call_select(int(program[level + ROUTINE]), program, level, row, at, n, control, tau, u)
 
 
 @kernel

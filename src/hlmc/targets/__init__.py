@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hlmc.engine.delayed import delayed_loop
 from hlmc.engine.layout import CHILDREN, FIELDS
 from hlmc.engine.step import loop_over
 
@@ -46,7 +47,7 @@ if TYPE_CHECKING or JIT:
 else:
     from hlmc.targets.interpreter import address_of, callback, compiled, entry, linked
 
-__all__ = ["JIT", "address_of", "arms_table", "callback", "compiled", "entry", "linked", "loop"]
+__all__ = ["JIT", "address_of", "arms_table", "callback", "compiled", "entry", "linked", "loop", "loop_with_delays"]
 
 
 def arms_table(program: Array, structure: Structure) -> Array:
@@ -61,3 +62,10 @@ def loop(policy: Policy) -> Callable[..., int]:
     last = policy.routines_used[-1]
     run = loop_over(None if last.opaque else last.kernels)
     return entry(run, "int64", *["int64"] * 10, release=True)
+
+
+def loop_with_delays(policy: Policy) -> Callable[..., int]:
+    """:func:`hlmc.engine.delayed.run_delayed` for the learners of a policy."""
+    last = policy.routines_used[-1]
+    run = delayed_loop(policy.structure, None if last.opaque else last.kernels)
+    return entry(run, "int64", *["int64"] * 12, release=True)
