@@ -15,13 +15,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate, pairwise
 
-from hlmc import bounds
 from hlmc.bounds import nlogn
 from hlmc.checks import between, listed, whole, wholes
 from hlmc.errors import BadArgument
 
 __all__ = [
-    "OperatingPoint",
     "best_split",
     "ceil_root",
     "choose_split",
@@ -34,7 +32,6 @@ __all__ = [
     "least_memory",
     "lengths",
     "neighbours",
-    "operating_points",
     "partition",
     "printed_depth",
     "sizes",
@@ -432,17 +429,6 @@ def lengths(epochs: Sequence[int]) -> Groups:
     return tuple(below)[::-1]
 
 
-@dataclass(frozen=True, slots=True)
-class OperatingPoint:
-    """A trade-off between memory and regret: a hierarchy, its epochs, its words and its bound."""
-
-    levels: int
-    groups: Groups
-    epochs: Groups
-    words: int
-    bound: float
-
-
 def neighbours(arms: int, horizon: int | None = None, memory: int | None = None) -> list[Groups]:
     """Candidate hierarchies: for every depth the one with the fewest words, in order of depth.
 
@@ -458,21 +444,6 @@ def neighbours(arms: int, horizon: int | None = None, memory: int | None = None)
         least = least_memory(K)
         splits |= {choose_split(K, words, horizon) for words in (M // 2, M, 2 * M) if words >= least}
     return sorted(splits, key=lambda groups: (len(groups), sum(groups), groups))
-
-
-def operating_points(arms: int, horizon: int, memory: int | None = None) -> list[OperatingPoint]:
-    """The `neighbours` with their epochs, words and bounds.
-
-    >>> for point in operating_points(100, 10**7, memory=20)[:4]:
-    ...     print(point.groups, point.words, round(point.bound))
-    (100,) 100 191941
-    (10, 10) 20 4827062
-    (34, 3) 37 4485056
-    (5, 5, 4) 14 15412280
-    """
-    T = whole("horizon", horizon, 1)
-    splits = neighbours(arms, T, memory)
-    return [OperatingPoint(len(N), N, epochs(N, T), sum(N), bounds.hierarchy(T, N)) for N in splits]
 
 
 # The search. For a given depth the bound increases with prod N_d ln N_d, and so with the sum of u + ln u over
