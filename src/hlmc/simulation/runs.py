@@ -14,7 +14,7 @@ from hlmc.learner import fresh_rows
 from hlmc.policies.base import Policy
 from hlmc.simulation.workers import COMPILING, Watch
 from hlmc.streams import derive_seed, keys
-from hlmc.targets import address_of, arms_table, linked, loop
+from hlmc.targets import address_of, linked, loop, notes_for
 
 Array = np.ndarray
 
@@ -92,8 +92,8 @@ def walk(
     which depend on the clock, leave no trace in the result.
     """
     program, learner = linked(policy).address, address_of(row)
-    arms = arms_table(policy.program, policy.structure)
-    who = [program, program, learner, learner, address_of(arms), adversary.address, address_of(adversary.spec)]
+    notes = notes_for(policy)
+    who = [program, program, learner, learner, address_of(notes), adversary.address, address_of(adversary.spec)]
     t, noted, before, length = 0, 0, 0.0, SHORTEST
     while noted < len(points):
         until = min(t + length, int(points[-1]))
