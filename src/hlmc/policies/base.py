@@ -215,7 +215,7 @@ class Policy(Common):
             routine = self.routines_used[d]
             record[KIND] = kind(routine)
             record[ROUTINE] = d
-            record[OPAQUE] = routine.opaque
+            record[OPAQUE] = routine.opaque or routine.bits < 64
             if self.pending:
                 record[FEEDBACK] = _FEEDBACK[routine.feedback]
         if self.pending:

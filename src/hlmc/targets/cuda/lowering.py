@@ -218,6 +218,7 @@ _LOWERED: dict[Callable[..., Any], Any] = {
     engine.noalias: pointers.noalias,
     engine.noinline: _noinline,
     engine.bits: pointers.bits,
+    engine.put_bits: pointers.put_bits,
     engine.load_float64: pointers.loader("float64"),
     engine.load_float32: pointers.loader("float32"),
     engine.load_uint8: pointers.loader("uint8"),
