@@ -10,7 +10,7 @@ bound are our own.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate, pairwise
@@ -28,6 +28,7 @@ __all__ = [
     "deepest",
     "epochs",
     "even_groups",
+    "filled_groups",
     "least_memory",
     "lengths",
     "neighbours",
@@ -270,6 +271,34 @@ def choose_split(arms: int, memory: int, horizon: int | None = None) -> Groups:
     if horizon is not None and (groups := _least_bound(K, M, T := whole("horizon", horizon, 1), below=T)):
         return groups
     return best_split(K, M)
+
+
+def filled_groups(arms: int, memory: int, words: Callable[[Groups], int]) -> Groups:
+    """The fewest levels that fit in M words; two levels with much room to spare get fewer, larger groups.
+
+    Much is a quarter more than the hierarchy with the fewest words takes. ``words`` says how many words a hierarchy
+    takes.
+
+    >>> [filled_groups(1000, memory, sum) for memory in (64, 128, 341, 502, 1000)]
+    [(32, 32), (9, 112), (3, 334), (2, 500), (1000,)]
+    >>> filled_groups(1000, 40, sum)
+    (10, 10, 10)
+    """
+    K, M = whole("arms", arms, 1), whole("memory", memory, 1)
+    splits = [tight_groups(K, D) for D in range(1, deepest(K) + 1)]
+    fitting = [groups for groups in splits if words(groups) <= M]
+    if not fitting:
+        raise BadArgument(f"memory must be at least {min(map(words, splits))} words for {K} arms, not {M}")
+    fewest = fitting[0]
+    if len(fewest) != 2 or 5 * words(fewest) > 4 * M:
+        return fewest
+    # Up to the size of the groups with the fewest words, larger groups take more words.
+    low, high = fewest[-1], K
+    while low < high:
+        size = (low + high + 1) // 2
+        low, high = (size, high) if words((_ceil_div(K, size), size)) <= M else (low, size - 1)
+    count = _ceil_div(K, low)
+    return count, _ceil_div(K, count)
 
 
 def coded_split(arms: int, memory: int, bits: int, horizon: int | None = None) -> Groups:
