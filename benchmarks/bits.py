@@ -4,7 +4,7 @@
     python benchmarks/bits.py play FOLDER [CASE ...]
     python benchmarks/bits.py table FOLDER
 
-``write`` exports the policies (``policy.to_c``) and the adversaries of the arena, catalogue and held out, as C, with the
+``write`` exports the policies (``policy.to_c``) and the adversaries of the arena, catalogue and held out, as C, and the
 adversaries' numbers as data. ``play`` compiles and plays them: every run is a sequence of rewards of its own, on which
 all policies are played; the best fixed arm is found by adding up all rewards of all arms. It needs no more than Python
 and a C compiler, so that the folder can be played on another machine. ``table`` prints weak regret, mean and 95 %

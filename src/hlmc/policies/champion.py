@@ -124,8 +124,8 @@ class Champion(TreePolicy):
         if self.bits < ALL_BITS:
             if not above:
                 return (planning.coded_words(groups, self.bits) if last > 1 else 0,)
-            *others, arms = (-(-n * self.bits // ALL_BITS) for n in (*above, last + 1))
-            return (*others, arms + 1)  # and the champion's name
+            *groups_words, arms = (-(-n * self.bits // ALL_BITS) for n in (*above, last + 1))
+            return (*groups_words, arms + 1)  # and the champion's name
         # At the arms: the losses of the others, less that of the champion, and the champion's name.
         others = last if above else last - 1
         return (*(n - 1 for n in above), others + 1)
