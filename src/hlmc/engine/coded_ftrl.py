@@ -67,7 +67,7 @@ def noted_chances(
     row: Array, notes: Array, at: int, n: int, width: int, inverse: float, slot: int, c: float, d: float
 ) -> tuple[float, float, float, float]:
     """The same from the notes: a kernel of its own, so that a target can take the four together."""
-    return _noted_chances(row, notes, at, n, width, inverse, slot, c, d)
+    return _noted_chances(row, notes, at, n, width, inverse, slot, c, d)  # type: ignore[no-any-return]
 
 
 @kernel
@@ -140,7 +140,7 @@ def noted_sums(
     row: Array, notes: Array, at: int, n: int, width: int, inverse: float, c: float, d: float
 ) -> tuple[float, float, float, float]:
     """The same from the notes: a kernel of its own, so that a target can take four slots at a time."""
-    return _noted_sums(row, notes, at, n, width, inverse, c, d)
+    return _noted_sums(row, notes, at, n, width, inverse, c, d)  # type: ignore[no-any-return]
 
 
 _noted_sums = substitute(weight_sums, {weight_of: noted_weight})

@@ -118,7 +118,7 @@ def put_weight(row: Array, notes: Array, at: int, width: int, inverse: float, sl
 @kernel
 def noted_weight(row: Array, notes: Array, at: int, width: int, inverse: float, slot: int) -> float:
     """w of a slot, from the notes."""
-    return notes[slot]
+    return float(notes[slot])
 
 
 @kernel
