@@ -335,7 +335,7 @@ def test_a_kind_that_was_not_judged_is_refused() -> None:
     result = small()
     with pytest.raises(BadArgument, match="kind must be one of 'weak'"):
         result.table("strong")
-    with pytest.raises(BadArgument, match=r"arms = 5 was not judged by weak regret; there are \[16\]"):
+    with pytest.raises(BadArgument, match=r"arms = 5 has no weak regret; there are \[16\]"):
         result.table("weak", arms=5)
 
 
@@ -393,11 +393,19 @@ def test_a_goal_is_reached_when_the_upper_end_is_below(goals: Any) -> None:
         ({"kinds": ["strong"]}, BadArgument, "kinds must be one of 'weak', 'shifting', 'dynamic', not 'strong'"),
         ({"runs": 1}, BadArgument, "runs must be a whole number of at least 2, not 1"),
         ({"jobs": 0}, BadArgument, "jobs must be a whole number of at least 1, not 0"),
-        ({"policies": {"HLMC": POLICIES["HLMC"]}}, BadArgument, "'HLMC' is one of the arena's own"),
+        ({"policies": {"HLMC": POLICIES["HLMC"]}}, BadArgument, "'HLMC' is a policy of the arena"),
         ({"policies": [hlmc.Uniform(16)]}, BadType, "policies must be a dictionary of functions"),
         ({"policies": {"mine": 3}}, BadType, "policies must map names to functions"),
-        ({"policies": {"mine": lambda arms, memory, horizon: 3}}, BadType, "'mine' must give a policy of hlmc or None"),
-        ({"arms": [10**6], "horizons": [10**6], "adversaries": ["Needle"]}, BadArgument, "no adversary has a part"),
+        (
+            {"policies": {"mine": lambda arms, memory, horizon: 3}},
+            BadType,
+            "'mine' must return a policy",
+        ),
+        (
+            {"arms": [10**6], "horizons": [10**6], "adversaries": ["Needle"]},
+            BadArgument,
+            "no adversary supports these",
+        ),
         ({"progress": 3}, BadType, "progress must be None, True or False"),
         ({"executor": 3}, BadType, "executor must have a submit method"),
     ],
@@ -460,7 +468,7 @@ def test_the_command_lists_and_refuses(capsys: pytest.CaptureFixture[str]) -> No
     assert status == 0
     assert all(name in out for name in [*POLICIES, *CASES, *HELD_OUT])
     status, _, err = run(capsys, *ONE, "--csv", "a.txt")
-    assert (status, err) == (2, "hlmc arena: --csv takes a file that ends in .csv, not 'a.txt'\n")
+    assert (status, err) == (2, "hlmc arena: --csv must end in .csv, not 'a.txt'\n")
 
 
 def test_the_held_out_suite_by_command(capsys: pytest.CaptureFixture[str]) -> None:

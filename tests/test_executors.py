@@ -264,14 +264,14 @@ def test_ctrl_c_twice_is_taken_at_once() -> None:
         (
             ["reproduce", "weak-1", "--horizon", "10000"],
             "hlmc.paper.experiment.gathered_runs",
-            "interrupted; finished runs are kept in report/runs, and the same command with --resume goes on from there",
+            "interrupted; finished runs are stored in report/runs; the same command with --resume continues from there",
         ),
         (
             ["spectrum", "--agents", "10", "--horizon", "100"],
             "hlmc.games.runner.gather",
             (
-                "interrupted after 0 of 5 runs of HLMC; the table shows what was finished; no file is kept, "
-                "and the same command begins anew"
+                "interrupted after 0 of 5 runs of HLMC; the table shows the finished runs; no file is written, "
+                "and the same command starts from the beginning"
             ),
         ),
     ],

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import operator
 import os
-from collections.abc import Iterable
 from itertools import islice
 from numbers import Real
 from pathlib import Path
@@ -98,10 +97,11 @@ def interval(name: str, value: Any) -> tuple[float, float]:
     """
     wanted = f"{name} must be two finite numbers (low, high), low below high, not {shown(value)}"
     unmasked(name, value)
-    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
-        raise BadType(wanted)
-    ends = tuple(islice(value, 3))
-    if any(isinstance(end, bool) or not isinstance(end, Real) for end in ends):
+    try:
+        ends = None if isinstance(value, (str, bytes)) else tuple(islice(value, 3))
+    except TypeError:
+        ends = None
+    if ends is None or any(isinstance(end, bool) or not isinstance(end, Real) for end in ends):
         raise BadType(wanted)
     try:
         low, high = (float(end) for end in ends)
@@ -158,7 +158,8 @@ def choice(name: str, value: Any, *options: str) -> str:
     hlmc.errors.BadArgument: ties must be one of 'first', 'random', not 'frist'
     """
     if not isinstance(value, str) or value not in options:
-        raise BadArgument(f"{name} must be one of {', '.join(map(repr, options))}, not {shown(value)}")
+        there = f"one of {', '.join(map(repr, options))}" if options else "left out: there is nothing to choose"
+        raise BadArgument(f"{name} must be {there}, not {shown(value)}")
     return value
 
 
@@ -178,7 +179,7 @@ def listed(name: str, values: Any, what: str = "numbers", empty: bool = False) -
     if found is None:
         raise BadType(f"{name} must be a sequence of {what}, not {shown(values)}")
     if not found and not empty:
-        raise BadArgument(f"{name} must hold at least one of the {what}")
+        raise BadArgument(f"{name} must hold at least one number")
     return found
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -91,6 +93,63 @@ def fork_while_a_thread_selects(trial: Trial) -> None:
             thread.join()
 
 
+def own_function(number: int) -> adversaries.Function:
+    """An adversary that nobody has compiled before."""
+    space: dict[str, Any] = {}
+    exec(f"def reward(t, arm):\n    return ((t + {number}) % 7) / 7.0", space)  # noqa: S102 - whose code differs from that of all others
+    return adversaries.Function(3, space["reward"])
+
+
+@attack(short=1, long=200, prepare=compiled, limit=60.0)
+def fork_while_a_thread_compiles(trial: Trial) -> None:
+    """Fork while another thread compiles; the child compiles too. Harm: it hangs, or ends in a crash."""
+    stop = threading.Event()
+
+    def work() -> None:
+        for number in itertools.count():
+            if stop.is_set():
+                break
+            own_function(number).reward(0, 0)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        for number in range(5):
+            time.sleep(trial.random.uniform(0.0, 0.1))
+            status, said = Forked(lambda: own_function(-number).reward(0, 0)).wait(20.0)  # noqa: B023
+            if status:
+                raise Harm(f"the child ends with status {status}: {said}")
+    finally:
+        stop.set()
+        thread.join()
+
+
+@attack(short=1, long=200, prepare=compiled, limit=60.0)
+def fork_while_a_thread_simulates(trial: Trial) -> None:
+    """Fork while another thread simulates; the child simulates too. Harm: it hangs, or ends in a crash."""
+    stop = threading.Event()
+    faced = adversaries.Bernoulli([0.1, 0.2, 0.3, 0.4, 0.9])
+
+    def simulate() -> None:
+        hlmc.simulate(POLICY, faced, runs=20, points=2, progress=False)
+
+    def work() -> None:
+        while not stop.is_set():
+            simulate()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        for _ in range(5):
+            time.sleep(trial.random.uniform(0.0, 0.03))
+            status, said = Forked(simulate).wait(20.0)
+            if status:
+                raise Harm(f"the child ends with status {status}: {said}")
+    finally:
+        stop.set()
+        thread.join()
+
+
 def overwrite(path: Path, trial: Trial) -> None:
     """Change rows of a fleet's file behind its owner's back: a bit, a word or a page; or make the file shorter."""
     dice = trial.random
@@ -139,6 +198,11 @@ def table_cut_while_open(trial: Trial) -> None:
     np.save(path, np.full((100_000, 5), 0.5))
     trace = adversaries.Trace(path)
     attempt(lambda: trace.reward(0, 0))
-    os.truncate(path, trial.random.choice((0, 100, 4096, 2_000_000)))
-    attempt(lambda: hlmc.simulate(POLICY, trace, horizon=1000, runs=1, points=2, progress=False))
+    cut = threading.Timer(
+        trial.random.uniform(0.0, 0.02), os.truncate, (path, trial.random.choice((0, 100, 4096, 2_000_000)))
+    )
+    cut.start()
+    policy = hlmc.EXP3(arms=5, horizon=100_000)
+    attempt(lambda: hlmc.simulate(policy, trace, runs=3, points=2, progress=False))
+    cut.join()
     attempt(lambda: trace.reward(99_999, 4))

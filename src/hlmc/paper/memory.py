@@ -23,11 +23,11 @@ others take two, split by the paper's formula N = ceil((M - (M² - 4K)^(1/2))/2)
 SIZES = (14, 20, 50, 80)
 THREE_LEVELS = (5, 5, 4)
 TRACED = 10**6
-"""Steps of the runs that are looked at step by step."""
+"""Number of steps of the runs that are examined step by step."""
 
 
 def policy(memory: int, horizon: int) -> HLMC:
-    """HLMC as the paper splits M words."""
+    """HLMC with the paper's split of M words."""
     groups = THREE_LEVELS if memory == 14 else planning.two_level_split(K, memory)
     return HLMC(arms=K, groups=groups, horizon=horizon)
 
@@ -56,18 +56,14 @@ def parts(settings: Settings) -> list[Part]:
 
 
 def claims(results: Results, settings: Settings) -> list[Claim]:
-    """What the text says of Fig. 5."""
+    """The claims about Fig. 5."""
     result = results["all"]
     T = settings.horizon
     regret = {m: (label(m), final(result, label(m))) for m in SIZES}
     improves = "“The regret performance of HLMC improves as the size of the memory space increases.”"
     found = [
-        less(
-            f"M = {more} below M = {fewer}",
-            improves,
-            regret[more],
-            regret[fewer],
-            "The rewards end inside a phase (reading 1).",
+        less(f"M = {more} below M = {fewer}", improves, regret[more], regret[fewer]).read(
+            "The rewards end inside a phase (reading 1)."
         )
         for fewer, more in pairwise(SIZES)
     ]
@@ -78,8 +74,7 @@ def claims(results: Results, settings: Settings) -> list[Claim]:
             "“Adopting a hierarchy with fewer levels improves the regret order.”",
             regret[20],
             regret[14],
-            "The values at T; the orders are measured under “theorems”.",
-        ),
+        ).read("The values at T; the orders are measured under “theorems”."),
         all_of(
             "With two levels more memory is better",
             "“Even with the same number of levels, a smaller regret can be achieved with a larger memory space.”",
@@ -97,22 +92,14 @@ def claims(results: Results, settings: Settings) -> list[Claim]:
     for m in SIZES:
         depth = len(policy(m, T).groups_used)
         limit = float(plotted_curve(result, depth)[1][-1])
-        name = f"M = {m} below the plotted curve"
-        found.append(
-            at_most(
-                name,
-                verifies,
-                label(m),
-                mean(regret[m][1]),
-                (f"D = {depth} curve", limit),
-                "h0 = 6 (readings 1, 6, 7).",
-            )
-        )
+        curve = (f"D = {depth} curve", limit)
+        claim = at_most(f"M = {m} below the plotted curve", verifies, label(m), mean(regret[m][1]), curve)
+        found.append(claim.read("h0 = 6 (readings 1, 6, 7)."))
     return found
 
 
 def _groups_dominate(settings: Settings) -> Claim:
-    """Of the steps at which the best arm pays and another is played: was the group wrong, or the arm in the group?"""
+    """Of the steps at which the best arm pays and is not played: was the group wrong, or the arm in the group?"""
     T = min(settings.horizon, TRACED)
     trap = adversaries.BlockTrap(arms=K, memory=20)
     best = int(np.argmax(_earned(trap, T)))
@@ -133,8 +120,9 @@ def _groups_dominate(settings: Settings) -> Claim:
         "Loss is mostly at the groups",
         "“The arm-level regret is dominated by the group-level regret.”",
         checks,
+    ).read(
         f"Read as shares of {T:,} steps at which the best arm pays and is not played, by where the choice went wrong; "
-        "four runs.",
+        "four runs."
     )
 
 
@@ -153,7 +141,7 @@ def _pays(trap: adversaries.BlockTrap, arm: int, horizon: int) -> np.ndarray:
 
 
 def _stretches(trap: adversaries.BlockTrap, horizon: int) -> list[tuple[int, int, int]]:
-    """(first, last, the arm that pays) of each stretch of equal rewards."""
+    """(first step, last step, the arm that pays) of each interval of constant rewards."""
     edges = [0, *trap.changes(horizon), horizon]
     return [(first, last, int(trap.rewards(first, first + 1).argmax())) for first, last in pairwise(edges)]
 

@@ -64,6 +64,8 @@ class Shape:
         A user's own routine might read them when it is started again.
     stride
         Steps that are taken without asking how many are left.
+    coded
+        The last level's words are codes, which only words of 64 bits can hold.
     """
 
     structure: Structure
@@ -77,6 +79,7 @@ class Shape:
     program_words: int
     forgets: bool
     stride: int = 1
+    coded: bool = False
 
     @classmethod
     def of(cls, policy: Policy) -> Shape:
@@ -96,10 +99,15 @@ class Shape:
             children=int(program.reshape(-1, FIELDS)[1:, CHILDREN].max()) + 1,
             program_words=len(program),
             forgets=not structure.keeps_statistics and not used[-1].opaque,
+            coded=used[-1].bits < 64,
         )
         long = steps_between_restarts(policy) >= LONG
         unrolled = long and shape.pieces and shape.only_grows and shape.slots <= 16
         return replace(shape, stride=UNROLLED) if unrolled else shape
+
+    def precision(self, asked: str) -> str:
+        """The precision of a workspace where ``asked`` is asked for."""
+        return "float64" if self.coded else asked
 
     @property
     def only_grows(self) -> bool:
@@ -124,6 +132,13 @@ class Shape:
     def workspace_words(self) -> int:
         """Words of a workspace: sums, statistics, and up to a piece that a draw reads past the last weight."""
         return self.pieces + self.stat_words + (self.piece if self.pieces else 0)
+
+    @property
+    def loop_words(self) -> int:
+        """Words of a workspace in the loop over the steps: a table of the slots' arms follows, unless these are
+        neighbours.
+        """
+        return self.workspace_words + (0 if self.structure.contiguous else self.slots)
 
     def program(self, policy: Policy) -> Array:
         """A policy's program with places in :attr:`routines` as its ROUTINE words."""

@@ -1,7 +1,8 @@
 """Kernels to machine code.
 
 :func:`compiled` copies a kernel and every kernel that it calls, and hands the copies to Numba. Primitives are replaced
-by what :mod:`hlmc.targets.native.lowering` makes of them.
+by what :mod:`hlmc.targets.native.lowering` makes of them, a few kernels by their twins in
+:mod:`hlmc.targets.native.lanes`.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from hlmc.engine.linker import callees, relink
 from hlmc.errors import HLMCError
 from hlmc.interrupts import Interrupts
 from hlmc.targets.native.cache import attach as cache_on_disk
+from hlmc.turns import wait_for
 
 
 @cache
@@ -88,14 +90,19 @@ def _linked(function: Callable[..., Any]) -> Callable[..., Any]:
 def _dispatcher(function: Callable[..., Any], **options: Any) -> Any:
     import numba
 
+    from hlmc.targets.native.lanes import TWINS
+
     _check_enabled()
-    dispatcher = numba.njit(error_model="numpy", **options)(_linked(function))
+    dispatcher = numba.njit(error_model="numpy", **options)(TWINS.get(function) or _linked(function))
     cache_on_disk(dispatcher, function, **options)
     return _whole(dispatcher)
 
 
 def _check_enabled() -> None:
     import numba
+    from numba.core.compiler_lock import global_compiler_lock
 
+    # A child that was forked while another thread compiles would wait for a thread that it does not have.
+    wait_for(global_compiler_lock)
     if numba.config.DISABLE_JIT:
         raise HLMCError("Numba's compiler is disabled; set HLMC_JIT=0 in the environment to run without it")
