@@ -78,6 +78,7 @@ class Champion(TreePolicy):
             if getattr(self, name) is not None:
                 self._keep(**{name: whole(name, getattr(self, name), least)})
         _ = self.groups_used
+        self._check_dynamic()
 
     @cached_property
     def groups_used(self) -> tuple[int, ...]:

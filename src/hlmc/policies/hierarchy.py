@@ -119,6 +119,7 @@ class HLMC(TreePolicy):
             self._keep(routines=tuple(self.routines))
         _ = self.groups_used, self.routines_used
         self._check_epochs()
+        self._check_dynamic()
         if (total := self.words.total) >= ADDRESSED:  # words of a user's own routine
             raise BadArgument(f"routines must keep fewer than 2^60 words for {self.arms} arms, not {total}")
 

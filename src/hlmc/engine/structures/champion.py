@@ -31,20 +31,32 @@ from hlmc.engine.layout import (
     COUNT,
     FIELDS,
     FOREVER,
+    IDLE,
     KEY,
     LEVELS,
     PARAMETERS,
     RECORD,
     ROUTINE,
     SCALARS,
+    TIME,
     Word,
 )
 from hlmc.engine.linker import substitute
 from hlmc.engine.permutation import permuted
 from hlmc.engine.primitives import bits, call_select, call_update
 from hlmc.engine.stream import uniform
-from hlmc.engine.structures.base import Structure, check_routine, choices_counted, unanswered, whole_within
+from hlmc.engine.structures.base import (
+    Structure,
+    change_level,
+    check_routine,
+    choices_counted,
+    live_arms,
+    unanswered,
+    whole_within,
+)
 from hlmc.engine.structures.tree import (
+    change_arms,
+    change_groups,
     check_choices,
     check_groups,
     check_last_level,
@@ -53,6 +65,7 @@ from hlmc.engine.structures.tree import (
     stage_of,
     start_arms,
     tree_begin,
+    tree_change,
     tree_check_program,
     tree_end,
     tree_late,
@@ -109,6 +122,8 @@ def champion_arm_of(program: Array, row: Array, slot: int) -> int:
     place = int(row[PLACE])
     if slot > 0:
         place = _other(int(row[BASE]), place, slot)
+    if program[IDLE] > 0.0:
+        return place  # an order of a number that changes would change, too
     return permuted(bits(row, KEY), int(program[ARMS]), place)
 
 
@@ -160,7 +175,16 @@ def _choose(program: Array, row: Array, t: int, d: int, level: int, n: int, cont
 
 @kernel
 def _start_arms(program: Array, row: Array, record: int, base: int, count: int) -> int:
-    """Lay the prior: the champion, of loss 0, has probability 1 - doubt, and the others share the rest."""
+    """Lay the prior before the first choice of an epoch."""
+    return _lay_prior(program, row, record, base, count, 0)
+
+
+@kernel
+def _lay_prior(program: Array, row: Array, record: int, base: int, count: int, tau: int) -> int:
+    """Before choice ``tau``, the champion, of loss 0, has probability 1 - doubt, and the others share the rest.
+
+    Returns the number of slots.
+    """
     control = int(program[record + CONTROL])
     at = int(program[record + AT])
     champion = int(row[PLACE])
@@ -175,7 +199,7 @@ def _start_arms(program: Array, row: Array, record: int, base: int, count: int) 
         doubt = EVEN if row[CHALLENGE] == 1.0 else row[DOUBT]
     doubt = min(doubt, (n - 1.0) / n)
     if n > 1:
-        eta = contest_rate(program, record, 0)
+        eta = contest_rate(program, record, tau)
         sure = math.sqrt(1.0 - doubt)
         # Never negative by a last digit: among equals, slot 0 is the best.
         behind = max(0.0, 2.0 / eta * (math.sqrt((n - 1.0) / doubt) - 1.0 / sure))
@@ -267,6 +291,94 @@ def _crown(program: Array, row: Array, record: int, t: int) -> None:
 
 
 @kernel
+def _change_groups(
+    program: Array, changes: Address, row: Array, level: int, n: int, m: int, tau: int, stands: bool
+) -> None:
+    """As in a tree; but of the lowest group level's ``tau`` epochs those with a challenge are no choices of its own."""
+    levels = int(program[LEVELS])
+    own = tau
+    if (level // FIELDS - 1) % levels == levels - 2:
+        if n < 2:
+            # With one group nobody has decided on challenges, and these words are older than the run.
+            row[TURN] = 0.0
+            row[USUAL] = 0.5
+            row[CHALLENGE] = 0.0
+        own = tau - int(row[TURN]) + (1 if stands and row[CHALLENGE] == 1.0 else 0)
+    change_level(program, changes, row, level, n, m, n - 1, own)
+
+
+@kernel
+def _change_arms(
+    program: Array,
+    changes: Address,
+    row: Array,
+    record: int,
+    base: int,
+    before: int,
+    count: int,
+    arm: int,
+    last: int,
+    moved: bool,
+    running: bool,
+) -> None:
+    """A champion that leaves or is forgotten abdicates; one that moves stays champion.
+
+    Between epochs nobody is champion after an abdication. In an epoch the contest starts afresh if its arms have
+    changed, unless it is the only level and would lose everything.
+    """
+    champion = int(row[PLACE])
+    abdicates = champion >= 0 and arm == champion
+    follows = last >= 0 and champion == last and arm != last
+    if abdicates:
+        row[DOUBT] = EVEN
+        row[TENURE] = 0.0
+        row[CRISIS] = 0.0
+    if running and int(program[LEVELS]) == 1:
+        _change_contest(program, changes, row, record, before, count, arm, last)
+        row[COUNT] = count
+        return
+    if abdicates:
+        row[PLACE] = -1.0
+    elif follows:
+        row[PLACE] = arm
+    if not running:
+        row[COUNT] = count if base <= row[PLACE] < base + count else count + 1
+    elif moved or abdicates or follows or before != count or base <= arm < base + before:
+        tau = choices_counted(program, row, record, int(row[TIME]))
+        row[COUNT] = _lay_prior(program, row, record, base, count, tau)
+
+
+@kernel
+def _change_contest(
+    program: Array, changes: Address, row: Array, record: int, before: int, count: int, arm: int, last: int
+) -> None:
+    """Change the contest of a single level, in which slot 0 is the champion and the others follow in order.
+
+    Where the champion leaves, the last slot becomes slot 0: that of arm ``last``, which moves into the champion's
+    place, or of the one before it if the champion was the last arm.
+    """
+    champion = int(row[PLACE])
+    tau = choices_counted(program, row, record, int(row[TIME]))
+    slot = before - 1
+    if arm == champion:
+        slot = 0
+    elif arm >= 0:
+        slot = arm + 1 if arm < champion else arm
+    if last >= 0 and arm == champion:
+        row[PLACE] = arm if arm != last else last - 1
+    elif last >= 0 and champion == last:
+        # The champion moves to the place of the one that leaves, and all behind that move up by a slot.
+        row[PLACE] = arm
+        at = int(program[record + AT])
+        gone = row[at + slot - 1]
+        for j in range(at + slot - 1, at + before - 2):
+            row[j] = row[j + 1]
+        row[at + before - 2] = gone
+        slot = before - 1
+    change_level(program, changes, row, record, before, count, slot, tau)
+
+
+@kernel
 def _check_choices(program: Array, checks: Address, row: Array, level: int, n: int, tau: int, stands: bool) -> bool:
     """As in a tree; but of the lowest group level's ``tau`` epochs those with a challenge are no choices of its own."""
     levels = int(program[LEVELS])
@@ -289,12 +401,15 @@ def champion_check_row(program: Array, checks: Address, row: Array, step: int, r
     below COUNT has a place below ARMS. When an epoch has ended, the champion may be another one than it was while COUNT
     was set; no slot is looked up before the next epoch.
 
+    Where arms come and go, PLACE can be -1 between two epochs, as it is before the first one.
+
     DOUBT is from LEAST_DOUBT to EVEN, so the prior divides by no 0; TENURE and TURN are counts, so the rate of
     challenges is a probability and ``turn % n`` one of the groups; CHALLENGE and CRISIS are 0 or 1; USUAL is a mean of
     losses, but for rounding.
     """
-    arms = int(program[ARMS])
-    if not (whole_within(row[PLACE], 0, arms - 1) and whole_within(row[TURN], 0, FOREVER)):
+    arms = live_arms(program, row)
+    least = -1 if program[IDLE] > 0.0 and not running else 0
+    if not (whole_within(row[PLACE], least, arms - 1) and whole_within(row[TURN], 0, FOREVER)):
         return False
     if not (whole_within(row[TENURE], 0, FOREVER) and whole_within(row[CHALLENGE], 0, 1)):
         return False
@@ -321,4 +436,5 @@ CHAMPION = Structure(
     random_order=True,
     late=tree_late,
     note=_note,
+    change=substitute(tree_change, {change_groups: _change_groups, change_arms: _change_arms}),
 )
