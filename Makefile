@@ -5,6 +5,8 @@ PYTHON  ?= python3
 VENV    ?= .venv
 OLDEST  ?= .venv-oldest
 WORKERS ?= 2
+# What `make test-oldest` hands to pytest; `make test-oldest OLDEST_TESTS=` runs the whole suite.
+OLDEST_TESTS ?= -m 'not slow' tests/test_adapters.py tests/test_catalogue.py tests/test_docs.py tests/test_store.py
 # The least share of lines and branches that the tests must reach, in percent.
 COVERAGE ?= 85
 
@@ -12,8 +14,15 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 READY := $(VENV)/.ready
 
+# Some distributions leave ensurepip out of Python: then the pip at hand fills the new environment.
+define new_environment
+$(1)/bin/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv $(1) || { \
+    $(PYTHON) -m venv --clear --without-pip $(1) && \
+    $(PYTHON) -m pip --python $(1)/bin/python install --quiet pip; }
+endef
+
 .DEFAULT_GOAL := help
-.PHONY: help setup test test-oldest lint types unit format reproduce bench attack lock clean
+.PHONY: help setup setup-oldest test test-oldest lint types unit format reproduce bench attack lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -22,10 +31,7 @@ setup: $(READY) ## make the virtual environment from the lock file
 
 $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "hlmc needs Python 3.11 or newer; set PYTHON=... to name one")'
-	@# Some distributions leave ensurepip out of Python: then the pip at hand fills the new environment.
-	$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv $(VENV) || { \
-	    $(PYTHON) -m venv --clear --without-pip $(VENV) && \
-	    $(PYTHON) -m pip --python $(BIN)/python install --quiet pip; }
+	$(call new_environment,$(VENV))
 	$(PIP) install --quiet -r requirements.lock
 	$(PIP) install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
@@ -33,11 +39,16 @@ $(READY): requirements.lock pyproject.toml
 test: lint types unit ## everything that continuous integration asks for
 
 # Warnings of old packages about one another are not ours to mend, so they are no errors here.
-test-oldest: ## a short form of the tests, on the oldest versions that pyproject.toml allows
-	$(PYTHON) -m venv $(OLDEST)
+test-oldest: $(OLDEST)/.ready ## a short form of the tests, on the oldest versions that pyproject.toml allows
+	$(OLDEST)/bin/python -m pytest -q -n $(WORKERS) -p no:cacheprovider -o filterwarnings= $(OLDEST_TESTS)
+
+setup-oldest: $(OLDEST)/.ready ## make the virtual environment of test-oldest
+
+$(OLDEST)/.ready: pyproject.toml scripts/oldest.py
+	$(call new_environment,$(OLDEST))
 	$(PYTHON) scripts/oldest.py > $(OLDEST)/constraints.txt
 	$(OLDEST)/bin/python -m pip --disable-pip-version-check install --quiet -c $(OLDEST)/constraints.txt --editable '.[test]'
-	$(OLDEST)/bin/python -m pytest -q -n $(WORKERS) -o filterwarnings= -m 'not slow' tests/test_catalogue.py tests/test_store.py tests/test_docs.py
+	@touch $@
 
 lint: $(READY) ## ruff: rules and layout
 	$(BIN)/ruff check .

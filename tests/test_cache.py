@@ -2,11 +2,14 @@
 
 import os
 import random
+import signal
 import subprocess
 import sys
 import warnings
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from hlmc.engine.kernel import kernel
@@ -15,6 +18,7 @@ from hlmc.engine.primitives import floor_log2
 from hlmc.engine.stream import mix
 from hlmc.targets import JIT
 from hlmc.targets.native import cache
+from hlmc.targets.native import compiler as native
 
 FACTOR = 3
 
@@ -231,3 +235,20 @@ def test_without_a_home_a_learner_learns_and_the_processes_it_starts_share_its_c
 
 def test_numbas_own_switch_runs_the_interpreter():
     assert learn(NUMBA_DISABLE_JIT="1") == (["arm 2, compiled False"], [])
+
+
+@needs_compiler
+def test_ctrl_c_waits_until_a_kernel_has_been_compiled(compiler: Compiler, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Raised within a callback of LLVM's it would be printed and lost, and the compiler would fail."""
+    written = []
+
+    def pressed(name: str, content: Any) -> None:
+        signal.raise_signal(signal.SIGINT)
+        written.append(name)
+
+    monkeypatch.setattr(cache, "_write", pressed)
+    dispatcher = native._dispatcher(mix)
+    with pytest.raises(KeyboardInterrupt):
+        dispatcher(np.uint64(7))
+    assert len(written) == 1
+    assert int(dispatcher(np.uint64(7))) == RIGHT

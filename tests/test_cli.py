@@ -487,3 +487,14 @@ def test_a_table_too_wide_for_a_window_is_parted() -> None:
     assert all(max(map(len, str(part).splitlines())) <= 60 for part in parts)
     assert [cell for part in parts for cell in part.rows[0][1:]] == list(table.rows[0][1:])
     assert table.parts(1000) == [table]
+
+
+def test_every_complaint_has_one_line_of_at_most_500_characters(capsys: pytest.CaptureFixture[str]) -> None:
+    said = []
+    for length in range(400, 520):
+        for word in ("x" * length, "\ud800" * length):
+            assert main([word]) == 2
+            assert main(["plan", f"--{word}"]) == 2
+            said += capsys.readouterr().err.splitlines(keepends=True)
+    assert len(said) == 480
+    assert max(map(len, said)) == 500

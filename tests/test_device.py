@@ -16,9 +16,9 @@ from hlmc.engine.hooks import ArithmeticHooks, Hooks, LoopHooks, StoreHooks
 from hlmc.engine.kernel import is_primitive, kernel
 from hlmc.engine.linker import Kernel, reaches, substitute
 from hlmc.errors import BadArgument, NoDevice
-from hlmc.games.board import TurnHooks, take_turn
 from hlmc.games.cuda import game_kernel
 from hlmc.games.cuda.game_kernel import GameViewHooks
+from hlmc.games.turn import TurnHooks, take_turn
 from hlmc.targets.cuda import arithmetic, loop
 from hlmc.targets.cuda import primitives as cuda_primitives
 from hlmc.targets.cuda.launch import driver_errors

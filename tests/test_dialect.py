@@ -3,6 +3,7 @@
 import ast
 import importlib
 import inspect
+import math
 import os
 import pkgutil
 import subprocess
@@ -14,9 +15,8 @@ from types import FunctionType
 import pytest
 
 import hlmc
-from hlmc.engine.kernel import is_kernel, is_primitive
-from hlmc.engine.linker import substitute
-from hlmc.engine.stream import mix, uniform
+from hlmc.engine.kernel import is_kernel, is_primitive, kernel
+from hlmc.engine.linker import Kernel, substitute, substitute_where_used
 from hlmc.errors import BadArgument
 
 NODES = (
@@ -196,6 +196,42 @@ def test_divisions_are_of_non_negative_numbers_by_positive_ones() -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_a_kernel_is_not_substituted_for_itself() -> None:
-    with pytest.raises(BadArgument, match="cannot be substituted for itself"):
-        substitute(uniform, {mix: mix})
+@kernel
+def _called(x: float) -> float:
+    return x + 1.0
+
+
+@kernel
+def _calling(x: float) -> float:
+    return 2.0 * _called(x)
+
+
+@kernel
+def _other(x: float) -> float:
+    return 3.0 * x
+
+
+@kernel
+def _recursive(x: float) -> float:
+    return _recursive(x - 1.0)
+
+
+@pytest.mark.parametrize(
+    ("function", "substitutions", "circle"),
+    [
+        (_calling, {_called: _called}, "_called -> _called"),
+        (_calling, {_called: _other, _other: _called}, "_called -> _other -> _called"),
+        (_calling, {_called: _calling}, "_calling -> _called -> _calling"),
+        (_recursive, {}, "_recursive -> _recursive"),
+    ],
+)
+def test_a_substitution_that_would_never_end_is_one_clear_error(
+    function: Kernel, substitutions: dict[Kernel, Kernel], circle: str
+) -> None:
+    for copy in (substitute, substitute_where_used):
+        with pytest.raises(BadArgument, match=f"would never end: {circle}$"):
+            copy(function, substitutions)
+
+
+def test_a_substitute_may_be_substituted_itself() -> None:
+    assert substitute_where_used(_calling, {_called: _other, _other: math.sqrt})(9.0) == 6.0

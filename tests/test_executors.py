@@ -183,6 +183,41 @@ def test_ctrl_c_that_was_lost_before_the_work_ends_it() -> None:
             hlmc.simulate(POLICIES, TRAP, HORIZON, runs=1, progress=False)
 
 
+def test_ctrl_c_that_python_cannot_raise_is_noted_and_leaves_no_traceback(capsys: pytest.CaptureFixture[str]) -> None:
+    with Interrupts(held=False) as interrupts:
+        Dying()
+        with pytest.raises(KeyboardInterrupt):
+            interrupts.check()
+    with Interrupts() as interrupts:  # pressed twice
+        Dying()
+        Dying()
+        with pytest.raises(KeyboardInterrupt):
+            interrupts.check()
+        interrupts._came = False  # both have been taken
+    assert capsys.readouterr() == ("", "")
+
+
+def test_other_exceptions_that_python_cannot_raise_are_still_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Failing:
+        def __del__(self) -> None:
+            raise ZeroDivisionError
+
+    told: list[type[BaseException]] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: told.append(unraisable.exc_type))
+    with Interrupts():
+        Failing()
+    assert told == [ZeroDivisionError]
+
+
+def test_ctrl_c_in_an_inner_block_is_left_to_an_outer_one_that_is_held() -> None:
+    with Interrupts() as outer:
+        with Interrupts():
+            signal.raise_signal(signal.SIGINT)
+        with pytest.raises(KeyboardInterrupt):
+            outer.check()
+        outer._came = False  # it has been taken
+
+
 def test_ctrl_c_wakes_whoever_waits_and_leaves_the_finished_runs(alone: hlmc.Result) -> None:
     sent = threading.Event()
 

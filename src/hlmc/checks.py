@@ -162,14 +162,23 @@ def choice(name: str, value: Any, *options: str) -> str:
     return value
 
 
-def listed(name: str, values: Any, what: str = "numbers") -> list[Any]:
-    """The members of a sequence, of which there is at least one; a masked array is refused."""
+def listed(name: str, values: Any, what: str = "numbers", empty: bool = False) -> list[Any]:
+    """The members of a sequence, of which there is at least one unless it may be ``empty``; a masked array is refused.
+
+    Whether something can be iterated over is seen only by doing it: an array without axes has the method.
+
+    >>> listed("costs", (1, 2))
+    [1, 2]
+    """
     unmasked(name, values)
-    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+    try:
+        found = None if isinstance(values, (str, bytes)) else list(values)
+    except TypeError:
+        found = None
+    if found is None:
         raise BadType(f"{name} must be a sequence of {what}, not {shown(values)}")
-    found = list(values)
-    if not found:
-        raise BadArgument(f"{name} must hold at least one number")
+    if not found and not empty:
+        raise BadArgument(f"{name} must hold at least one of the {what}")
     return found
 
 
@@ -179,14 +188,7 @@ def wholes(name: str, values: Any, least: int = 1) -> tuple[int, ...]:
     >>> wholes("groups", [10, 1e1])
     (10, 10)
     """
-    unmasked(name, values)
-    try:
-        listed = None if isinstance(values, (str, bytes)) else tuple(values)
-    except TypeError:
-        listed = None
-    if listed is None:
-        raise BadType(f"{name} must be a sequence of whole numbers, not {shown(values)}")
-    return tuple(whole(name, value, least) for value in listed)
+    return tuple(whole(name, value, least) for value in listed(name, values, "whole numbers", empty=True))
 
 
 def array(name: str, values: Any) -> np.ndarray:

@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 LONGEST = 500
-"""Characters of a message, about: what is shown of a value may be of any length."""
+"""A message has fewer characters than this: what is shown of a value may be of any length."""
 
 
 def brief(message: str) -> str:
-    """A message on one line, without its middle if it is too long.
+    r"""A message on one line of printable characters, without its middle if it is too long.
 
-    >>> len(brief("points must increase, not " + "1, " * 10**5 + "as they do")) < 600
+    >>> len(brief("points must increase, not " + "1, " * 10**5 + "as they do")) < 500
     True
+    >>> brief("the file\n a\x1b[2J\ud800b is damaged")
+    'the file a\\x1b[2J\\ud800b is damaged'
     """
-    line = " ".join(part.strip() for part in message.splitlines()) if "\n" in message else message
-    return line if len(line) <= LONGEST else f"{line[: LONGEST - 150]} ... {line[-140:]}"
+    # Long texts are cut before they are escaped, which makes them longer, and again after.
+    line = _cut(" ".join(part.strip() for part in _cut(message).splitlines()))
+    if not line.isprintable():
+        escaped = (c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
+        line = _cut("".join(escaped))
+    return line
+
+
+def _cut(text: str) -> str:
+    return text if len(text) < LONGEST else f"{text[: LONGEST - 150]} ... {text[-140:]}"
 
 
 def shown(value: object) -> str:

@@ -21,7 +21,7 @@ from hlmc.engine import batch
 from hlmc.engine.layout import ARM, PROBABILITY, TIME
 from hlmc.engine.scale import scale_many
 from hlmc.engine.step import BAD_REWARD, NOT_SELECTED, PAST_HORIZON
-from hlmc.errors import BadArgument, BadReward, BadType, HLMCError
+from hlmc.errors import BadArgument, BadReward, BadType, HLMCError, shown
 from hlmc.files.description import own_routines
 from hlmc.files.disk import StrPath
 from hlmc.files.format import Front, Layout
@@ -130,7 +130,7 @@ class Fleet:
         """Learner i, live: it and the fleet share the row, and what one does the other sees."""
         i = operator.index(i)
         if not -len(self) <= i < len(self):
-            raise IndexError(f"there is no learner {i} in a fleet of {len(self)}")
+            raise IndexError(f"there is no learner {shown(i)} in a fleet of {len(self)}")
         i %= len(self)
         with self._lock:
             row = self._rows[i] if self._file is None else self._file.row(i)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
@@ -44,8 +45,10 @@ class Interrupts:
     A KeyboardInterrupt that is raised at an arbitrary place can be lost: Python ignores exceptions in destructors and
     in callbacks of C libraries such as LLVM's, and some packages catch everything while they are imported. It can also
     leave a result half counted. Pressed twice, Ctrl-C is raised at once. Blocks may be nested: one that was lost in an
-    outer block is raised when an inner one begins. Where the main thread has a handler of somebody else's, or this is
-    another thread, nothing is changed.
+    outer block is raised when an inner one begins, and one that came in an inner block is raised at its end, unless the
+    outer block is held. Python prints a traceback of an exception that it ignores; that of a KeyboardInterrupt is left
+    out, since it is noted here. Where the main thread has a handler of somebody else's, or this is another thread,
+    nothing is changed.
     """
 
     def __init__(self, held: bool = True) -> None:
@@ -63,15 +66,17 @@ class Interrupts:
         elif self._before is not signal.default_int_handler:
             self._before = None
         if self._before is not None:
+            self._hook, sys.unraisablehook = sys.unraisablehook, self._ignored
             signal.signal(signal.SIGINT, self._note)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if self._before is not None:
             signal.signal(signal.SIGINT, self._before)
+            sys.unraisablehook = self._hook
         if self._outer is not None:
             self._outer._came |= self._came
-        if kind is None and self._held:
+        if kind is None and self._held and not (self._outer is not None and self._outer._held):
             self.check()
 
     def _note(self, *_: object) -> None:
@@ -79,6 +84,13 @@ class Interrupts:
         if again or not self._held:
             raise KeyboardInterrupt
         self.wake()
+
+    def _ignored(self, unraisable: Any) -> None:
+        """In place of ``sys.unraisablehook``, for exceptions that Python cannot raise and prints instead."""
+        if issubclass(unraisable.exc_type, KeyboardInterrupt):
+            self._came = True
+        else:
+            self._hook(unraisable)
 
     def check(self) -> None:
         """Raise what came."""

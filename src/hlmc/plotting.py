@@ -19,9 +19,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from hlmc.checks import writable
-from hlmc.errors import BadArgument, shown
+from hlmc.errors import BadArgument, BadType, shown
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
@@ -198,6 +199,17 @@ def figure(width: float = 6.4, height: float = 4.0) -> Figure:
 
     with style():
         return Figure(figsize=(width, height), layout="constrained")
+
+
+def axes(ax: Axes | None, width: float = 6.4, height: float = 4.0) -> Axes:
+    """The axes that were given, or those of a new figure."""
+    from matplotlib.axes import Axes
+
+    if ax is None:
+        return figure(width, height).subplots()
+    if not isinstance(ax, Axes):
+        raise BadType(f"ax must be axes of Matplotlib or None, not {shown(ax)}")
+    return ax
 
 
 def short(value: float) -> str:

@@ -19,12 +19,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 import hlmc
 from attack.harness import LONGEST, Harm, Trial, attack, attempt, redirected
 from attack.material import compiled
-from hlmc import adversaries, advice, bounds, games, planning, routines
+from hlmc import adversaries, advice, bounds, errors, evaluation, games, planning, routines
 from hlmc.cli import main as command_line
+
+
+class Unprintable:
+    def __repr__(self) -> str:
+        raise RuntimeError("no repr")
+
 
 BAD: list[Any] = [
     *(-1, 0, 1.5, -0.5, 2**63, 2**64, -(2**63), 10**400, -(10**400), True, False),
@@ -35,6 +42,10 @@ BAD: list[Any] = [
     *(None, "", "3", "x" * 100_000, "a\0b", "\ud800", b"x", bytearray(3), "a\nb"),
     *([], [[]], [None], [10**400], ["x"] * 1000, list(range(100_000)), (), (1, 2, 3), {}, {"a": 1}, {1: 2}, set()),
     *(object(), object, len, lambda: 0, range(3), iter([]), slice(1), Ellipsis, NotImplemented),
+    # Whose comparisons are no truth values, whose length or iteration is an error although they have the method.
+    *(np.array(0.5), np.array("x"), np.ma.array(0.5, mask=True), np.array([1, 2]), np.array(["weak", "x"])),
+    *(np.zeros((2, 0)), np.datetime64("NaT"), pd.NA, pd.Series([0.5, 0.5]), pd.DataFrame({"a": [1, 2]})),
+    *(Unprintable(), [object()] * 1000),
 ]
 
 # What an argument of this name can be; a call that is refused although all are good is a mistake here.
@@ -117,12 +128,42 @@ def objects() -> dict[str, Any]:
     fleet.select()
     bernoulli = adversaries.Bernoulli([0.1, 0.2, 0.3, 0.9])
     result = hlmc.simulate(hlmc.EXP3(arms=4, horizon=50), bernoulli, runs=2, points=5, progress=False)
-    match = games.Spectrum(agents=3, channels=4).match()
+    game = games.Spectrum(agents=3, channels=4)
+    match = game.match()
     match.open()
+    moments = hlmc.estimate(hlmc.EXP3(arms=4, horizon=50), bernoulli, runs=2, points=5, progress=False, device="cpu")
+    played = hlmc.play(hlmc.UCB1(arms=4), game, horizon=20, runs=2, points=4, progress=False)
+    arena = hlmc.arena(against=[], adversaries="Needle", arms=16, horizons=50, runs=2, progress=False)
     folder = Path(tempfile.mkdtemp(prefix="hlmc-attack-"))
     learner.save(folder / "learner")
     result.save(folder / "result")
-    return {"learner": learner, "fleet": fleet, "adversary": bernoulli, "result": result, "match": match, "at": folder}
+    arena.save(folder / "arena.parquet")
+    found = {"learner": learner, "fleet": fleet, "adversary": bernoulli, "result": result, "match": match, "at": folder}
+    return found | {"game": game, "moments": moments, "played": played, "arena": arena}
+
+
+def judging(adversary: Any) -> list[tuple[str, Callable[..., Any], dict[str, Any]]]:
+    """The functions of ``hlmc.evaluation`` with good arguments."""
+    against = {"adversary": adversary, "points": [2, 5]}
+    how = {"threads": 1, "force": False}
+    samples = {"samples": [[0.1, 0.2], [0.3, 0.5], [0.9, 0.7]], "axis": 0}
+    level = {"level": 0.9}
+    calls: list[tuple[Callable[..., Any], dict[str, Any]]] = [
+        (evaluation.benchmark, {**against, "kind": "weak", "switches": None, **how}),
+        (evaluation.regret, {**against, "reward": [1.0, 2.0], "kind": "weak", "switches": None, **how}),
+        (evaluation.best_fixed, {**against, **how}),
+        (evaluation.dynamic, {**against, **how}),
+        (evaluation.best_switching, {**against, "horizon": 5, "switches": 2, **how}),
+        (evaluation.cumulative, {**against, "arm": 0}),
+        (evaluation.t_interval, {**samples, **level}),
+        (evaluation.bootstrap_interval, {**samples, **level, "seed": 0, "resamples": 100, "method": "bca"}),
+        (evaluation.quantile_interval, {**samples, **level, "probability": 0.5}),
+        (evaluation.quantiles, {**samples, "probabilities": (0.5, 0.9)}),
+        (evaluation.paired_ratio_interval, {"a": [1.0, 2.0], "b": [3.0, 4.0], **level, "axis": 0, "paired": True}),
+        (evaluation.t_quantile, {"probability": 0.9, "freedom": 3}),
+        (evaluation.fitted_exponent, {"t": [1, 2, 4, 8], "regret": [1.0, 1.5, 2.0, 3.0], "window": (1, 8)}),
+    ]
+    return [(f"evaluation.{call.__name__}", call, good) for call, good in calls]
 
 
 @cache
@@ -130,13 +171,14 @@ def cases() -> list[Case]:
     """Every call with every argument."""
     known = objects()
     learner, fleet, result, bernoulli, at = (known[key] for key in ("learner", "fleet", "result", "adversary", "at"))
+    played, arena = known["played"], known["arena"]
     policy = learner.policy
     experiment = {"policies": policy, "adversary": bernoulli, "horizon": 20, "runs": 1, "points": 2, "progress": False}
     game = {"policies": policy, "game": games.Spectrum(agents=3, channels=4), "horizon": 20, "runs": 1, "points": 2}
     calls = [
         *functions(),
         ("simulate", hlmc.simulate, {**experiment, "seed": 0, "device": "cpu", "executor": None, "store": None}),
-        ("estimate", hlmc.estimate, {**experiment, "seed": 0, "quantiles": (0.5,), "precision": "float32"}),
+        ("estimate", hlmc.estimate, {**experiment, "seed": 0, "quantiles": (0.5,), "device": "cpu", "precision": None}),
         ("play", hlmc.play, {**game, "progress": False, "seed": 0, "threads": 1, "occupancy": True, "device": "cpu"}),
         ("trace", hlmc.trace, {"policy": policy, "adversary": bernoulli, "horizon": 20, "seed": 0, "stream": 0}),
         ("load", hlmc.load, {"path": at / "learner", "routines": None, "mapped": True}),
@@ -161,6 +203,28 @@ def cases() -> list[Case]:
         ("match.play", known["match"].play, {"choices": [0, 1, 2]}),
         ("learner.save", learner.save, {"path": at / "again"}),
         ("fleet.save", fleet.save, {"path": at / "again"}),
+        ("fleet[]", fleet.__getitem__, {"i": 0}),
+        ("Learner", hlmc.Learner, {"policy": policy, "row": learner.state}),
+        ("Fleet", hlmc.Fleet, {"policy": policy, "rows": fleet.state}),
+        ("result.plot", result.plot, {"kind": "weak", "switches": None, "log": False}),
+        ("moments.regret", known["moments"].regret, {"kind": "weak", "switches": None, "level": 0.9}),
+        ("moments.summary", known["moments"].summary, {"kind": "weak", "switches": None, "level": 0.9}),
+        ("game.match", known["game"].match, {"seed": 0}),
+        ("match.fact", known["match"].fact, {"name": "clear"}),
+        ("played.fairness", played.fairness, {"whole": True}),
+        ("played.mean_reward", played.mean_reward, {"window": True}),
+        ("played.share", played.share, {"fact": "clear", "window": False}),
+        ("played.regret", played.regret, {"kind": "agent"}),
+        ("played.summary", played.summary, {"level": 0.9}),
+        ("played.plot", played.plot, {"window": False}),
+        ("played.plot_occupancy", played.plot_occupancy, {"policy": "UCB1", "run": 0}),
+        ("played.save", played.save, {"path": at / "again"}),
+        ("arena.kind", arena.kind, {"kind": "weak", "arms": 16, "horizon": 50}),
+        ("arena.table", arena.table, {"kind": "weak", "arms": 16, "horizon": 50}),
+        ("arena.plot", arena.plot, {"kind": "weak", "arms": 16, "horizon": 50}),
+        ("arena.save", arena.save, {"path": at / "again.csv"}),
+        ("arena.load", arena.load, {"path": at / "arena.parquet"}),
+        *judging(bernoulli),
     ]
     stateful = [
         ("learner.update", learner.update, {"reward": 0.5}, lambda: learner.state.tobytes()),
@@ -202,7 +266,8 @@ def called(case: Case, arguments: dict[str, Any]) -> Any:
 
 
 def shown(value: Any) -> str:
-    text = f"{type(value).__name__} {value!r}" if isinstance(value, np.ndarray) else repr(value)
+    text = errors.shown(value)
+    text = f"{type(value).__name__} {text}" if isinstance(value, np.ndarray) else text
     return text if len(text) < 40 else f"{text[:30]}... ({len(text)} characters)"
 
 
@@ -215,6 +280,8 @@ def bad_arguments(trial: Trial) -> None:
     try:
         # Python's own TypeError says of a path what it is and what it should be.
         allowed = (OSError, TypeError) if case.argument in PATHS else ()
+        # An index behaves as one of a list does.
+        allowed = (IndexError, TypeError) if case.name == "fleet[]" else allowed
         _, refusal = attempt(lambda: called(case, {**case.good, case.argument: value}), *allowed)
     except Harm as harm:
         raise Harm(f"{case.name}({case.argument}={shown(value)}): {harm}") from None

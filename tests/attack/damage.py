@@ -150,6 +150,25 @@ def damaged_games(trial: Trial) -> None:
     loads_or_refuses(path, games.load_result, [result], identical)
 
 
+@cache
+def arena() -> tuple[Any, bytes]:
+    """The result of an arena with its file."""
+    result = hlmc.arena(against=[], adversaries=["Needle"], arms=[16], horizons=[50], runs=2, progress=False)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "arena.parquet"
+        result.save(path)
+        return result, path.read_bytes()
+
+
+@attack(short=50, long=20_000, prepare=arena)
+def damaged_arenas(trial: Trial) -> None:
+    """Load a damaged result of an arena. Harm: it is loaded and differs from what was saved."""
+    result, data = arena()
+    path = trial.folder / "arena.parquet"
+    path.write_bytes(damage(data, trial.random, [data]))
+    loads_or_refuses(path, hlmc.arenas.ArenaResult.load, [result], lambda a, b: bool(a.runs.equals(b.runs)))
+
+
 def stored(folder: Path, runs: int = 3) -> Any:
     """A simulation whose runs are kept in a folder."""
     return hlmc.simulate(

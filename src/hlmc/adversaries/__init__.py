@@ -22,7 +22,7 @@ from hlmc.adversaries.sawtooth import Sawtooth
 from hlmc.adversaries.shifting import Shifting
 from hlmc.adversaries.trace import Trace
 from hlmc.adversaries.uniform_means import UniformMeans
-from hlmc.errors import BadArgument
+from hlmc.errors import BadArgument, shown
 
 __all__ = [
     "CATALOGUE",
@@ -108,9 +108,9 @@ def named(name: Any, /, **arguments: Any) -> Adversary:
     """
     classes = {cls.__name__: cls for cls in CATALOGUE}
     if not isinstance(name, str) or name not in classes:
-        near = difflib.get_close_matches(str(name), classes, n=1)
+        near = difflib.get_close_matches(name, classes, n=1) if isinstance(name, str) else []
         hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(classes)}"
-        raise BadArgument(f"there is no adversary {name!r}; {hint}")
+        raise BadArgument(f"there is no adversary {shown(name)}; {hint}")
     parameters = inspect.signature(classes[name]).parameters
     for argument in arguments:
         if argument not in parameters:

@@ -173,7 +173,8 @@ def advise(arms: int, memory: int, horizon: int | None = None, switches: int | s
     """
     K, M = whole("arms", arms, 2), whole("memory", memory, 2)
     T = None if horizon is None else whole("horizon", horizon, 1)
-    V = switches if switches in (None, UNKNOWN) else whole("switches", switches, 1)
+    known_word = switches is None or (isinstance(switches, str) and switches == UNKNOWN)
+    V = switches if known_word else whole("switches", switches, 1)
     known = measured(K, T)
     found = [
         Candidate(policy, _bound(policy, T, V), known[name]) for name, policy in _made(K, M, T, V) if name in known

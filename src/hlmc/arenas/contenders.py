@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from hlmc.checks import whole
+from hlmc.checks import listed, whole
 from hlmc.errors import BadArgument, BadType, shown
 from hlmc.planning import deepest, even_groups
 from hlmc.policies import (
@@ -108,10 +108,8 @@ FULL = ("EXP3", "EXP3.P", "EXP3.S", "EXP3 loss", "EXP3-IX", "Tsallis-INF", "UCB1
 
 def chosen(theirs: Any, against: Any) -> dict[str, Factory]:
     """The arena's policies, or those named, the baseline always, and the user's own."""
-    names = [against] if isinstance(against, str) else POLICIES if against is None else against
-    if not isinstance(names, Iterable):
-        raise BadType(f"against must be names of the arena's policies, not {shown(names)}")
-    names = list(names)
+    given = POLICIES if against is None else [against] if isinstance(against, str) else against
+    names = listed("against", given, "names of the arena's policies", empty=True)
     for name in names:
         if not isinstance(name, str) or name not in POLICIES:
             raise BadArgument(
@@ -128,7 +126,7 @@ def chosen(theirs: Any, against: Any) -> dict[str, Factory]:
     for name, factory in theirs.items():
         if not isinstance(name, str) or not callable(factory):
             raise BadType(
-                f"policies must map names to functions (arms, memory, horizon), not {shown(name)} to {factory!r}"
+                f"policies must map names to functions (arms, memory, horizon), not {shown(name)} to {shown(factory)}"
             )
         if name in POLICIES:
             raise BadArgument(f"policies: {name!r} is one of the arena's own; give yours another name")

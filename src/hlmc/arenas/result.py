@@ -9,15 +9,20 @@ import numpy as np
 import pandas as pd
 
 from hlmc.arenas.contenders import BASELINE
+from hlmc.checks import choice, whole
+from hlmc.checks import path as checked_path
 from hlmc.errors import BadArgument, BadFile, shown
 from hlmc.evaluation import paired_ratio_interval, t_interval
 from hlmc.evaluation.regret import KINDS
+from hlmc.files.parquet import Part, check_digest, table_of, write_table
 from hlmc.files.writing import replacing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from hlmc.arenas.playing import Cell, Scores
+
+_KEY = b"hlmc-arena"
 
 SIZE = ["adversary", "arms", "horizon"]
 
@@ -142,12 +147,11 @@ class ArenaResult:
 
     def kind(self, kind: str, arms: int | None = None, horizon: int | None = None) -> pd.DataFrame:
         """The rows of one kind of regret, of one size or of all."""
-        if kind not in KINDS:
-            raise BadArgument(f"kind must be one of {', '.join(map(repr, KINDS))}, not {shown(kind)}")
+        choice("kind", kind, *KINDS)
         rows = self.data[self.data["kind"] == kind]
         for name, value in (("arms", arms), ("horizon", horizon)):
             if value is not None:
-                rows = rows[rows[name] == value]
+                rows = rows[rows[name] == whole(name, value, 1)]
                 if rows.empty:
                     there = sorted(self.data.loc[self.data["kind"] == kind, name].unique().tolist())
                     raise BadArgument(f"{name} = {value} was not judged by {kind} regret; there are {there}")
@@ -208,23 +212,30 @@ class ArenaResult:
         >>> again.data.equals(result.data)
         True
         """
-        path = Path(path)
+        path = checked_path("path", path)
         if path.suffix not in (".csv", ".parquet"):
-            raise BadArgument(f"the file must end in .csv or .parquet, not {shown(str(path))}")
-        with replacing(path) as file:
-            if path.suffix == ".csv":
+            raise BadArgument(f"path must end in .csv or .parquet, not {shown(str(path))}")
+        if path.suffix == ".csv":
+            with replacing(path) as file:
                 self.data.to_csv(file, index=False, float_format="%.6g")
-            else:
-                self.runs.to_parquet(file, index=False)
+        else:
+            columns = {name: self.runs[name].to_numpy() for name in self.runs.columns}
+            write_table(path, columns, _KEY, list(columns), _parts(self.runs))
 
     @classmethod
     def load(cls, path: str | Path) -> ArenaResult:
         """Read what :meth:`save` wrote as ``.parquet``."""
-        runs = pd.read_parquet(path)
-        missing = {*SIZE, *KINDS, "memory", "policy", "words", "run", "reward"} - set(runs.columns)
-        if missing:
-            raise BadFile(f"{path} does not hold the runs of an arena: {', '.join(sorted(missing))} are missing")
-        return cls(runs)
+        with table_of(path) as (table, metadata):
+            # Before they had a digest, files had pandas' metadata.
+            if _KEY not in metadata and b"pandas" not in metadata:
+                raise BadFile(f"{path} does not hold the runs of an arena")
+            runs = table.to_pandas()
+            missing = {*SIZE, *KINDS, "memory", "policy", "words", "run", "reward"} - set(runs.columns)
+            if missing:
+                raise BadFile(f"{path} does not hold the runs of an arena: {', '.join(sorted(missing))} are missing")
+            if _KEY in metadata:
+                check_digest(path, metadata, _KEY, _parts(runs))
+            return cls(runs)
 
     def report(self, folder: str | Path) -> Path:
         """Write everything into a folder: ``arena.md`` with the tables, ``arena.csv``, ``arena.parquet``, pictures."""
@@ -235,6 +246,12 @@ class ArenaResult:
     def __repr__(self) -> str:
         policies, cases = self.runs["policy"].nunique(), self.runs["adversary"].nunique()
         return f"<arena of {policies} policies, {cases} adversaries and {len(self.sizes)} sizes>"
+
+
+def _parts(runs: pd.DataFrame) -> list[Part]:
+    """The columns of :attr:`ArenaResult.runs`, for the digest of a file."""
+    columns = [runs[name].to_numpy() for name in runs.columns]
+    return [column if column.dtype.kind in "biuf" else [str(value) for value in column] for column in columns]
 
 
 def better(rows: pd.DataFrame) -> pd.Series:

@@ -14,7 +14,7 @@ from hlmc.arenas.contenders import Factory, budget, chosen, made
 from hlmc.arenas.held_out import HELD_OUT
 from hlmc.arenas.playing import Cell, Costs, play
 from hlmc.arenas.result import ArenaResult, runs_of
-from hlmc.checks import choice, listed, whole
+from hlmc.checks import choice, flag, listed, whole
 from hlmc.checks import path as checked_path
 from hlmc.errors import BadArgument, shown
 from hlmc.evaluation.regret import KINDS
@@ -117,7 +117,7 @@ def arena(
     ['HLMC', 'Champion', 'EXP3', 'mine']
     """
     choice("suite", suite, *SUITES)
-    usual_arms, usual_horizons, usual_runs = DEFAULTS[suite, bool(quick)]
+    usual_arms, usual_horizons, usual_runs = DEFAULTS[suite, flag("quick", quick)]
     derive_seed(seed)
     cells = _cells(
         chosen(policies, against),

@@ -155,18 +155,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except SystemExit as end:  # argparse ends --help and --version so
         return int(end.code or 0)
     except UsageError as error:
-        sys.stderr.write(brief(" ".join(str(error).split())) + "\n")
+        _complain(" ".join(str(error).split()))
         return 2
     except KeyboardInterrupt as interrupt:
-        sys.stderr.write(f"{str(interrupt) or 'hlmc: interrupted'}\n")
+        _complain(str(interrupt) or "hlmc: interrupted")
         return 130
     except BrokenPipeError:  # whoever read the output has read enough
         _abandon_output()
         return 0
     except OSError as error:
-        sys.stderr.write(f"hlmc: {brief(str(error))}\n")
+        _complain(f"hlmc: {error}")
         _abandon_output()
         return 1
+
+
+def _complain(message: str) -> None:
+    """Say in one line what is wrong."""
+    sys.stderr.write(f"{brief(message)}\n")
 
 
 def _abandon_output() -> None:
@@ -181,7 +186,10 @@ def entry() -> NoReturn:
     After Ctrl-C it ends without waiting for threads (a compiler may be at work in one), and with status 130: where the
     interrupt came while a C library ran Python, Python itself would end by the signal.
     """
-    status = main()
+    try:
+        status = main()
+    except KeyboardInterrupt:  # pressed again while it was ending
+        status = 130
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # pressed again from here on, it is not worth a traceback
     if status == 130:
         atexit._run_exitfuncs()

@@ -114,19 +114,44 @@ def substitute(function: Kernel, substitutions: Substitutions, precision: str = 
     Traceback (most recent call last):
     hlmc.errors.BadArgument: kernel double ... does not call change, so it cannot be substituted there
     """
+    copy = substitute_where_used(function, substitutions, precision)
     for hook in substitutions:
-        if hook is substitutions[hook]:
-            raise BadArgument(f"{_where(hook)} cannot be substituted for itself")
         if not reaches(function, hook):
             raise BadArgument(
                 f"{_where(function)} does not call {hook.__qualname__}, so it cannot be substituted there"
             )
-    return _substituted(function, frozenset(substitutions.items()), precision)
+    return copy
 
 
 def substitute_where_used(function: Kernel, substitutions: Substitutions, precision: str = "float64") -> Kernel:
     """The same for substitutions of which a kernel need not reach all: those that serve a family of kernels."""
-    return _substituted(function, frozenset(substitutions.items()), precision)
+    items = frozenset(substitutions.items())
+    _refuse_circle(function, items)
+    return _substituted(function, items, precision)
+
+
+@lru_cache(maxsize=4096)
+def _refuse_circle(function: Kernel, items: frozenset[tuple[Kernel, Any]]) -> None:
+    """Raise an error if the copy would call itself: a substitute leads back to what it replaces, or a kernel recurs."""
+    substitutions = dict(items)
+    path: list[Kernel] = []
+    finished: set[Kernel] = set()
+
+    def visit(each: Kernel) -> None:
+        if each in path:
+            circle = " -> ".join(one.__qualname__ for one in [*path[path.index(each) :], each])
+            raise BadArgument(f"{_where(each)} cannot be copied, since the substitution would never end: {circle}")
+        if each in finished:
+            return
+        path.append(each)
+        if each in substitutions:
+            visit(substitutions[each])
+        elif is_kernel(each) and not is_primitive(each):
+            for callee in callees(each).values():
+                visit(callee)
+        finished.add(path.pop())
+
+    visit(function)
 
 
 @lru_cache(maxsize=4096)

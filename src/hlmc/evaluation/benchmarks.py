@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hlmc.checks import whole
+from hlmc.checks import flag, whole
 from hlmc.engine.kernel import Address, kernel
 from hlmc.engine.primitives import offset, words
 from hlmc.evaluation.segments import (
@@ -162,7 +162,7 @@ def best_fixed(
     times = checked_points(adversary, points)
     horizon = int(times[-1]) if len(times) else 0
     reward_segments = RewardSegments(adversary, horizon)
-    if not force:
+    if not flag("force", force):
         refused(reward_segments, "", REWARD_NS * 1e-9 * reward_segments.arms)
     threads = checked_threads(threads)
     stop = Event()
@@ -220,7 +220,7 @@ def dynamic(adversary: Adversary, points: Any, *, threads: int | None = None, fo
     times = checked_points(adversary, points)
     horizon = int(times[-1]) if len(times) else 0
     reward_segments = RewardSegments(adversary, horizon)
-    if not force:
+    if not flag("force", force):
         refused(reward_segments, "", REWARD_NS * 1e-9 * reward_segments.arms)
     threads = checked_threads(threads)
     # Many arms: the segments one by one, their arms in ranges. Few: many segments at a time with all their arms.

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hlmc.checks import array, between, fraction, whole
+from hlmc.checks import array, between, choice, flag, fraction, listed, whole
 from hlmc.errors import BadArgument, shown
 
 Array = np.ndarray
@@ -80,10 +80,9 @@ def bootstrap_interval(
     x = _sample("samples", samples, axis)
     tail = (1 - fraction("level", level)) / 2
     resamples = whole("resamples", resamples, 100)
-    if method not in ("bca", "percentile"):
-        raise BadArgument(f"method must be 'bca' or 'percentile', not {shown(method)}")
+    choice("method", method, "bca", "percentile")
     n = len(x)
-    drawn = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=resamples) / n
+    drawn = np.random.default_rng(whole("seed", seed, 0)).multinomial(n, np.full(n, 1 / n), size=resamples) / n
     columns = x.reshape(n, -1)
     mean = columns.mean(axis=0)
     ends = np.empty((2, columns.shape[1]))
@@ -119,6 +118,7 @@ def paired_ratio_interval(a: Any, b: Any, level: float = 0.95, axis: int = 0, pa
     """
     x = _sample("a", a, axis)
     y = _sample("b", b, axis)
+    flag("paired", paired)
     if x.shape[1:] != y.shape[1:] or (paired and len(x) != len(y)):
         raise BadArgument(f"a and b must have the same shape, not {np.shape(a)} and {np.shape(b)}")
     upper = 0.5 + fraction("level", level) / 2
@@ -156,9 +156,9 @@ def quantiles(samples: Any, probabilities: Any = (0.05, 0.5, 0.95), axis: int = 
     array([2., 4.])
     """
     x = _sample("samples", samples, axis, least=1)
-    at = np.asarray(probabilities, dtype=np.float64)
-    if not np.all((at >= 0) & (at <= 1)):
-        raise BadArgument(f"probabilities must be between 0 and 1, not {shown(probabilities)}")
+    at = array("probabilities", probabilities)
+    if not at.size or not np.all((at >= 0) & (at <= 1)):
+        raise BadArgument(f"probabilities must be numbers between 0 and 1, not {shown(probabilities)}")
     return np.asarray(np.quantile(x, at, axis=0, method="inverted_cdf"))
 
 
@@ -211,17 +211,21 @@ def fitted_exponent(t: Any, regret: Any, window: tuple[float, float] | None = No
     >>> round(fit.exponent, 9), round(fit.factor, 9), fit.points
     (0.75, 3.0, 4)
     """
-    times = np.asarray(t, dtype=np.float64)
-    curves = np.asarray(regret, dtype=np.float64)
-    if times.ndim != 1 or curves.ndim not in (1, 2) or curves.shape[-1] != len(times):
+    times, curves = array("t", t), array("regret", regret)
+    if times.ndim != 1 or not np.isfinite(times).all():
+        raise BadArgument(f"t must be a sequence of numbers, not {shown(t)}")
+    if curves.ndim not in (1, 2) or curves.shape[-1] != len(times):
         raise BadArgument(f"regret must be [points] or [runs, points], not {curves.shape} for {len(times)} points")
     last = float(times.max(initial=0.0))
-    window = (last / 100, last) if window is None else window
-    inside = (times >= window[0]) & (times <= window[1])
+    ends = [last / 100, last] if window is None else listed("window", window, "the first and the last time")
+    if len(ends) != 2:
+        raise BadArgument(f"window must be the first and the last time, not {shown(window)}")
+    first, last = (between("window", end, 0.0, math.inf, "[0, inf]") for end in ends)
+    inside = (times >= first) & (times <= last)
     runs = np.atleast_2d(curves)[:, inside]
     mean = runs.mean(axis=0)
     if inside.sum() < 3 or times[inside].min() <= 0 or not mean.min() > 0:
-        raise BadArgument(f"a fit needs at least 3 time points with positive regret in the window {window}")
+        raise BadArgument(f"a fit needs at least 3 time points with positive regret in the window ({first}, {last})")
     x = np.log(times[inside])
     x_mean = x.mean()
     weights = (x - x_mean) / ((x - x_mean) ** 2).sum()
@@ -247,7 +251,8 @@ def t_quantile(probability: float, freedom: float) -> float:
     >>> round(t_quantile(0.975, 9), 6)
     2.262157
     """
-    return _t_quantile(fraction("probability", probability), between("freedom", freedom, 0.0, math.inf, "(0, inf]"))
+    p = fraction("probability", probability)
+    return _t_quantile(p, between("freedom", freedom, 1e-300, math.inf, "[1e-300, inf]"))
 
 
 @lru_cache(maxsize=1024)
@@ -256,7 +261,7 @@ def _t_quantile(p: float, freedom: float) -> float:
         return -_t_quantile(1 - p, freedom)
     if p == 0.5:
         return 0.0
-    if freedom == math.inf:
+    if freedom > 1e16:  # the two differ by less than rounding does
         return _normal.inv_cdf(p)
 
     def above(t: float) -> float:

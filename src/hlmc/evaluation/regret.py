@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hlmc.checks import choice
+from hlmc.checks import array, choice
 from hlmc.errors import BadArgument, shown
 from hlmc.evaluation.benchmarks import best_fixed, dynamic
 from hlmc.evaluation.segments import checked_points
@@ -81,7 +81,7 @@ def regret(
     array([[0., 1.],
            [1., 0.]])
     """
-    earned = np.asarray(reward, dtype=np.float64)
+    earned = array("reward", reward)
     best = benchmark(adversary, points, kind, switches, threads=threads, force=force)
     if earned.ndim == 0 or earned.shape[-1] != len(best):
         raise BadArgument(f"reward must have one value for each of {len(best)} points, not shape {earned.shape}")

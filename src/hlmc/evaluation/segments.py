@@ -125,6 +125,8 @@ class RewardSegments:
 
 def steps(adversary: Adversary) -> int:
     """The number of steps for which an adversary has rewards."""
+    if not isinstance(adversary, Adversary):
+        raise BadType(f"adversary must be one of hlmc.adversaries, not {shown(adversary)}")
     return STEPS if adversary.length is None else adversary.length
 
 

@@ -38,7 +38,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hlmc.checks import whole
+from hlmc.checks import flag, whole
 from hlmc.engine.kernel import Address, kernel
 from hlmc.engine.primitives import offset, words
 from hlmc.errors import BadArgument
@@ -306,7 +306,7 @@ def best_switching(
     # T steps hold at most T segments: more levels would only repeat the last one.
     used = min(switches, horizon)
     levels = _padded(used)
-    if not force:
+    if not flag("force", force):
         _affordable(reward_segments, levels)
 
     state = _State.initial(arms, levels)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hlmc import gate
+from hlmc.errors import BadType, shown
 from hlmc.files import disk, journal
 from hlmc.files.disk import StrPath, bad
 from hlmc.files.format import Front, Layout, as_bytes, digest
@@ -52,6 +53,8 @@ def load(path: StrPath, routines: Mapping[str, Routine] | None = None, *, mapped
     from hlmc.fleet import Fleet
     from hlmc.learner import Learner
 
+    if routines is not None and not isinstance(routines, Mapping):
+        raise BadType(f"routines must be a dictionary of routines by label, not {shown(routines)}")
     with disk.opened(path) as file:
         layout = Layout.read(file, path)
         if layout.kind == "fleet":

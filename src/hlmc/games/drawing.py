@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hlmc import plotting
+from hlmc.checks import choice, whole
 from hlmc.errors import BadArgument
 from hlmc.evaluation import t_interval
 
@@ -21,8 +22,7 @@ def draw_reward(curves: dict[str, tuple[GameResult, str]], ax: Axes | None, wind
     """One line for each (result, group), by its label, with a band for the 95 % interval of the mean."""
     looks = plotting.looks(curves)
     with plotting.style():
-        if ax is None:
-            ax = plotting.figure().subplots()
+        ax = plotting.axes(ax)
         for label, (result, name) in curves.items():
             reward = result.mean_reward(window).sel(policy=name)
             times, values = reward["time"].values, reward.values
@@ -64,14 +64,19 @@ def draw_occupancy(result: GameResult, ax: Axes | None, policy: str | None, run:
 
     if "occupancy" not in result.data:
         raise BadArgument("occupancy was not kept: play with occupancy=True")
-    data = result.data if run is None else result.data.sel(run=[run])
+    data = result.data
+    if run is not None:
+        if whole("run", run, 0) not in data["run"]:
+            raise BadArgument(f"there is no run {run} in this result; there are {data['run'].values.tolist()}")
+        data = data.sel(run=[int(run)])
+    if policy is not None:
+        choice("policy", policy, *result.policies)
     occupancy = data["occupancy"].mean("run")
     occupancy = occupancy.sum("policy") if policy is None else occupancy.sel(policy=policy)
     times = np.concatenate([[0], data["time"].values])
     arms = np.arange(occupancy.sizes["arm"] + 1) - 0.5
     with plotting.style():
-        if ax is None:
-            ax = plotting.figure(7.2, 4.2).subplots()
+        ax = plotting.axes(ax, 7.2, 4.2)
         ax.grid(False)
         agents = occupancy.transpose("arm", "time").values
         mesh = ax.pcolormesh(times, arms, agents, cmap="viridis", vmin=0.0)

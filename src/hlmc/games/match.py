@@ -9,7 +9,8 @@ import numpy as np
 from hlmc.errors import BadArgument, BadReward, OutOfTurn, shown
 from hlmc.games import board as layout
 from hlmc.games.base import Game
-from hlmc.games.board import between, table_of
+from hlmc.games.board import table_of
+from hlmc.games.referee import between
 from hlmc.streams import derive_seed
 from hlmc.targets import address_of, entry
 
@@ -125,9 +126,9 @@ class Match:
         """
         if self.time == 0:
             raise OutOfTurn("no round has been played yet")
-        if name not in self.game.facts:
+        if not isinstance(name, str) or name not in self.game.facts:
             raise BadArgument(
-                f"there is no fact {name!r} in this game; there are {', '.join(self.game.facts) or 'none'}"
+                f"there is no fact {shown(name)} in this game; there are {', '.join(self.game.facts) or 'none'}"
             )
         return np.asarray(self.board[layout.TRUE_OF][list(self.game.facts).index(name)] > 0.0)
 

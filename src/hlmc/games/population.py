@@ -62,7 +62,7 @@ def _shares(given: Any) -> list[tuple[str, Policy, float]]:
         policy, share = value if isinstance(value, tuple) and len(value) == 2 else (value, 1.0)
         if not isinstance(name, str) or not isinstance(policy, Policy):
             raise BadType(
-                f"a population is written name: policy or name: (policy, share), not {shown(name)}: {value!r}"
+                f"a population is written name: policy or name: (policy, share), not {shown(name)}: {shown(value)}"
             )
         found.append((name, policy, between(f"the share of {name!r}", share, 0.0, float("inf"), "(0, inf)")))
     return found

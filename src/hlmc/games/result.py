@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hlmc.checks import path as checked_path
+from hlmc.checks import choice, flag
 from hlmc.errors import BadArgument, BadFile, shown
-from hlmc.files import disk
-from hlmc.files.writing import write_whole
+from hlmc.files.parquet import check_digest, table_of, write_table
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -26,7 +25,8 @@ Array = np.ndarray
 
 ALL = "all"
 """The name of the whole of a mixed population in a table."""
-_KEY = b"hlmc-game-result-1"
+_KEY = b"hlmc-game"
+_UNSEALED = b"hlmc-game-result-1"  # of files written before they had a digest
 
 
 class GameResult:
@@ -116,14 +116,14 @@ class GameResult:
     def mean_reward(self, window: bool = False) -> xr.DataArray:
         """Reward(policy, run, time) an agent and step: the average so far, or since the time point before."""
         reward = self.data["reward"]
-        return (_since(reward) if window else reward / reward["time"]).rename("mean_reward")
+        return (_since(reward) if flag("window", window) else reward / reward["time"]).rename("mean_reward")
 
     def share(self, fact: str, window: bool = False) -> xr.DataArray:
         """Share(policy, run, time) of choices of which a fact was true: so far, or since the point before."""
-        if fact not in self.provenance["facts"]:
-            raise BadArgument(f"there is no fact {fact!r} in this game; there are {self.provenance['facts']}")
+        if not isinstance(fact, str) or fact not in self.provenance["facts"]:
+            raise BadArgument(f"there is no fact {shown(fact)} in this game; there are {self.provenance['facts']}")
         share = self.data[fact]
-        return _since(share * share["time"]).rename(fact) if window else share
+        return _since(share * share["time"]).rename(fact) if flag("window", window) else share
 
     def fairness(self, whole: bool = False) -> xr.DataArray:
         r"""Jain's index (policy, run, time) of what the agents earned so far.
@@ -132,7 +132,7 @@ class GameResult:
         everything. Where nobody earned anything it is 1. ``whole``: of the whole population, (run, time).
         """
         mean, square = self.data["reward"], self.data["square"]
-        if whole:
+        if flag("whole", whole):
             mean, square = self._whole(mean), self._whole(square)
         index = (mean**2 / square.where(square > 0.0)).fillna(1.0).clip(max=1.0)
         return index.rename("fairness")
@@ -152,12 +152,10 @@ class GameResult:
 
         Both are regrets an agent; times the number of agents they are the whole population's.
         """
-        if kind == "agent":
+        if choice("kind", kind, "agent", "population") == "agent":
             regret = self.data["best_fixed"] - self.data["reward"]
-        elif kind == "population":
-            regret = self.data["best_together"] - self._whole(self.data["reward"])
         else:
-            raise BadArgument(f'kind must be "agent" or "population", not {shown(kind)}')
+            regret = self.data["best_together"] - self._whole(self.data["reward"])
         return regret.rename("regret")
 
     def _whole(self, values: xr.DataArray) -> xr.DataArray:
@@ -226,12 +224,9 @@ class GameResult:
 
     def save(self, path: str | Path) -> None:
         """Write everything to one Parquet file: one row, a column a variable, shapes in the metadata."""
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
         everything = self.data.reset_coords("agents")
         shapes = {str(name): [list(v.dims), list(v.shape)] for name, v in everything.data_vars.items()}
-        text = {
+        notes = {
             "provenance": self.provenance,
             "shapes": shapes,
             "policy": self.policies,
@@ -239,11 +234,8 @@ class GameResult:
             "time": self.data["time"].values.tolist(),
             "nanoseconds": self.nanoseconds,
         }
-        columns = {name: [everything[name].values.reshape(-1).astype(np.float64)] for name in shapes}
-        table = pa.table(columns).replace_schema_metadata({_KEY: json.dumps(text).encode()})
-        sink = pa.BufferOutputStream()
-        pq.write_table(table, sink)
-        write_whole(checked_path("path", path), sink.getvalue().to_pybytes())
+        flat = {name: everything[name].values.reshape(-1).astype(np.float64) for name in shapes}
+        write_table(path, {name: [values] for name, values in flat.items()}, _KEY, notes, flat.values())
 
     def __repr__(self) -> str:
         who = " + ".join(f"{n} {name}" for name, n in self.provenance["agents"].items())
@@ -268,29 +260,27 @@ def load_result(path: str | Path) -> GameResult:
     >>> again.data.identical(result.data)
     True
     """
-    import pyarrow.parquet as pq
     import xarray as xr
 
-    disk.check_ordinary(checked_path("path", path))
-    try:
-        table = pq.read_table(path)
-        text = json.loads((table.schema.metadata or {})[_KEY])
-        variables = {
-            name: (dims, table.column(name)[0].values.to_numpy().reshape(shape))
-            for name, (dims, shape) in text["shapes"].items()
-        }
+    with table_of(path) as (table, metadata):
+        key = _UNSEALED if _UNSEALED in metadata else _KEY
+        if key not in metadata:
+            raise BadFile(f"{path} is not a result of a game")
+        notes = json.loads(metadata[key])
+        flat = {name: table.column(name)[0].values.to_numpy() for name in notes["shapes"]}
+        if key == _KEY:
+            check_digest(path, metadata, key, flat.values())
+        variables = {name: (dims, flat[name].reshape(shape)) for name, (dims, shape) in notes["shapes"].items()}
         coordinates: dict[str, Any] = {
-            "policy": np.array(text["policy"], dtype=object),
+            "policy": np.array(notes["policy"], dtype=object),
             "agents": ("policy", variables.pop("agents")[1].astype(np.int64)),
-            "run": np.array(text["run"], dtype=np.int64),
-            "time": np.array(text["time"], dtype=np.int64),
+            "run": np.array(notes["run"], dtype=np.int64),
+            "time": np.array(notes["time"], dtype=np.int64),
         }
         if "occupancy" in variables:
             coordinates["arm"] = np.arange(variables["occupancy"][1].shape[-1])
-        data = xr.Dataset(variables, coordinates, {"provenance": json.dumps(text["provenance"])})
-        return GameResult(data, text["provenance"], None, float(text["nanoseconds"]))
-    except (KeyError, ValueError, TypeError, IndexError, OSError, RecursionError) as error:
-        raise BadFile(f"{path} is not a result of a game, or is damaged: {error}") from error
+        data = xr.Dataset(variables, coordinates, {"provenance": json.dumps(notes["provenance"])})
+        return GameResult(data, notes["provenance"], None, float(notes["nanoseconds"]))
 
 
 def _since(sums: xr.DataArray) -> xr.DataArray:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hlmc.adversaries.base import packed
-from hlmc.checks import between, whole
+from hlmc.checks import between, listed, whole
 from hlmc.engine.kernel import kernel
 from hlmc.errors import BadArgument, shown
 from hlmc.games.base import Array, Game
@@ -145,7 +145,8 @@ class Routing(Game):
 def _listed(name: str, value: Any, links: int) -> float | tuple[float, ...]:
     """One number for all, or a tuple of one a link, all of them positive."""
     if isinstance(value, (Sequence, np.ndarray)) and not isinstance(value, str):
-        if len(value) != links:
+        found = listed(name, value)
+        if len(found) != links:
             raise BadArgument(f"{name} must be one number or {links}, one a link, not {shown(value)}")
-        return tuple(between(f"{name}[{link}]", v, 0.0, float("inf"), "(0, inf)") for link, v in enumerate(value))
+        return tuple(between(f"{name}[{link}]", v, 0.0, float("inf"), "(0, inf)") for link, v in enumerate(found))
     return between(name, value, 0.0, float("inf"), "(0, inf)")

@@ -13,10 +13,11 @@ import numpy as np
 
 from hlmc.games import board as layout
 from hlmc.games.base import Game
-from hlmc.games.board import between as between_passes
-from hlmc.games.board import rounds_of, squares, table_of
+from hlmc.games.board import table_of
 from hlmc.games.match import Board, bad_payoff, fact_codes, game_key
 from hlmc.games.population import Group
+from hlmc.games.referee import between as between_passes
+from hlmc.games.rounds import rounds_of, squares
 from hlmc.learner import fresh_rows
 from hlmc.simulation.workers import COMPILING, Watch
 from hlmc.streams import derive_seed, keys

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hlmc import plotting
+from hlmc.checks import flag
 from hlmc.errors import BadArgument
 from hlmc.evaluation import t_interval
 
@@ -32,9 +33,8 @@ def draw_regret(result: Result, ax: Axes | None, kind: str, switches: int | None
     order = sorted(means, key=lambda name: -means[name][-1])  # the legend lists them as they end, top to bottom
     with plotting.style():
         alone = ax is None
-        if ax is None:
-            ax = plotting.figure(7.6, 4.2).subplots()
-        if log:
+        ax = plotting.axes(ax, 7.6, 4.2)
+        if flag("log", log):
             ax.set_xscale("log")
             ax.set_yscale("log", nonpositive="mask")
         times = regret["time"].values

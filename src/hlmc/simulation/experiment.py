@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -133,10 +134,14 @@ def _named(policies: Any) -> dict[str, Policy]:
     if isinstance(policies, Policy):
         policies = [policies]
     if isinstance(policies, (list, tuple)):
-        names = [type(p).__name__ if isinstance(p, Policy) else repr(p) for p in policies]
-        keys = [n if names.count(n) == 1 else repr(p) for n, p in zip(names, policies, strict=True)]
+        for policy in policies:
+            if not isinstance(policy, Policy):
+                raise BadType(f"policies must be policies, not {shown(policy)}")
+        names = [type(policy).__name__ for policy in policies]
+        times = Counter(names)
+        keys = [name if times[name] == 1 else repr(policy) for name, policy in zip(names, policies, strict=True)]
         if len(set(keys)) < len(keys):
-            raise BadArgument(f"policies must differ or have names of their own, in a dictionary: {policies!r}")
+            raise BadArgument(f"policies must differ or have names of their own, in a dictionary: {shown(policies)}")
         policies = dict(zip(keys, policies, strict=True))
     if not isinstance(policies, Mapping):
         raise BadType(f"policies must be a policy, a list of them or a dictionary by name, not {shown(policies)}")
@@ -144,7 +149,7 @@ def _named(policies: Any) -> dict[str, Policy]:
         raise BadArgument("policies must hold at least one policy")
     for name, policy in policies.items():
         if not isinstance(name, str) or not isinstance(policy, Policy):
-            raise BadType(f"policies must map names to policies, not {shown(name)} to {policy!r}")
+            raise BadType(f"policies must map names to policies, not {shown(name)} to {shown(policy)}")
     return dict(policies)
 
 

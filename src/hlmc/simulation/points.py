@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hlmc.checks import unmasked, whole
+from hlmc.checks import choice, listed, whole
 from hlmc.errors import BadArgument, shown
 
 Array = np.ndarray
@@ -29,8 +29,8 @@ def time_points(points: Any, horizon: int) -> Array:
     """
     if isinstance(points, str):
         points = (points, 200)
-    if isinstance(points, tuple) and len(points) == 2 and points[0] in ("linear", "log"):
-        scale, count = points[0], whole("points", points[1], 1)
+    if isinstance(points, tuple) and len(points) == 2 and isinstance(points[0], str):
+        scale, count = choice("points", points[0], "linear", "log"), whole("points", points[1], 1)
     elif isinstance(points, (Sequence, np.ndarray)) and not isinstance(points, str):
         return _listed(points, horizon)
     else:
@@ -43,10 +43,10 @@ def time_points(points: Any, horizon: int) -> Array:
 
 
 def _listed(points: Any, horizon: int) -> Array:
-    unmasked("points", points)
-    if len(points) and not all(isinstance(t, (int, np.integer, float)) for t in points):
+    steps = listed("points", points, "steps", empty=True)
+    if not all(isinstance(t, (int, np.integer, float)) for t in steps):
         raise BadArgument(f'points must be a number, "log", ("log", number) or a list of steps, not {shown(points)}')
-    chosen = [whole("points", t, 1, horizon) for t in points]
+    chosen = [whole("points", t, 1, horizon) for t in steps]
     if any(b <= a for a, b in pairwise(chosen)):
         raise BadArgument(f"points must increase, not {shown(points)}")
     return np.union1d(np.array(chosen, dtype=np.int64), [horizon]).astype(np.int64)

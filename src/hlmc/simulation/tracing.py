@@ -7,6 +7,7 @@ import numpy as np
 from hlmc.adversaries.base import Adversary
 from hlmc.engine.kernel import kernel
 from hlmc.engine.primitives import call_reward, offset
+from hlmc.errors import BadType, shown
 from hlmc.learner import fresh_rows
 from hlmc.policies.base import Policy
 from hlmc.simulation.experiment import Experiment
@@ -58,6 +59,8 @@ def trace(
     >>> arms.shape, rewards.shape
     ((50,), (50,))
     """
+    if not isinstance(policy, Policy):
+        raise BadType(f"policy must be a policy, not {shown(policy)}")
     steps = Experiment.of(policy, adversary, horizon, 1, seed, 1).horizon
     row = fresh_rows(policy, keys(seed, stream, 1))[0]
     recorder = _Recorder(adversary, steps)

@@ -6,6 +6,6 @@
 ``game_kernel``  the launch: rounds, passes over the agents, the referee
 ===============  ==================================================================================================
 
-They stand here and not in :mod:`hlmc.targets.cuda` because they are the board's kernels (:mod:`hlmc.games.board`) with
-other places for the words, and a target knows nothing of games.
+They stand here and not in :mod:`hlmc.targets.cuda` because they are the processor's kernels (:mod:`hlmc.games.turn`,
+:mod:`hlmc.games.referee`) with other places for the words, and a target knows nothing of games.
 """

@@ -43,7 +43,7 @@ from hlmc.engine.linker import Kernel, constant, substitute, substitute_where_us
 from hlmc.engine.primitives import call_arm_of, noinline
 from hlmc.engine.routines import routine_select, routine_update
 from hlmc.engine.step import needs_rescale
-from hlmc.games.board import TurnHooks, take_turn
+from hlmc.games.turn import TurnHooks, take_turn
 from hlmc.targets.cuda.arithmetic import leaf_substitutions, single, single_unit
 from hlmc.targets.cuda.dispatch import calls_of
 from hlmc.targets.cuda.shape import Shape

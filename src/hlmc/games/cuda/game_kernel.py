@@ -29,9 +29,10 @@ from hlmc.engine.layout import FOREVER, UNTIL
 from hlmc.engine.linker import Kernel, constant, substitute, substitute_where_used
 from hlmc.engine.primitives import noinline, offset
 from hlmc.games import board as layout
-from hlmc.games.board import add_up, appraise, call_observe, price, tally
+from hlmc.games.board import call_observe
 from hlmc.games.cuda.agents import REGISTERS, Agent, AgentShape, other_turn, turn_chains
 from hlmc.games.cuda.rules import Rules
+from hlmc.games.referee import add_up, appraise, price, tally
 from hlmc.targets.cuda.compiler import SIMULATED, Compiler
 from hlmc.targets.cuda.grid_sync import arrive_last, release
 from hlmc.targets.cuda.primitives import (

@@ -14,7 +14,8 @@ import numpy as np
 
 from hlmc.engine.kernel import kernel
 from hlmc.engine.linker import Kernel, constant, substitute
-from hlmc.games.board import call_observe, call_pay, instead, put_back
+from hlmc.games.board import call_observe, call_pay
+from hlmc.games.referee import instead, put_back
 from hlmc.targets.cuda.primitives import overlay
 
 Array = np.ndarray

@@ -13,6 +13,7 @@ from typing import Any
 from hlmc.engine.kernel import is_primitive
 from hlmc.engine.linker import callees, relink
 from hlmc.errors import HLMCError
+from hlmc.interrupts import Interrupts
 from hlmc.targets.native.cache import attach as cache_on_disk
 
 
@@ -30,6 +31,22 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
 
         return lowered(function)  # type: ignore[no-any-return]
     return _dispatcher(function, nogil=True, forceinline=True)  # type: ignore[no-any-return]
+
+
+def _whole(found: Any) -> Any:
+    """Let Ctrl-C wait until a dispatcher or C function has been compiled, whoever asks for it.
+
+    LLVM calls Python back while it compiles. An exception raised there is printed and ignored, and Numba then fails
+    with another because it misses what the callback should have given.
+    """
+    compile_it = found.compile
+
+    def compiled_whole(*arguments: Any) -> Any:
+        with Interrupts():
+            return compile_it(*arguments)
+
+    found.compile = compiled_whole
+    return found
 
 
 @cache
@@ -59,7 +76,7 @@ def callback(function: Callable[..., Any], signature: tuple[str, ...]) -> Any:
     options = {"nogil": True, "error_model": "numpy"}
     found = CFunc(_linked(function), normalize_signature(c_signature(signature)), locals={}, options=options)
     cache_on_disk(found, function)
-    found.compile()
+    _whole(found).compile()
     return found
 
 
@@ -74,7 +91,7 @@ def _dispatcher(function: Callable[..., Any], **options: Any) -> Any:
     _check_enabled()
     dispatcher = numba.njit(error_model="numpy", **options)(_linked(function))
     cache_on_disk(dispatcher, function, **options)
-    return dispatcher
+    return _whole(dispatcher)
 
 
 def _check_enabled() -> None:
