@@ -71,16 +71,15 @@ def load(path: StrPath, routines: Mapping[str, Routine] | None = None, *, mapped
         row = row.astype(np.float64, copy=False)
         check_rows(front.policy, row[None, :], path)
         try:
-            names = front.arms
-            return (
-                Learner.trusted(front.policy, row) if names is None else NamedLearner.loaded(front.policy, row, names)
-            )
+            if (names := front.arms) is not None:
+                return NamedLearner.loaded(front.policy, row, names)
         except (ValueError, TypeError, KeyError, RecursionError) as error:
             raise bad(path, f"its table of arms makes no sense ({error})") from None
+        return Learner.trusted(front.policy, row)
 
 
 def save(path: StrPath, policy: Policy, rows: Array, kind: str, arms: dict[str, Any] | None = None) -> None:
-    """Write a learner (its one row, and the names of its arms) or a fleet; after a crash it is the old file or the new."""
+    """Write a learner (its one row, and the names of its arms) or a fleet. A crash leaves the old file or the new."""
     front = Front.new(policy, kind, len(rows), arms)
     step = front.layout.chunk
     create(path, front, (rows[first : first + step] for first in range(0, len(rows), step)))
