@@ -115,6 +115,10 @@ def ftrl_change(row: Array, at: int, n: int, m: int, slot: int, eta: float, x: f
         return -2.0 * math.sqrt(float(m)) / eta
     if m > n:
         return _ftrl_join(row, at, n, m, eta, x)
+    if slot < 0:
+        slot = -1 - slot
+        if probability_of(loss_of(row, at, slot), x, eta) * float(n) >= 1.0:
+            return x
     x = _ftrl_leave(row, at, n, slot, eta, x)
     if m < n:
         return x

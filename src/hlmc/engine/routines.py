@@ -55,7 +55,8 @@ class RoutineKernels(NamedTuple):
     choice that was not yet learned from, or -1 and 1. It is never called with n < 2.
 
     ``change(program, level, row, at, n, m, slot, a, b, tau)`` makes m >= 2 children of n (docs/arms.md). m > n: fresh
-    ones join behind the others. m = n: the child ``slot`` becomes a fresh one. m = n - 1: the last child takes the
+    ones join behind the others. m = n: the child ``slot`` becomes a fresh one; if ``slot`` is negative, the child
+    ``-1 - slot`` does, unless it has at least the share of a fresh one already. m = n - 1: the last child takes the
     place of ``slot``, whose statistics are lost. With n = 1 the words are not set, and all m children are fresh.
     ``check`` must accept what it leaves. A routine that has none cannot be used where arms come and go.
     """

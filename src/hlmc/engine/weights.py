@@ -157,6 +157,10 @@ def weights_change(row: Array, at: int, n: int, m: int, slot: int, total: float)
     """
     if n < 2:
         return weights_start(row, at, m)
+    if slot < 0:
+        slot = -1 - slot
+        if row[at + slot] >= total / float(n):
+            return total
     if m < n:
         row[at + slot] = row[at + n - 1]
         return _scan_rescale(row, at, m)

@@ -134,6 +134,10 @@ def exp3p_change(
     if n < 2:
         return exp3p_start(program, level, row, at, m)
     eta = program[level + ETA]
+    if slot < 0:
+        slot = -1 - slot
+        if exponential(eta * (row[at + slot] - top)) >= total / float(n):
+            return top, total
     fresh = at + slot if m == n else -1
     if m < n:
         row[at + slot] = row[at + n - 1]

@@ -133,6 +133,10 @@ def exp3s_change(
     """A fresh child has the mean v of the others; B is for all children alike."""
     if n < 2:
         return weights_start(row, at, m), 0.0
+    if slot < 0:
+        slot = -1 - slot
+        if row[at + slot] >= total / float(n):
+            return total, added
     if m < n:
         row[at + slot] = row[at + n - 1]
     elif m == n:

@@ -109,6 +109,8 @@ def ucb1_change(
     program: Array, level: int, row: Array, at: int, n: int, m: int, slot: int, a: float, b: float, tau: int
 ) -> tuple[float, float]:
     """A fresh child has been played once and paid 1. The counts lie behind the sums, so they move."""
+    if slot < 0:
+        slot = -1 - slot
     first = 0 if n < 2 else n
     stop = m
     if n < 2:

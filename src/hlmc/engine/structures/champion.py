@@ -80,7 +80,7 @@ HEADER = (
     Word("DOUBT", "the share of the prior that is left to others than the champion"),
     Word("CHALLENGE", "1 while it is being challenged"),
     Word("TENURE", "epochs since it was crowned"),
-    Word("CRISIS", "1 when the last epoch paid much less than those before it"),
+    Word("CRISIS", "1 when the last epoch paid much less than those before it; 2 when the last group has newcomers"),
     Word("TURN", "challenges since the lowest group level was restarted; they go round its groups"),
     Word("USUAL", "mean loss of that level's last epochs, by which a crisis is told"),
     Word("PLACE", "the champion's place in the order of the arms, or -1; a statistic"),
@@ -99,6 +99,8 @@ CALMER = 0.6  # doubt shrinks by this factor when the champion has held its own,
 UNEASIER = 1.5  # and grows by this one when it has not
 SETTLED = 5  # epochs before a crisis can be told from the noise of the first ones
 DEVIATIONS = 4.0  # a crisis is a loss so many standard deviations (each at most 0.5 / sqrt(steps)) above the usual one
+
+NEWCOMERS = 2.0  # a CRISIS: arms have joined the last group, to which the next challenge goes
 
 DUEL = 63  # the purpose of the random number that decides on a challenge
 
@@ -132,7 +134,7 @@ def _challenge_rate(row: Array, epochs: int) -> float:
     """The probability of a challenge after ``epochs`` epochs of a run of the lowest group level."""
     if row[PLACE] < 0.0 or row[TURN] + 1.0 > MOST * math.sqrt(epochs + 1.0):
         return 0.0
-    return 1.0 if row[CRISIS] == 1.0 else CHALLENGES / math.sqrt(row[TENURE] + 1.0)
+    return 1.0 if row[CRISIS] >= 1.0 else CHALLENGES / math.sqrt(row[TENURE] + 1.0)
 
 
 @kernel
@@ -161,8 +163,10 @@ def _choose(program: Array, row: Array, t: int, d: int, level: int, n: int, cont
     rate = _decide(row, t, tau)
     turn = int(row[TURN])
     call_select(int(program[level + ROUTINE]), program, level, row, at, n, control, tau - turn, u)
-    next_in_turn = permuted(bits(row, KEY), n, turn % n)
+    next_in_turn = n - 1 if row[CRISIS] == NEWCOMERS else permuted(bits(row, KEY), n, turn % n)
     if row[CHALLENGE] == 1.0:
+        if row[CRISIS] == NEWCOMERS:
+            row[CRISIS] = 0.0
         row[TURN] += 1.0
         row[control + CHILD] = next_in_turn
         # The routine is Tsallis-INF, whose scalars are the normaliser and the learning rate.
@@ -226,7 +230,8 @@ def _learn(
         told -= unanswered(program, row)
         loss = min(1.0, loss * float(steps) / told) if told > 0.0 else row[USUAL]
     worse = told > 0.0 and loss - row[USUAL] > DEVIATIONS * 0.5 / math.sqrt(told)
-    row[CRISIS] = 1.0 if worse and tau >= SETTLED else 0.0
+    if row[CRISIS] != NEWCOMERS:
+        row[CRISIS] = 1.0 if worse and tau >= SETTLED else 0.0
     row[USUAL] += max(1.0 / (tau + 2.0), FADING) * (loss - row[USUAL])
     if row[CHALLENGE] == 0.0:
         own = tau - int(row[TURN])
@@ -281,7 +286,7 @@ def _crown(program: Array, row: Array, record: int, t: int) -> None:
         row[PLACE] = _other(int(row[BASE]), int(row[PLACE]), best)
         row[DOUBT] = EVEN
         row[TENURE] = 0.0
-        row[CRISIS] = 0.0
+        row[CRISIS] = NEWCOMERS if row[CRISIS] == NEWCOMERS else 0.0
     elif not challenged:
         held = probability_of(0.0, x, eta)
         if held >= 0.5:
@@ -292,7 +297,7 @@ def _crown(program: Array, row: Array, record: int, t: int) -> None:
 
 @kernel
 def _change_groups(
-    program: Array, changes: Address, row: Array, level: int, n: int, m: int, tau: int, stands: bool
+    program: Array, changes: Address, row: Array, level: int, n: int, m: int, slot: int, tau: int, stands: bool
 ) -> None:
     """As in a tree; but of the lowest group level's ``tau`` epochs those with a challenge are no choices of its own."""
     levels = int(program[LEVELS])
@@ -304,7 +309,7 @@ def _change_groups(
             row[USUAL] = 0.5
             row[CHALLENGE] = 0.0
         own = tau - int(row[TURN]) + (1 if stands and row[CHALLENGE] == 1.0 else 0)
-    change_level(program, changes, row, level, n, m, n - 1, own)
+    change_level(program, changes, row, level, n, m, slot, own)
 
 
 @kernel
@@ -321,7 +326,8 @@ def _change_arms(
     moved: bool,
     running: bool,
 ) -> None:
-    """A champion that leaves or is forgotten abdicates; one that moves stays champion.
+    """A champion that leaves or is forgotten abdicates; one that moves stays champion; one that newcomers have not yet
+    challenged is doubted, and the next challenge is theirs.
 
     Between epochs nobody is champion after an abdication. In an epoch the contest starts afresh if its arms have
     changed, unless it is the only level and would lose everything.
@@ -329,10 +335,10 @@ def _change_arms(
     champion = int(row[PLACE])
     abdicates = champion >= 0 and arm == champion
     follows = last >= 0 and champion == last and arm != last
-    if abdicates:
+    if abdicates or arm < 0:
         row[DOUBT] = EVEN
         row[TENURE] = 0.0
-        row[CRISIS] = 0.0
+        row[CRISIS] = NEWCOMERS if arm < 0 and int(program[LEVELS]) == 2 else 0.0
     if running and int(program[LEVELS]) == 1:
         _change_contest(program, changes, row, record, before, count, arm, last)
         row[COUNT] = count
@@ -413,7 +419,7 @@ def champion_check_row(program: Array, checks: Address, row: Array, step: int, r
         return False
     if not (whole_within(row[TENURE], 0, FOREVER) and whole_within(row[CHALLENGE], 0, 1)):
         return False
-    if not (whole_within(row[CRISIS], 0, 1) and -0.01 <= row[USUAL] <= 1.01):
+    if not (whole_within(row[CRISIS], 0, 2 if program[IDLE] > 0.0 else 1) and -0.01 <= row[USUAL] <= 1.01):
         return False
     sound, base, count, began, until, record = _check_groups(program, checks, row, step, running)
     if not (sound and 0.99 * program[record + LEAST_DOUBT] <= row[DOUBT] <= EVEN):

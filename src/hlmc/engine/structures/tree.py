@@ -251,10 +251,10 @@ def tree_late(program: Array, row: Array, ticket: Array, reward: float, current:
 
 @kernel
 def change_groups(
-    program: Array, changes: Address, row: Array, level: int, n: int, m: int, tau: int, stands: bool
+    program: Array, changes: Address, row: Array, level: int, n: int, m: int, slot: int, tau: int, stands: bool
 ) -> None:
-    """Hook: a level above the last has m children after having n: groups join behind the others, or the last leaves."""
-    change_level(program, changes, row, level, n, m, n - 1, tau)
+    """Hook: the n groups of a level above the last change (:func:`hlmc.engine.structures.base.change_level`)."""
+    change_level(program, changes, row, level, n, m, slot, tau)
 
 
 @kernel
@@ -317,8 +317,18 @@ def tree_change(program: Array, changes: Address, row: Array, step: int, running
         tau = into // stands
         into -= tau * stands
         taught = not running and (into + 1 == stands or local + 1 == length)
+        learned = tau + 1 if taught else tau
+        # A group that an arm joins, a new one behind the last or the last one in the place of another, may be better
+        # than it was: it gets at least the share of a fresh one.
+        joined = -1
+        if not moved and n > 1 and arm < 0 and count > before and before % size > 0:
+            joined = n - 1
+        elif not moved and n > 1 and base <= arm < base + min(before, count) and last > arm:
+            joined = (arm - base) // size
+        if joined >= 0:
+            change_groups(program, changes, row, level, n, n, -1 - joined, learned, not taught)
         if n != m:
-            change_groups(program, changes, row, level, n, m, tau + 1 if taught else tau, not taught)
+            change_groups(program, changes, row, level, n, m, n - 1, learned, not taught)
         if moved or child >= m:
             moved = True
             child = min(child, m - 1)
