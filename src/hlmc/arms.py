@@ -263,8 +263,6 @@ class NamedTicket(Ticket):
     It is stored as any other ticket is, without the name.
     """
 
-    __slots__ = ("_name",)
-
     _name: Name
 
     @property
@@ -347,14 +345,13 @@ class NamedLearner(Learner):
     def ask(self) -> NamedTicket:
         """Make a decision whose reward may come later: a ticket, whose ``arm`` is the name of the arm to play."""
         self._check_any()
-        ticket = NamedTicket._of(super().ask()._bytes)
-        assert isinstance(ticket, NamedTicket)
-        object.__setattr__(ticket, "_name", self._arms._names[ticket.slot])
+        ticket = NamedTicket(super().ask())
+        ticket._name = self._arms._names[ticket.slot]
         return ticket
 
     def _settle(self, ticket: Ticket, reward: float | None, learns: int) -> int:
         if type(ticket) is NamedTicket:
-            ticket = Ticket._of(ticket._bytes)
+            ticket = Ticket(ticket)
         if type(ticket) is not Ticket or ticket.time >= self._arms._since.get(ticket.arm, 0):
             return super()._settle(ticket, reward, learns)
         code = super()._settle(ticket, reward, 0)
