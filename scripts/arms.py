@@ -21,6 +21,7 @@ BEST = OLD + 6
 MEANS = np.array([*(0.1 + 0.4 * (i * 7 % OLD) / (OLD - 1) for i in range(OLD)), *[0.3] * NEW])
 MEANS[BEST] = 0.9
 WINDOWS = 100
+LIKE = {"HLMC, Tsallis-INF": "HLMC.P"}  # whose look a policy has that has none
 
 
 def policies(steps: int) -> dict[str, hlmc.Policy]:
@@ -30,6 +31,7 @@ def policies(steps: int) -> dict[str, hlmc.Policy]:
         "EXP3": hlmc.EXP3(arms=ROOM, horizon=steps),
         "UCB1": hlmc.UCB1(arms=ROOM),
         "Champion": hlmc.Champion(arms=ROOM, memory=20, horizon=steps),
+        "HLMC, Tsallis-INF": hlmc.HLMC(arms=ROOM, memory=20, horizon=steps, routines="tsallis-inf"),
         "HLMC": hlmc.HLMC(arms=ROOM, memory=20, horizon=steps),
     }
 
@@ -48,7 +50,8 @@ def played(policy: hlmc.Policy, steps: int, seed: int) -> np.ndarray:
             arms.remove(BEST)
         arm = chosen[t] = learner.select()
         learner.update(float(coins[t] < MEANS[arm]))
-    return MEANS[chosen].reshape(WINDOWS, -1).mean(axis=1)
+    means: np.ndarray = MEANS[chosen].reshape(WINDOWS, -1).mean(axis=1)
+    return means
 
 
 def main() -> None:
@@ -61,12 +64,13 @@ def main() -> None:
     with style():
         fig = figure()
         ax = fig.subplots()
-        print("| policy | words | 3rd quarter, last tenth | 4th quarter, last tenth |\n|---|---|---|---|")
+        print("| policy | words | before the best leaves | at the end |\n|---|---|---|---|")
         for name, policy in policies(options.steps).items():
             runs = np.stack([played(policy, options.steps, seed) for seed in range(options.runs)])
             mean, error = runs.mean(axis=0), 2 * runs.std(axis=0, ddof=1) / np.sqrt(options.runs)
-            ax.plot(times, mean, **look(name).line(), label=f"{name}, {policy.words.statistics} words")
-            ax.fill_between(times, mean - error, mean + error, **look(name).band())
+            own = look(LIKE.get(name, name))
+            ax.plot(times, mean, **own.line(), label=f"{name}, {policy.words.statistics} words")
+            ax.fill_between(times, mean - error, mean + error, **own.band())
             late = [runs[:, end - 3 : end].mean(axis=1) for end in (75, 100)]
             cells = [f"{x.mean():.3f} ± {2 * x.std(ddof=1) / np.sqrt(len(x)):.3f}" for x in late]
             print(f"| {name} | {policy.words.statistics} | {' | '.join(cells)} |")

@@ -19,6 +19,7 @@ from hlmc.engine.permutation import permuted
 from hlmc.engine.structures.champion import DOUBT, EVEN, PLACE, TENURE
 from hlmc.errors import BadArgument, BadFile, BadType, HLMCError, OutOfTurn
 from hlmc.files.format import FIXED, NAMES, sealed
+from hlmc.testing import check_policy
 
 T = 2000
 FLAT = (
@@ -285,6 +286,13 @@ def test_with_all_arms_there_it_plays_as_it_would_without_names(policy: hlmc.Pol
         np.delete(row, int(learner.policy.program[IDLE]))[KEY:].tobytes()[: 8 * UNTIL]
         == plain.state.tobytes()[: 8 * UNTIL]
     )
+
+
+@pytest.mark.interpreted
+@pytest.mark.parametrize("policy", [DEEP[0], DEEP[4], FLAT[5]], ids=repr)
+def test_a_policy_whose_arms_may_come_and_go_conforms(policy: hlmc.Policy) -> None:
+    check_policy(replace(policy, dynamic=True))
+    assert "arms may come and go: a bound is for arms that stay" in str(replace(policy, dynamic=True).plan)
 
 
 @pytest.mark.interpreted

@@ -133,10 +133,11 @@ class Common(Value):
         return f"{'loss' if self.losses else 'reward'} must be a number in {self.range_shown}"
 
     def _noted(self, *notes: str) -> str:
-        """The notes of a plan, and the unit of its regret unless that is a reward of 1."""
+        """The notes of a plan: its own, the unit of regret unless that is a reward of 1, and what a bound is for."""
         told = "losses" if self.losses else "rewards"
         unit = f"{told} in {self.range_shown}: regret in units of {self.rewards[1] - self.rewards[0]:g}"
-        return "; ".join(filter(None, (*notes, unit if self.scaled else "")))
+        moving = "arms may come and go: a bound is for arms that stay"
+        return "; ".join(filter(None, (*notes, unit if self.scaled else "", moving if self.dynamic else "")))
 
 
 class Policy(Common):

@@ -38,6 +38,7 @@ from hlmc.engine.layout import (
     RECORD,
     ROUTINE,
     SCALARS,
+    SIZE,
     TIME,
     Word,
 )
@@ -80,7 +81,9 @@ HEADER = (
     Word("DOUBT", "the share of the prior that is left to others than the champion"),
     Word("CHALLENGE", "1 while it is being challenged"),
     Word("TENURE", "epochs since it was crowned"),
-    Word("CRISIS", "1 when the last epoch paid much less than those before it; 2 when the last group has newcomers"),
+    Word(
+        "CRISIS", "1 when the last epoch paid much less than those before it; 1 + j: the last j groups have newcomers"
+    ),
     Word("TURN", "challenges since the lowest group level was restarted; they go round its groups"),
     Word("USUAL", "mean loss of that level's last epochs, by which a crisis is told"),
     Word("PLACE", "the champion's place in the order of the arms, or -1; a statistic"),
@@ -100,7 +103,7 @@ UNEASIER = 1.5  # and grows by this one when it has not
 SETTLED = 5  # epochs before a crisis can be told from the noise of the first ones
 DEVIATIONS = 4.0  # a crisis is a loss so many standard deviations (each at most 0.5 / sqrt(steps)) above the usual one
 
-NEWCOMERS = 2.0  # a CRISIS: arms have joined the last group, to which the next challenge goes
+NEWCOMERS = 2.0  # from this CRISIS on, arms have joined the last groups, to which the next challenges go
 
 DUEL = 63  # the purpose of the random number that decides on a challenge
 
@@ -163,10 +166,12 @@ def _choose(program: Array, row: Array, t: int, d: int, level: int, n: int, cont
     rate = _decide(row, t, tau)
     turn = int(row[TURN])
     call_select(int(program[level + ROUTINE]), program, level, row, at, n, control, tau - turn, u)
-    next_in_turn = n - 1 if row[CRISIS] == NEWCOMERS else permuted(bits(row, KEY), n, turn % n)
+    next_in_turn = permuted(bits(row, KEY), n, turn % n)
+    if row[CRISIS] >= NEWCOMERS:
+        next_in_turn = max(0, n + 1 - int(row[CRISIS]))
     if row[CHALLENGE] == 1.0:
-        if row[CRISIS] == NEWCOMERS:
-            row[CRISIS] = 0.0
+        if row[CRISIS] >= NEWCOMERS:
+            row[CRISIS] = row[CRISIS] - 1.0 if row[CRISIS] > NEWCOMERS else 0.0
         row[TURN] += 1.0
         row[control + CHILD] = next_in_turn
         # The routine is Tsallis-INF, whose scalars are the normaliser and the learning rate.
@@ -230,7 +235,7 @@ def _learn(
         told -= unanswered(program, row)
         loss = min(1.0, loss * float(steps) / told) if told > 0.0 else row[USUAL]
     worse = told > 0.0 and loss - row[USUAL] > DEVIATIONS * 0.5 / math.sqrt(told)
-    if row[CRISIS] != NEWCOMERS:
+    if row[CRISIS] < NEWCOMERS:
         row[CRISIS] = 1.0 if worse and tau >= SETTLED else 0.0
     row[USUAL] += max(1.0 / (tau + 2.0), FADING) * (loss - row[USUAL])
     if row[CHALLENGE] == 0.0:
@@ -286,7 +291,7 @@ def _crown(program: Array, row: Array, record: int, t: int) -> None:
         row[PLACE] = _other(int(row[BASE]), int(row[PLACE]), best)
         row[DOUBT] = EVEN
         row[TENURE] = 0.0
-        row[CRISIS] = NEWCOMERS if row[CRISIS] == NEWCOMERS else 0.0
+        row[CRISIS] = row[CRISIS] if row[CRISIS] >= NEWCOMERS else 0.0
     elif not challenged:
         held = probability_of(0.0, x, eta)
         if held >= 0.5:
@@ -327,7 +332,7 @@ def _change_arms(
     running: bool,
 ) -> None:
     """A champion that leaves or is forgotten abdicates; one that moves stays champion; one that newcomers have not yet
-    challenged is doubted, and the next challenge is theirs.
+    challenged is doubted.
 
     Between epochs nobody is champion after an abdication. In an epoch the contest starts afresh if its arms have
     changed, unless it is the only level and would lose everything.
@@ -338,7 +343,7 @@ def _change_arms(
     if abdicates or arm < 0:
         row[DOUBT] = EVEN
         row[TENURE] = 0.0
-        row[CRISIS] = NEWCOMERS if arm < 0 and int(program[LEVELS]) == 2 else 0.0
+        row[CRISIS] = row[CRISIS] if row[CRISIS] >= NEWCOMERS else 0.0
     if running and int(program[LEVELS]) == 1:
         _change_contest(program, changes, row, record, before, count, arm, last)
         row[COUNT] = count
@@ -384,6 +389,27 @@ def _change_contest(
     change_level(program, changes, row, record, before, count, slot, tau)
 
 
+_tree_change = substitute(tree_change, {change_groups: _change_groups, change_arms: _change_arms})
+
+
+@kernel
+def champion_change(
+    program: Array, changes: Address, row: Array, step: int, running: bool, live: int, arm: int
+) -> None:
+    """As in a tree; and where there is one level of groups, those that have newcomers are the next to challenge.
+
+    They are the last ones, so CRISIS counts them from behind, with those that have not had their turn since before.
+    """
+    before = live_arms(program, row)
+    _tree_change(program, changes, row, step, running, live, arm)
+    if live > before and int(program[LEVELS]) == 2:
+        size = int(program[FIELDS + SIZE])
+        first = before // size
+        if row[CRISIS] >= NEWCOMERS:
+            first = min(first, max(0, (before + size - 1) // size + 1 - int(row[CRISIS])))
+        row[CRISIS] = 1.0 + float((live + size - 1) // size - first)
+
+
 @kernel
 def _check_choices(program: Array, checks: Address, row: Array, level: int, n: int, tau: int, stands: bool) -> bool:
     """As in a tree; but of the lowest group level's ``tau`` epochs those with a challenge are no choices of its own."""
@@ -410,8 +436,8 @@ def champion_check_row(program: Array, checks: Address, row: Array, step: int, r
     Where arms come and go, PLACE can be -1 between two epochs, as it is before the first one.
 
     DOUBT is from LEAST_DOUBT to EVEN, so the prior divides by no 0; TENURE and TURN are counts, so the rate of
-    challenges is a probability and ``turn % n`` one of the groups; CHALLENGE and CRISIS are 0 or 1; USUAL is a mean of
-    losses, but for rounding.
+    challenges is a probability and ``turn % n`` one of the groups; CHALLENGE is 0 or 1, and CRISIS, too, or a count of
+    groups, of which no more than there are is taken; USUAL is a mean of losses, but for rounding.
     """
     arms = live_arms(program, row)
     least = -1 if program[IDLE] > 0.0 and not running else 0
@@ -419,7 +445,7 @@ def champion_check_row(program: Array, checks: Address, row: Array, step: int, r
         return False
     if not (whole_within(row[TENURE], 0, FOREVER) and whole_within(row[CHALLENGE], 0, 1)):
         return False
-    if not (whole_within(row[CRISIS], 0, 2 if program[IDLE] > 0.0 else 1) and -0.01 <= row[USUAL] <= 1.01):
+    if not (whole_within(row[CRISIS], 0, FOREVER if program[IDLE] > 0.0 else 1) and -0.01 <= row[USUAL] <= 1.01):
         return False
     sound, base, count, began, until, record = _check_groups(program, checks, row, step, running)
     if not (sound and 0.99 * program[record + LEAST_DOUBT] <= row[DOUBT] <= EVEN):
@@ -442,5 +468,5 @@ CHAMPION = Structure(
     random_order=True,
     late=tree_late,
     note=_note,
-    change=substitute(tree_change, {change_groups: _change_groups, change_arms: _change_arms}),
+    change=champion_change,
 )
