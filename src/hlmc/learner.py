@@ -20,6 +20,7 @@ from hlmc.targets import address_of, entry, linked
 from hlmc.tickets import CODES, Ticket
 
 if TYPE_CHECKING:
+    from hlmc.export import CSource
     from hlmc.policies.base import Policy
 
 Array = np.ndarray
@@ -269,6 +270,18 @@ class Learner:
         from hlmc.files import save
 
         save(path, self.policy, self._row[None, :], "learner")
+
+    def to_c(self, name: str = "hlmc") -> CSource:
+        """The learner in C99, going on from its state: ``NAME_resume`` in place of ``NAME_start``.
+
+        >>> import hlmc
+        >>> learner = hlmc.EXP3(arms=3, horizon=100).start(seed=1)
+        >>> "void hlmc_resume(hlmc_learner *learner);" in learner.to_c().header
+        True
+        """
+        from hlmc.export import exported
+
+        return exported(self.policy, name, self._row)
 
     def __eq__(self, other: object) -> bool:
         """Whether the two will behave alike from here on: the same policy and the same state."""
