@@ -14,9 +14,9 @@ import pytest
 import hlmc
 from hlmc import gate
 from hlmc.arms import NamedLearner
-from hlmc.engine.layout import ARMS, AT, CHILD, CONTROL, FIELDS, IDLE, KEY, PARAMETERS, SCALARS, UNTIL
+from hlmc.engine.layout import ARMS, AT, CHILD, CONTROL, FIELDS, IDLE, KEY, PARAMETERS, SCALARS, SIZE, UNTIL
 from hlmc.engine.permutation import permuted
-from hlmc.engine.structures.champion import DOUBT, EVEN, PLACE, TENURE
+from hlmc.engine.structures.champion import CHALLENGE, CRISIS, DOUBT, EVEN, PLACE, TENURE
 from hlmc.errors import BadArgument, BadFile, BadType, HLMCError, OutOfTurn
 from hlmc.files.format import FIXED, NAMES, sealed
 from hlmc.testing import check_policy
@@ -197,6 +197,62 @@ def test_a_new_group_is_a_fresh_child_of_the_level_above() -> None:
     assert after[3] == pytest.approx(before.mean(), rel=1e-9)
     learner.arms.remove(100)
     assert learner.state[at : at + 3].tolist() == before.tolist()
+
+
+@pytest.mark.interpreted
+@pytest.mark.parametrize("routine", ["exp3", "exp3s", "exp3p", "exp3-loss", "tsallis-inf"])
+def test_a_group_that_an_arm_joins_has_at_least_the_share_of_a_fresh_one(routine: str) -> None:
+    policy = hlmc.HLMC(arms=40, groups=(10, 4), horizon=T, epochs=(400, 5), routines=(routine, "uniform"))
+    flat = {"exp3": hlmc.EXP3, "exp3s": hlmc.EXP3S, "exp3p": hlmc.EXP3P, "exp3-loss": hlmc.EXP3Loss}
+    for good in (0, 9):  # of the three groups {0, ..., 3}, {4, ..., 7} and {8, 9}
+        learner = named(policy, 10, seed=3)
+        for _ in range(400):
+            learner.update(0.9 if learner.select() // 4 == good // 4 else 0.1)
+        shown = copy.copy(learner)
+        like = flat[routine](40, T) if routine in flat else hlmc.TsallisINF(40)
+        shown._policy = _Like(learner.policy, type(like))  # type: ignore[assignment]
+        before = shares(weights(shown, 3))
+        learner.arms.add(100)
+        shown._row[:] = learner.state
+        after = shares(weights(shown, 3))
+        if good == 9:
+            assert before[2] > 1 / 3
+            assert after == pytest.approx(before, rel=1e-9)
+        else:
+            assert before[2] < 1 / 3
+            assert after[2] == pytest.approx(1 / 3, rel=1e-6)
+        assert sound(learner)
+
+
+class _Like:
+    """A policy's program, to be read as that of a flat one."""
+
+    def __new__(cls, policy: hlmc.Policy, kind: type[hlmc.Policy]) -> hlmc.Policy:
+        other = object.__new__(kind)
+        object.__setattr__(other, "program", policy.program)
+        return other
+
+
+@pytest.mark.interpreted
+def test_the_next_challenges_of_a_champion_go_to_the_groups_that_have_newcomers() -> None:
+    learner = named(hlmc.Champion(arms=60, memory=20, horizon=20_000), 20, seed=1)
+    epoch, size = learner.policy.plan.lengths[0], int(learner.policy.program[FIELDS + SIZE])
+    control = int(learner.policy.program[FIELDS + CONTROL])
+    for _ in range(40 * epoch):
+        learner.update(0.9 if learner.select() == 3 else 0.1)
+    assert learner.arms._names[int(learner.state[PLACE])] == 3
+    learner.arms.add(*range(20, 20 + 2 * size))
+    wanted = sorted({name // size for name in range(20, 20 + 2 * size)})
+    assert learner.state[CRISIS] == 1 + len(wanted)
+    challenged = []
+    for t in range(len(wanted) * epoch):
+        learner.update(0.9 if learner.select() == 3 else 0.1)
+        if t % epoch == 0:
+            assert learner.state[CHALLENGE] == 1
+            challenged.append(int(learner.state[control + CHILD]))
+    assert challenged == wanted
+    assert learner.arms._names[int(learner.state[PLACE])] == 3
+    assert learner.state[CRISIS] < 2
 
 
 # --- All structures

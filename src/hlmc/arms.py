@@ -130,15 +130,15 @@ class Arms:
 
     def add(self, *names: Name) -> None:
         """Add arms: the learner knows nothing of them and plays them from its next step on."""
-        given = [checked_name(name) for name in names]
-        known = set(self._places)
-        for name in given:
-            if name in known:
-                raise BadArgument(f"names must differ from one another and from those there are, and {name!r} does not")
-            known.add(name)
-        if len(known) > self._capacity:
-            raise BadArgument(f"there is room for {self._capacity} arms, not for {len(known)}")
-        self._join(given)
+        given: dict[Name, None] = {}
+        for name in map(checked_name, names):
+            if name in self._places or name in given:
+                wanted = "names must differ from one another and from those there are"
+                raise BadArgument(f"{wanted}, and {shown(name)} does not")
+            given[name] = None
+        if len(self) + len(given) > self._capacity:
+            raise BadArgument(f"there is room for {self._capacity} arms, not for {len(self) + len(given)}")
+        self._join(list(given))
 
     def remove(self, name: Name) -> None:
         """Remove an arm. What was known of it is lost, and a ticket for it is ``"expired"``."""
