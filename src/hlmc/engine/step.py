@@ -103,12 +103,18 @@ def decide(program: Array, row: Array, t: int) -> int:
         u = uniform(bits(row, KEY), t, int(program[LEVELS]) - 1)
         at = int(program[level + AT])
         tau = choices_counted(program, row, level, t)
-        call_select(int(program[level + ROUTINE]), program, level, row, at, n, control, tau, u)
+        last_select(program, level, row, at, n, control, tau, u)
         slot = int(row[control + CHILD])
         chance = row[control + CHANCE]
     # Rounding can carry a share of everything past 1 by a last digit. What is learned by keeps it.
     row[PROBABILITY] = max(min(above * chance, 1.0), LEAST_PROBABILITY)
     return arm_of(program, row, slot)
+
+
+@kernel
+def last_select(program: Array, level: int, row: Array, at: int, n: int, control: int, tau: int, u: float) -> None:
+    """Hook: the last level's choice. Default: through the program's table."""
+    call_select(int(program[level + ROUTINE]), program, level, row, at, n, control, tau, u)
 
 
 @kernel
@@ -202,6 +208,23 @@ def contiguous(program: Array) -> bool:
 
 
 @kernel
+def start_arms(program: Array, row: Array, arms: Array, n: int) -> None:
+    """Make the table of the arms of n slots ready, which :func:`slot_arm` reads. Default: none is known yet."""
+    for slot in range(n):
+        arms[slot] = -1.0
+
+
+@kernel
+def slot_arm(program: Array, row: Array, arms: Array, slot: int) -> int:
+    """The arm of a slot whose neighbours are no neighbours. Default: looked up once, then known."""
+    arm = int(arms[slot])
+    if arm < 0:
+        arm = call_arm_of(program, row, slot)
+        arms[slot] = arm
+    return arm
+
+
+@kernel
 def load_stats(program: Array, row: Array, at: int, workspace: Array, t: int) -> int:
     """Bring the statistics of the last level into the workspace; where in it they begin. Default: it is the row."""
     return at
@@ -264,6 +287,7 @@ def stretch(
     own: Array,
     row: Array,
     workspace: Array,
+    arms: Array,
     reward_at: Address,
     spec: Array,
     key: np.uint64,
@@ -285,6 +309,8 @@ def stretch(
         The program, and the same numbers in the precision of the workspace. On a processor they are one.
     row, workspace
         The learner's row and the statistics of its last level, which begin at ``place``. On a processor they are one.
+    arms
+        The table of the arms that the slots stand for (:func:`slot_arm`); not looked at where slots are neighbours.
     reward_at, spec, state
         The adversary: the address of its function, its numbers, and what ``phase_at`` said of step t.
     key
@@ -320,7 +346,7 @@ def stretch(
             following = unit(mix(counter_bits))
             if n > 1:
                 slot, chance = leaf_select(own, level, workspace, place, n, a, b, since + done, u)
-            arm = arm_number(base + slot if neighbours else call_arm_of(program, row, slot))
+            arm = arm_number(base + slot if neighbours else slot_arm(program, row, arms, slot))
             reward = reward_of(reward_at, spec, state, t + done, arm)
             if not (0.0 <= reward <= 1.0):
                 return -(t + done + 1), slot, chance, a, b, total
@@ -341,6 +367,7 @@ def run(
     own_at: Address,
     row_at: Address,
     workspace_at: Address,
+    arms_at: Address,
     reward_at: Address,
     spec_at: Address,
     stops_at: Address,
@@ -354,6 +381,9 @@ def run(
     program_at, own_at, row_at, workspace_at
         Addresses of the program, of the same numbers in the precision of the workspace, of the learner's row, and of
         the workspace. On a processor the second is the first and the fourth is the third.
+    arms_at
+        Address of a word per slot of the last level, in which the loop notes the slots' arms while it runs. They
+        follow from the row and hold nothing between two calls. Where slots are neighbouring arms it is not used.
     reward_at, spec_at
         Addresses of the adversary's function and of its numbers.
     stops_at
@@ -370,6 +400,7 @@ def run(
     own = words(own_at)
     row = words(row_at)
     workspace = words(workspace_at)
+    arms = words(arms_at)
     spec = words(spec_at)
     stops = words(stops_at)
     sums = words(sums_at)
@@ -377,6 +408,7 @@ def run(
     t = int(row[TIME])
     before = sums[count]
     earned = before
+    known = -1  # when the run of the last level began whose arms are in the table
     for point in range(count):
         stop = int(stops[point])
         while t < stop:
@@ -394,8 +426,11 @@ def run(
             total = row[control + SUM]
             at = int(program[level + AT])
             place = load_stats(program, row, at, workspace, t)
+            if not contiguous(program) and known != int(row[BEGAN]):
+                known = int(row[BEGAN])
+                start_arms(program, row, arms, n)
             t, slot, chance, a, b, total = stretch(
-                program, own, row, workspace, reward_at, spec, key, state, level, place, n, t, pause, a, b, total
+                program, own, row, workspace, arms, reward_at, spec, key, state, level, place, n, t, pause, a, b, total
             )
             if t < 0:
                 return t

@@ -215,6 +215,10 @@ class Policy(Common):
         if self.dynamic and self.structure.change is None:
             raise BadArgument(f"dynamic must be False for {type(self).__name__}: its arms cannot come and go")
 
+    def _awaited(self, run: int) -> tuple[int, int, float]:
+        """For the plan: ``pending``, ``delay``, and the share of rewards that come after a run of so many steps."""
+        return self.pending, self.delay, min(1.0, self.delay / run)
+
     def _finished(self, table: Array) -> Array:
         """Complete a program: fill in the fields that the structure and the routines determine; return it flattened."""
         if self.pending:
