@@ -64,7 +64,7 @@ from hlmc.errors import BadArgument
 from hlmc.learner import fresh_rows
 from hlmc.routines.coded_exp3 import shares_total
 from hlmc.streams import keys
-from hlmc.targets import JIT, address_of, arms_table, callback, entry, linked, loop
+from hlmc.targets import JIT, address_of, callback, entry, linked, loop, notes_for
 from hlmc.targets.interpreter import LinkedProgram
 
 BY_HAND, IN_LOOP = 50, 200
@@ -445,8 +445,8 @@ def outcome(here: Stage, spec: np.ndarray) -> str:
         stop = min(time + IN_LOOP, here.program[2])
         if here.row[ARM] < 0.0 and stop > time:
             stops, sums = np.array([stop]), np.zeros(2)
-            arms = arms_table(np.asarray(here.program), here.policy.structure)
-            memory = (here.program_at, here.program_at, here.row_at, here.row_at, address_of(arms))
+            notes = notes_for(here.policy, np.asarray(here.program))
+            memory = (here.program_at, here.program_at, here.row_at, here.row_at, address_of(notes))
             who = (*memory, callback(judge, REWARD).address)
             if loop(here.policy)(*who, *map(address_of, (spec, stops, sums)), 1):
                 return ARM_OUTSIDE

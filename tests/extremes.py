@@ -21,7 +21,7 @@ from hlmc.policies.tree import TreePolicy
 from hlmc.routines.base import Routine
 from hlmc.routines.contest import contest_rate
 from hlmc.streams import keys
-from hlmc.targets import address_of, arms_table, linked, loop
+from hlmc.targets import address_of, linked, loop, notes_for
 
 LAST = 1.0 - 2.0**-53  # the largest number below 1
 GAMMAS = (1e-300, 1e-16, 0.5, LAST, 1.0)
@@ -177,8 +177,8 @@ def main(steps: int, sizes: tuple[int, ...]) -> None:
             )
             row = fresh_rows(policy, keys(1, 0, 1))[0]
             program = linked(policy).address
-            arms = arms_table(policy.program, policy.structure)
-            learner, table, spec = (address_of(x) for x in (row, arms, adversary.spec))
+            notes = notes_for(policy)
+            learner, table, spec = (address_of(x) for x in (row, notes, adversary.spec))
             try:
                 for part in range(1, 11):
                     stops, sums = np.array([float(max(1, horizon * part // 10))]), np.zeros(2)

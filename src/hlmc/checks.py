@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import operator
 import os
-from collections.abc import Iterable
 from itertools import islice
 from numbers import Real
 from pathlib import Path

@@ -290,7 +290,7 @@ def filled_groups(arms: int, memory: int, words: Callable[[Groups], int]) -> Gro
     if not fitting:
         raise BadArgument(f"memory must be at least {min(map(words, splits))} words for {K} arms, not {M}")
     fewest = fitting[0]
-    if len(fewest) != 2 or 4 * M < 5 * words(fewest):
+    if len(fewest) != 2 or 5 * words(fewest) > 4 * M:
         return fewest
     # Up to the size of the groups with the fewest words, larger groups take more words.
     low, high = fewest[-1], K

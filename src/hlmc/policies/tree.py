@@ -230,7 +230,8 @@ class TreePolicy(Policy):
         example = "for instance " if self.horizon is None else ""
         proved = f"{stages}{example}{at_most(self.promised, bound, shown)}"
         if self.delay:
-            lost = f"rewards that come more than {self.delay} decisions late or depend on the play, a best arm that changes"
+            late = f"rewards that come more than {self.delay} decisions late or depend on the play"
+            lost = f"{late}, a best arm that changes"
             return Guarantee(proved, "Theorem 1 of docs/feedback.md", "", lost, adversarial=True)
         return Guarantee(proved, self._proof, self._measured, self._lost, adversarial=True)
 

@@ -90,7 +90,9 @@ class Contest(Routine):
 
     name: ClassVar[str] = "contest"
     feedback: ClassVar[Literal["gain", "loss", "counts"]] = "loss"
-    kernels: ClassVar[Kernels] = Kernels(contest_start, contest_select, contest_update, contest_check, contest_change)
+    kernels: ClassVar[Kernels] = Kernels(
+        contest_start, contest_select, contest_update, contest_check, change=contest_change
+    )
 
     def words(self, n: int) -> int:
         return n - 1

@@ -108,7 +108,7 @@ class EXP3(Routine):
     feedback: ClassVar[Literal["gain", "loss", "counts"]] = "gain"
     weights: ClassVar[Literal["none", "growing", "any"]] = "growing"
     source: ClassVar[str] = "Auer et al. (2002), Theorem 3.1 (with the default gamma: Lemma 3)"
-    kernels: ClassVar[Kernels] = Kernels(exp3_start, exp3_select, exp3_update, exp3_check, exp3_change)
+    kernels: ClassVar[Kernels] = Kernels(exp3_start, exp3_select, exp3_update, exp3_check, change=exp3_change)
 
     def __post_init__(self) -> None:
         self.check(gamma=SHARE_RANGE)

@@ -108,7 +108,7 @@ class EXP3Loss(Routine):
     weights: ClassVar[Literal["none", "growing", "any"]] = "any"
     source: ClassVar[str] = "Bubeck and Cesa-Bianchi (2012), Theorem 3.1"
     kernels: ClassVar[Kernels] = Kernels(
-        exp3_loss_start, exp3_loss_select, exp3_loss_update, exp3_loss_check, exp3_loss_change
+        exp3_loss_start, exp3_loss_select, exp3_loss_update, exp3_loss_check, change=exp3_loss_change
     )
 
     def __post_init__(self) -> None:

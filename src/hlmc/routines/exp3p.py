@@ -195,7 +195,7 @@ class EXP3P(Routine):
 
     name: ClassVar[str] = "exp3p"
     feedback: ClassVar[Literal["gain", "loss", "counts"]] = "gain"
-    kernels: ClassVar[Kernels] = Kernels(exp3p_start, exp3p_select, exp3p_update, exp3p_check, exp3p_change)
+    kernels: ClassVar[Kernels] = Kernels(exp3p_start, exp3p_select, exp3p_update, exp3p_check, change=exp3p_change)
 
     def __post_init__(self) -> None:
         self.check(eta=RATE_RANGE, gamma=SHARE_RANGE, beta=(0.0, 1.0, "(0, 1)"))

@@ -182,7 +182,7 @@ class EXP3S(Routine):
     name: ClassVar[str] = "exp3s"
     most_changing: ClassVar[int] = SCAN
     feedback: ClassVar[Literal["gain", "loss", "counts"]] = "gain"
-    kernels: ClassVar[Kernels] = Kernels(exp3s_start, exp3s_select, exp3s_update, exp3s_check, exp3s_change)
+    kernels: ClassVar[Kernels] = Kernels(exp3s_start, exp3s_select, exp3s_update, exp3s_check, change=exp3s_change)
 
     def __post_init__(self) -> None:
         self.check(gamma=SHARE_RANGE, alpha=(0.0, 1.0, "(0, 1)"))

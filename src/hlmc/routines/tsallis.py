@@ -105,7 +105,9 @@ class TsallisINF(Routine):
     feedback: ClassVar[Literal["gain", "loss", "counts"]] = "loss"
     source: ClassVar[str] = "Zimmert and Seldin (2021), Theorem 1"
     anytime: ClassVar[bool] = True
-    kernels: ClassVar[Kernels] = Kernels(tsallis_start, tsallis_select, tsallis_update, tsallis_check, tsallis_change)
+    kernels: ClassVar[Kernels] = Kernels(
+        tsallis_start, tsallis_select, tsallis_update, tsallis_check, change=tsallis_change
+    )
 
     def __post_init__(self) -> None:
         if self.estimator is not None:

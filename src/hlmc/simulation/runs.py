@@ -17,7 +17,7 @@ from hlmc.learner import fresh_rows
 from hlmc.policies.base import Policy
 from hlmc.simulation.workers import COMPILING, Watch
 from hlmc.streams import derive_seed, keys
-from hlmc.targets import address_of, arms_table, linked, loop, loop_with_delays
+from hlmc.targets import address_of, linked, loop, loop_with_delays, notes_for
 
 Array = np.ndarray
 
@@ -118,9 +118,9 @@ def walk(
     """
     program, learner = linked(policy).address, address_of(row)
     rule = [adversary.address, address_of(adversary.spec)]
-    arms = arms_table(policy.program, policy.structure)
+    notes = notes_for(policy)
     if calendar is None:
-        who = [program, program, learner, learner, address_of(arms), *rule]
+        who = [program, program, learner, learner, address_of(notes), *rule]
     else:
         who = [program, learner, *rule, *calendar.arguments]
     t, noted, before, length = 0, 0, 0.0, SHORTEST

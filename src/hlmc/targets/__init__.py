@@ -34,7 +34,6 @@ from hlmc.engine.layout import CHILDREN, FIELDS
 from hlmc.engine.step import loop_over
 
 if TYPE_CHECKING:
-    from hlmc.engine.structures import Structure
     from hlmc.policies.base import Policy
 
 Array = np.ndarray
@@ -47,14 +46,17 @@ if TYPE_CHECKING or JIT:
 else:
     from hlmc.targets.interpreter import address_of, callback, compiled, entry, linked
 
-__all__ = ["JIT", "address_of", "arms_table", "callback", "compiled", "entry", "linked", "loop", "loop_with_delays"]
+__all__ = ["JIT", "address_of", "callback", "compiled", "entry", "linked", "loop", "loop_with_delays", "notes_for"]
 
 
-def arms_table(program: Array, structure: Structure) -> Array:
-    """The words in which the loop notes the arms of the slots (``arms_at``)."""
-    if structure.contiguous:
+def notes_for(policy: Policy, program: Array | None = None) -> Array:
+    """The words for the notes of :func:`hlmc.engine.step.run` on a learner of a policy (or of another program)."""
+    noted = policy.routines_used[-1].kernels.noted
+    if policy.structure.contiguous and noted is None:
         return np.empty(1)
-    return np.empty(int(program.reshape(-1, FIELDS)[1:, CHILDREN].max()) + structure.extra_slots)
+    children = (policy.program if program is None else program).reshape(-1, FIELDS)[1:, CHILDREN]
+    slots = int(children.max()) + policy.structure.extra_slots
+    return np.empty(slots * (1 + (0 if noted is None else noted.per_slot)))
 
 
 def loop(policy: Policy) -> Callable[..., int]:

@@ -60,7 +60,7 @@ def clean_stretch(
     own: Array,
     row: Array,
     workspace: Array,
-    arms: Array,
+    notes: Array,
     reward_at: Any,
     spec: Array,
     key: np.uint64,
@@ -108,7 +108,7 @@ def stretch_by_count(
     own: Array,
     row: Array,
     workspace: Array,
-    arms: Array,
+    notes: Array,
     reward_at: Any,
     spec: Array,
     key: np.uint64,
@@ -136,7 +136,7 @@ def stretch_by_count(
     full = full_count()
     if n != full:
         return stretch(
-            program, own, row, workspace, arms, reward_at, spec, key, state, level, place, n, t, pause, a, b, total
+            program, own, row, workspace, notes, reward_at, spec, key, state, level, place, n, t, pause, a, b, total
         )
     if is_clean(workspace, place, full):
         if t % clean_stride() == 0 and pause - t >= clean_stride():
@@ -145,7 +145,7 @@ def stretch_by_count(
                 own,
                 row,
                 workspace,
-                arms,
+                notes,
                 reward_at,
                 spec,
                 key,
@@ -163,7 +163,7 @@ def stretch_by_count(
     else:
         pause = min(pause, t - t % check_interval() + check_interval())
     return stretch(
-        program, own, row, workspace, arms, reward_at, spec, key, state, level, place, full, t, pause, a, b, total
+        program, own, row, workspace, notes, reward_at, spec, key, state, level, place, full, t, pause, a, b, total
     )
 
 
@@ -189,27 +189,27 @@ def arms_start() -> int:
 
 
 @kernel
-def look_arms_up(program: Array, row: Array, arms: Array, n: int) -> None:
+def look_arms_up(program: Array, row: Array, notes: Array, n: int) -> None:
     """``start_arms`` for all slots at once: the 32 threads of a warp begin their epochs together, but draw one by one
     what none of them would know yet.
     """
     for slot in range(n):
-        arms[arms_start() + slot] = call_arm_of(program, row, slot)
+        notes[arms_start() + slot] = call_arm_of(program, row, slot)
 
 
 @kernel
-def arm_in_table(program: Array, row: Array, arms: Array, slot: int) -> int:
+def arm_in_table(program: Array, row: Array, notes: Array, slot: int) -> int:
     """``slot_arm`` of a table that is complete."""
-    return int(arms[arms_start() + slot])
+    return int(notes[arms_start() + slot])
 
 
 @kernel
-def no_arms(program: Array, row: Array, arms: Array, n: int) -> None:
+def no_arms(program: Array, row: Array, notes: Array, n: int) -> None:
     """``start_arms`` where there is no table."""
 
 
 @kernel
-def arm_each_time(program: Array, row: Array, arms: Array, slot: int) -> int:
+def arm_each_time(program: Array, row: Array, notes: Array, slot: int) -> int:
     """``slot_arm`` where there is no table."""
     return call_arm_of(program, row, slot)
 
@@ -319,7 +319,7 @@ def run_learner(
     own_at: Any,
     row_at: Any,
     workspace_at: Any,
-    arms_at: Any,
+    notes_at: Any,
     reward_at: Any,
     spec_at: Any,
     stops_at: Any,

@@ -15,9 +15,9 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 from numba.core.typing.templates import ConcreteTemplate, infer_global, signature
-from numba.extending import intrinsic, lower_builtin, models, register_model
+from numba.extending import intrinsic, lower_builtin, models, register_jitable, register_model
 
-from hlmc.engine import ftrl
+from hlmc.engine import ftrl, ucb
 from hlmc.engine.ftrl import PAD
 
 _INT = ir.IntType(64)
@@ -102,7 +102,7 @@ def lane(typingctx: Any, four: Any, k: Any) -> Any:
 
 
 @intrinsic
-def spread(typingctx: Any, x: Any) -> Any:
+def repeat(typingctx: Any, x: Any) -> Any:
     """The same number four times."""
     return lanes(types.float64), lambda context, builder, sig, args: _spread(builder, types.float64, args[0])
 
@@ -202,8 +202,8 @@ def _learned_sums(
     whole = at + (n - 1) // 4 * 4
     stop = at + n - 1
     own = at + slot - 1
-    within = spread(baseline - zero)
-    beyond = spread(0.0 - zero)
+    within = repeat(baseline - zero)
+    beyond = repeat(0.0 - zero)
     w1 = row[whole] if whole < stop else PAD
     w2 = row[whole + 1] if whole + 1 < stop else PAD
     w3 = row[whole + 2] if whole + 2 < stop else PAD
@@ -216,7 +216,7 @@ def _learned_sums(
         row[whole + 1] = lane(loss, 2)
     if whole + 2 < stop:
         row[whole + 2] = lane(loss, 3)
-    least = where(is_at(0, 0), spread(0.0), loss) - x
+    least = where(is_at(0, 0), repeat(0.0), loss) - x
     root = scale / least
     squares = root * root
     cubes = squares * root
@@ -252,9 +252,40 @@ def _four_chances(row: Any, at: Any, n: Any, slot: Any, x: Any, scale: Any) -> A
     return lane(p, 0), lane(p, 1), lane(p, 2), lane(p, 3)
 
 
+@register_jitable
+def _merged(slot: Any, top: Any, under: Any, other: Any, index: Any, below: Any) -> Any:
+    under = max(max(under, below), min(top, index))
+    return (other, index, under) if index > top else (slot, top, under)
+
+
+def _highest_two(notes: Any, n: Any, spread: Any) -> Any:
+    best = four(0.0, 0.0, 0.0, 0.0)
+    highest = repeat(-1.0)
+    second = repeat(-1.0)
+    slots = four(0.0, 1.0, 2.0, 3.0)
+    whole = n // 4 * 4
+    for slot in range(0, whole, 4):
+        index = four_at(notes, slot) + spread * four_at(notes, n + slot)
+        lower = where(highest < index, highest, index)
+        second = where(second < lower, lower, second)
+        best = where(highest < index, slots, best)
+        highest = where(highest < index, index, highest)
+        slots = slots + 4.0
+    slot = int(lane(best, 0))
+    top = lane(highest, 0)
+    under = lane(second, 0)
+    slot, top, under = _merged(slot, top, under, int(lane(best, 1)), lane(highest, 1), lane(second, 1))
+    slot, top, under = _merged(slot, top, under, int(lane(best, 2)), lane(highest, 2), lane(second, 2))
+    slot, top, under = _merged(slot, top, under, int(lane(best, 3)), lane(highest, 3), lane(second, 3))
+    for rest in range(whole, n):
+        slot, top, under = _merged(slot, top, under, rest, notes[rest] + spread * notes[n + rest], -1.0)
+    return slot, top, under
+
+
 TWINS: dict[Callable[..., Any], Callable[..., Any]] = {
     ftrl.power_sums: _power_sums,
     ftrl.learned_sums: _learned_sums,
     ftrl.four_chances: _four_chances,
+    ucb.highest_two: _highest_two,
 }
 """Kernels of the engine, and what this target compiles in their place."""
