@@ -66,6 +66,7 @@ GIVEN: dict[str, Any] = {
     "steps": 100,
     "doubt": 0.1,
     "delay": 10,
+    "late": 0.5,
     "reward": lambda t, arm: 0.5,
 }
 OWN: dict[Any, dict[str, Any]] = {
