@@ -125,10 +125,10 @@ POLICIES: dict[str, tuple[hlmc.Policy, ...]] = {
 SHORT = (
     ("tree", 1),
     ("tree", 0),
+    ("tree", 15),
     ("block rotation", 0),
     ("block rotation", 2),
     ("champion", 2),
-    ("champion", 4),
     ("crown", 0),
 )
 """Those of the short form, which compile in a few seconds."""
