@@ -122,16 +122,10 @@ POLICIES: dict[str, tuple[hlmc.Policy, ...]] = {
 }
 """By structure, policies that lead to every kernel of the structure and to every routine."""
 
-SHORT = (
-    ("tree", 1),
-    ("tree", 0),
-    ("tree", 15),
-    ("block rotation", 0),
-    ("block rotation", 2),
-    ("champion", 2),
-    ("crown", 0),
-)
+SHORT = (("tree", 1), ("tree", 0), ("block rotation", 0), ("block rotation", 2), ("champion", 2), ("crown", 0))
 """Those of the short form, which compile in a few seconds."""
+DYNAMIC = (("tree", 15), ("champion", 4))
+"""Those whose arms come and go."""
 
 Which = Sequence[tuple[str, int]]
 """Which of the policies."""
