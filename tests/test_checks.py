@@ -65,6 +65,8 @@ GIVEN: dict[str, Any] = {
     "children": 4,
     "steps": 100,
     "doubt": 0.1,
+    "delay": 5,
+    "late": 0.1,
     "reward": lambda t, arm: 0.5,
 }
 OWN: dict[Any, dict[str, Any]] = {

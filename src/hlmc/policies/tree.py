@@ -28,7 +28,9 @@ from hlmc.engine.layout import (
     SPAN,
     WORDS,
 )
+from hlmc.engine.routines import routine_change
 from hlmc.engine.structures import TREE, Structure
+from hlmc.errors import BadArgument
 from hlmc.guarantee import Guarantee, at_most
 from hlmc.plan import Plan, PlanLevel
 from hlmc.policies.base import Array, Policy, Words
@@ -63,6 +65,15 @@ class TreePolicy(Policy):
     def routines_used(self) -> tuple[Routine, ...]:
         """The routine of each level, top first."""
         raise NotImplementedError
+
+    def _check_dynamic(self) -> None:
+        super()._check_dynamic()
+        for routine, children in zip(self.routines_used, self.groups_used, strict=True):
+            if self.dynamic and routine.kernels.change is routine_change:
+                raise BadArgument(f"dynamic must be False with {routine!r}: its children cannot come and go")
+            if self.dynamic and children > routine.most_changing:
+                most = f"at most {routine.most_changing} children of a level of {routine.name} can come and go"
+                raise BadArgument(f"dynamic must be False with {children} children at a level: {most}")
 
     def epochs_used(self, horizon: int) -> tuple[int, ...]:
         """S_1, ..., S_D at a horizon. Default: balanced by the costs of the routines."""
@@ -209,9 +220,7 @@ class TreePolicy(Policy):
         shown = self.horizon or 2**SHOWN_STAGE
         bound = self.bound(shown)
         if bound is None and self.delay:
-            return Guarantee(
-                lost="a bound for rewards that come late: it is for EXP3 at every level (docs/feedback.md)"
-            )
+            return Guarantee(lost="a bound for late rewards: there is one for EXP3 at every level (docs/feedback.md)")
         if bound is None:
             return Guarantee(measured=self._measured, lost=self._lost)
         staged = self.horizon is None and not self.anytime
@@ -219,8 +228,7 @@ class TreePolicy(Policy):
         example = "for instance " if self.horizon is None else ""
         proved = f"{stages}{example}{at_most(self.promised, bound, shown)}"
         if self.delay:
-            late = f"rewards that come more than {self.delay} decisions late or depend on the play"
-            lost = f"{late}, a best arm that changes"
+            lost = f"rewards that come more than {self.delay} decisions late, a best arm that changes"
             return Guarantee(proved, "Theorem 1 of docs/feedback.md", "", lost, adversarial=True)
         return Guarantee(proved, self._proof, self._measured, self._lost, adversarial=True)
 
