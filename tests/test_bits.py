@@ -215,7 +215,7 @@ def test_bits_that_cannot_be_had_are_refused() -> None:
     for bits in (3, 33, 65, 0):
         with pytest.raises(BadArgument, match="bits must be"):
             hlmc.TsallisINF(arms=10, bits=bits)
-    with pytest.raises(BadArgument, match=r"bits must be 64 for routines.EXP3P\(\), not 8; fewer are for exp3, "):
+    with pytest.raises(BadArgument, match=r"bits must be 64 for routines.EXP3P\(\), not 8; fewer are for contest, exp3, "):
         hlmc.HLMC(arms=10, levels=2, horizon=100, delta=0.1, bits=8)
     with pytest.raises(BadArgument, match="bits must be 2 numbers"):
         hlmc.HLMC(arms=100, levels=2, horizon=100, bits=(8, 8, 8))
