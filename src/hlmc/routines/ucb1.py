@@ -12,13 +12,14 @@ from typing import ClassVar
 from hlmc.checks import choice
 from hlmc.engine.arithmetic import logarithm
 from hlmc.engine.kernel import kernel
-from hlmc.engine.layout import LAST, PARAMETERS, PENDING, RANDOM
+from hlmc.engine.layout import IDLE, LAST, PARAMETERS, PENDING, RANDOM
 from hlmc.engine.routines import NotedKernels
 from hlmc.engine.ucb import close_slot, close_slots, highest_two, noted_index
 from hlmc.routines.base import Array, Kernels, LevelContext, Routine
 
 TIE = PARAMETERS
 CLEAR = 1e-12  # indices that differ by this part of them differ, however they are rounded
+UNPLAYED = 1e300  # noted instead of an infinite index: differences of two are 0
 TIES = ("random", "first", "last")
 
 
@@ -94,7 +95,7 @@ def ucb1_update(
 
 
 # --- Notes: the mean reward of every slot; 1 / sqrt(n_j) of every slot; and three words of the last time that all slots
-# --- were compared: until another slot than AGAIN is played, no other one has an index above BOUND + WIDEST sqrt(2 ln t)
+# --- were compared: until another slot than AGAIN is played, no other has an index above BOUND + WIDEST sqrt(2 ln t)
 
 AGAIN, BOUND, WIDEST = range(3)
 
@@ -104,7 +105,7 @@ def ucb1_note(row: Array, at: int, n: int, slot: int, notes: Array) -> None:
     """Note what the statistics say of a slot."""
     earned = row[at + slot]
     played = row[at + n + slot]
-    notes[slot] = earned / played if played > 0.0 else math.inf
+    notes[slot] = earned / played if played > 0.0 else UNPLAYED
     notes[n + slot] = 1.0 / math.sqrt(played) if played > 0.0 else 0.0
 
 
@@ -171,13 +172,43 @@ def ucb1_noted_update(
 def ucb1_check(
     program: Array, level: int, row: Array, at: int, n: int, a: float, b: float, tau: int, slot: int, chance: float
 ) -> bool:
-    """The first n choices were the slots in turn, and have been learned from unless rewards may come late."""
-    late = program[PENDING] > 0.0
+    """The first n choices were the slots in turn, and have been learned from, unless rewards may come late or children
+    may join: then a slot that was not played has an index that is not finite."""
+    late = program[PENDING] > 0.0 or program[IDLE] > 0.0
     for j in range(n):
         played = row[at + n + j]
         if not (played >= (1.0 if j < tau and not late else 0.0) and 0.0 <= row[at + j] <= played):
             return False
-    return slot < 0 or tau >= n or slot == tau
+    return slot < 0 or tau >= n or slot == tau or program[IDLE] > 0.0
+
+
+@kernel
+def ucb1_change(
+    program: Array, level: int, row: Array, at: int, n: int, m: int, slot: int, a: float, b: float, tau: int
+) -> tuple[float, float]:
+    """A fresh child has been played once and paid 1. The counts lie behind the sums, so they move."""
+    if slot < 0:
+        slot = -1 - slot
+    first = 0 if n < 2 else n
+    stop = m
+    if n < 2:
+        pass
+    elif m > n:
+        for k in range(n):
+            j = n - 1 - k  # from behind: the two runs overlap
+            row[at + m + j] = row[at + n + j]
+    elif m < n:
+        row[at + slot] = row[at + n - 1]
+        row[at + n + slot] = row[at + n + n - 1]
+        for j in range(m):
+            row[at + m + j] = row[at + n + j]
+    else:
+        first = slot
+        stop = slot + 1
+    for j in range(first, stop):
+        row[at + j] = 1.0
+        row[at + m + j] = 1.0
+    return a, b
 
 
 @dataclass(frozen=True, repr=False)
@@ -205,6 +236,7 @@ class UCB1(Routine):
         ucb1_update,
         ucb1_check,
         NotedKernels(ucb1_start_notes, ucb1_noted_select, ucb1_noted_update, per_slot=4),
+        change=ucb1_change,
     )
 
     def __post_init__(self) -> None:
