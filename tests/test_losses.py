@@ -535,10 +535,11 @@ def _four_kernels(out_at: Address, row_at: Address, n: int, x: float, scale: flo
     out[9] = b
     out[10] = c
     out[11] = d
-    best, highest, second = highest_two(row, (n - 1) // 2, 0.75)
+    best, highest, second, widest = highest_two(row, (n - 1) // 2, 0.75)
     out[12] = best
     out[13] = highest
     out[14] = second
+    out[15] = widest
     return 0
 
 
@@ -549,7 +550,7 @@ def test_four_at_a_time_gives_the_same_bits() -> None:
     for n in (2, 3, 4, 5, 6, 9, 10, 11, 12, 13, 29, 100):
         for slot in {0, 1, n // 2, n - 1}:
             row = rng.exponential(3.0, n - 1)
-            here, there = (np.empty(15), row.copy()), (np.empty(15), row.copy())
+            here, there = (np.empty(16), row.copy()), (np.empty(16), row.copy())
             arguments = (n, -1.5, 1.25, 3.0, slot)
             machine(address_of(here[0]), address_of(here[1]), *arguments)
             _four_kernels(*there, *arguments)
