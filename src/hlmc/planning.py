@@ -281,7 +281,7 @@ def filled_groups(arms: int, memory: int, words: Callable[[Groups], int]) -> Gro
     takes.
 
     >>> [filled_groups(1000, memory, sum) for memory in (64, 128, 341, 502, 1000)]
-    [(32, 32), (9, 112), (3, 334), (2, 500), (1000,)]
+    [(36, 28), (9, 112), (3, 334), (2, 500), (1000,)]
     >>> filled_groups(1000, 40, sum)
     (10, 10, 10)
     """

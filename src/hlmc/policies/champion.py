@@ -93,6 +93,7 @@ class Champion(TreePolicy):
         if self.pending and self.structure is CODED_CHAMPION:
             raise BadArgument(f"pending must be 0 with fewer than 64 bits for a champion, not {self.pending}")
         _ = self.groups_used
+        self._check_dynamic()
 
     @cached_property
     def bits_used(self) -> int:

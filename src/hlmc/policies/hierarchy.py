@@ -133,6 +133,7 @@ class HLMC(TreePolicy):
         if self.pending and uncredited and len(self.groups_used) > 1:
             raise BadArgument(f"pending must be 0 with fewer than 64 bits for {uncredited[0]} in a hierarchy")
         self._check_epochs()
+        self._check_dynamic()
         if (total := self.words.total) >= ADDRESSED:  # words of a user's own routine
             raise BadArgument(f"routines must keep fewer than 2^60 words for {self.arms} arms, not {total}")
 
