@@ -69,8 +69,11 @@ class TreePolicy(Policy):
         costs = [r.cost(p) for r, p in zip(self.routines_used, self._contexts(horizon), strict=True)]
         if self.delay and len(costs) > 1:
             # A level of m arms whose rewards come d decisions late loses like one of m + d arms.
-            costs[-1] *= 1.0 + self.delay / self.groups_used[-1]
+            costs[-1] *= (1.0 + self.delay / self.groups_used[-1]) ** self.delay_power
         return planning.epochs(self.groups_used, horizon, costs)
+
+    delay_power: ClassVar[float] = 1.0
+    """Epochs grow as (1 + d / m)^(this / 2) with a delay of d decisions, m being the arms of a group."""
 
     @property
     def first_stage(self) -> int:
