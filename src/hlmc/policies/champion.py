@@ -14,7 +14,7 @@ from hlmc.engine.structures import CHAMPION, CODED_CHAMPION, Structure
 from hlmc.engine.structures.champion import LEAST_DOUBT, MOST
 from hlmc.errors import BadArgument
 from hlmc.policies.base import Array, Words
-from hlmc.policies.tree import TreePolicy
+from hlmc.policies.tree import EPOCH_DELAYS, TreePolicy
 from hlmc.routines import Contest, TsallisINF, coded
 from hlmc.routines.base import Routine
 from hlmc.routines.coded import ALL_BITS, checked_bits
@@ -112,9 +112,7 @@ class Champion(TreePolicy):
         if len(balanced) == 1:
             return balanced
         stretch = STRETCH / math.sqrt(self.switches or 1)
-        last = min(max(1, round(stretch * balanced[-1])), horizon)
-        above = -(-horizon // (last * math.prod(balanced[1:-1])))
-        return (max(1, above), *balanced[1:-1], last)
+        return self._relengthened(balanced, max(round(stretch * balanced[-1]), EPOCH_DELAYS * self.delay), horizon)
 
     @property
     def level_words(self) -> tuple[int, ...]:

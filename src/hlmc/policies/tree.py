@@ -35,6 +35,9 @@ from hlmc.policies.base import Array, Policy, Words
 from hlmc.routines import EXP3
 from hlmc.routines.base import LevelContext, Routine
 
+EPOCH_DELAYS = 2
+"""An epoch is at least so many delays long: in a shorter one less than half of the rewards would come in time."""
+
 SHOWN_STAGE = 20
 """If the horizon is unknown, the plan shows the stage of 2^20 steps."""
 
@@ -70,7 +73,17 @@ class TreePolicy(Policy):
         if self.delay and len(costs) > 1:
             # A level of m arms whose rewards come d decisions late loses like one of m + d arms.
             costs[-1] *= (1.0 + self.delay / self.groups_used[-1]) ** self.delay_power
-        return planning.epochs(self.groups_used, horizon, costs)
+        balanced = planning.epochs(self.groups_used, horizon, costs)
+        if len(balanced) > 1 and balanced[-1] < EPOCH_DELAYS * self.delay:
+            return self._relengthened(balanced, EPOCH_DELAYS * self.delay, horizon)
+        return balanced
+
+    @staticmethod
+    def _relengthened(epochs: tuple[int, ...], last: int, horizon: int) -> tuple[int, ...]:
+        """The same epochs but for those of the arms, which have ``last`` steps, and as many at the top as it takes."""
+        last = min(max(1, last), horizon)
+        above = -(-horizon // (last * math.prod(epochs[1:-1])))
+        return (max(1, above), *epochs[1:-1], last)
 
     delay_power: ClassVar[float] = 1.0
     """Epochs grow as (1 + d / m)^(this / 2) with a delay of d decisions, m being the arms of a group."""
