@@ -222,10 +222,11 @@ class Learner:
         """
         missing = self._policy.missing
         if isinstance(missing, str):
-            return CODES[self._settle(ticket, 0.0, 0)]
+            return CODES[self._settle(ticket, None, 0)]
         return CODES[self._settle(ticket, missing, 1)]
 
-    def _settle(self, ticket: Ticket, reward: float, learns: int) -> int:
+    def _settle(self, ticket: Ticket, reward: float | None, learns: int) -> int:
+        """Tell a ticket's reward; with ``learns`` = 0, or without a reward, only that the ticket is done with."""
         if self._tell is None:
             self._set_up_tickets()
         if type(ticket) is not Ticket:
@@ -233,7 +234,9 @@ class Learner:
         if len(ticket) != len(self._bytes):
             raise refusal(BAD_TICKET, self._policy)
         self._bytes[:] = ticket
-        share = self._scaled(self._program_at, reward) if learns and self._scaled is not None else reward
+        share = 0.0 if reward is None else reward
+        if reward is not None and self._scaled is not None:
+            share = self._scaled(self._program_at, reward)
         code: int = self._tell(self._program_at, self._row_at, self._buffer_at, share, learns)
         if code < 0:
             raise refusal(code, self._policy, reward)
