@@ -268,7 +268,7 @@ def stretch_codes(
         rate = program[level + PARAMETERS + (1 if isinstance(routine, routines.CodedEXP3) else 0)]
         row[control + SCALARS] = shares_total(program, level, row, at, n, rate)
         return
-    least = codes.distance_of(codes.largest_weight(row, at, n, routine.bits, 2.0**-routine.bits), s)
+    least = codes.distance_of(codes.largest_weight(row, row, at, n, routine.bits, 2.0**-routine.bits), s)
     row[control + SCALARS] = least - dice.uniform(1.5, 2.2 * math.sqrt(n)) / eta
 
 

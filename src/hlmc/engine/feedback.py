@@ -102,10 +102,8 @@ def make_decision(program: Array, row: Array, t: int, learner: int, ticket: Arra
     """Make the decision of step t and write its ticket but for the tag; the arm. The bit of the window is not set."""
     arm = decide(program, row, t)
     levels = int(program[LEVELS])
-    put_number(ticket, LEARNER, learner)
     put_number(ticket, TICKET_TIME, t)
-    put_number(ticket, TICKET_ARM, arm)
-    ticket[TICKET_PROBABILITY] = row[PROBABILITY]
+    for_users(row, ticket, learner, arm)
     last = int(row[RECORD])
     level = last - FIELDS * (levels - 1)
     for d in range(levels):
@@ -122,6 +120,14 @@ def make_decision(program: Array, row: Array, t: int, learner: int, ticket: Arra
     if t + 1 == int(row[UNTIL]):
         row[window + DUE] = 1.0
     return arm
+
+
+@kernel
+def for_users(row: Array, ticket: Array, learner: int, arm: int) -> None:
+    """Write those words of a ticket that its learner does not need. Hook: a simulation leaves them out."""
+    put_number(ticket, LEARNER, learner)
+    put_number(ticket, TICKET_ARM, arm)
+    ticket[TICKET_PROBABILITY] = row[PROBABILITY]
 
 
 @kernel
