@@ -105,9 +105,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="Measure the champion's goals.")
     parser.add_argument("--horizon", type=whole_numbers, default=HORIZONS, metavar="T,...", help="1e6, 1e7 or both")
     parser.add_argument("--runs", type=whole_number, metavar="N", help="runs of each (at least 96 and 24)")
-    parser.add_argument("--seed", type=whole_number, default=0, metavar="S", help="decides everything random (0)")
-    parser.add_argument("--store", type=Path, metavar="DIR", help="keep finished runs here, and go on from them")
-    parser.add_argument("--csv", type=Path, metavar="FILE", help="write the table as .csv")
+    parser.add_argument("--seed", type=whole_number, default=0, metavar="S", help="random seed (default: 0)")
+    parser.add_argument("--store", type=Path, metavar="DIR", help="store finished runs in DIR, and continue from them")
+    parser.add_argument("--csv", type=Path, metavar="FILE", help="write the table to a .csv file")
     options = parser.parse_args(arguments)
     wanted = [(target, T) for T in options.horizon for target in TARGETS if T in target.below]
     if not wanted:

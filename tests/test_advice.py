@@ -74,9 +74,9 @@ def test_plan_tells_it(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", "--arms", "100", "--memory", "20", "--horizon", "1e6"]) == 0
     out = capsys.readouterr().out
     advice = advise(100, 20, 10**6)
-    assert f"Lowest regret measured:\n  {advice.lowest.policy!r}\n" in out
+    assert f"Lowest measured regret:\n  {advice.lowest.policy!r}\n" in out
     assert advice.proved is not None
-    assert f"Least bound, {advice.proved.bound:,.0f}:\n  {advice.proved.policy!r}\n" in out
+    assert f"Smallest bound, {advice.proved.bound:,.0f}:\n  {advice.proved.policy!r}\n" in out
     K, T = advice.size
     assert f"Medians by hlmc arena --arms {K} --horizon {T}: " in out
     assert main(["plan", "--arms", "100", "--memory", "20", "--horizon", "1e6", "--json"]) == 0

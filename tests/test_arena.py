@@ -335,7 +335,7 @@ def test_a_kind_that_was_not_judged_is_refused() -> None:
     result = small()
     with pytest.raises(BadArgument, match="kind must be one of 'weak'"):
         result.table("strong")
-    with pytest.raises(BadArgument, match=r"arms = 5 was not judged by weak regret; there are \[16\]"):
+    with pytest.raises(BadArgument, match=r"arms = 5 has no weak regret; there are \[16\]"):
         result.table("weak", arms=5)
 
 
@@ -460,7 +460,7 @@ def test_the_command_lists_and_refuses(capsys: pytest.CaptureFixture[str]) -> No
     assert status == 0
     assert all(name in out for name in [*POLICIES, *CASES, *HELD_OUT])
     status, _, err = run(capsys, *ONE, "--csv", "a.txt")
-    assert (status, err) == (2, "hlmc arena: --csv takes a file that ends in .csv, not 'a.txt'\n")
+    assert (status, err) == (2, "hlmc arena: --csv must end in .csv, not 'a.txt'\n")
 
 
 def test_the_held_out_suite_by_command(capsys: pytest.CaptureFixture[str]) -> None:

@@ -264,7 +264,7 @@ def test_ctrl_c_twice_is_taken_at_once() -> None:
         (
             ["reproduce", "weak-1", "--horizon", "10000"],
             "hlmc.paper.experiment.gathered_runs",
-            "interrupted; finished runs are kept in report/runs, and the same command with --resume goes on from there",
+            "interrupted; finished runs are stored in report/runs; the same command with --resume continues from there",
         ),
         (
             ["spectrum", "--agents", "10", "--horizon", "100"],

@@ -430,7 +430,7 @@ def test_pictures():
     result = hlmc.play({"HLMC": (SMALL, 1), "UCB-M": (ROUNDS, 1)}, game, 200, 3, points=20, progress=False)
     ax = result.plot()
     assert [line.get_label() for line in ax.get_lines()] == ["HLMC", "UCB-M"]
-    assert result.plot(window=True).get_ylabel() == "reward an agent and step"
+    assert result.plot(window=True).get_ylabel() == "mean reward per agent per step"
     heat = result.plot_occupancy()
     shown = heat.collections[0].get_array().reshape(6, 20)
     everybody = result.data["occupancy"].sum("policy").mean("run").transpose("arm", "time").values

@@ -86,6 +86,7 @@ def test_the_engine_knows_no_compiler_and_targets_know_only_the_engine() -> None
     edges, lazy = graph()
     of = lambda room: edges[room] | {name for each, name, *_ in lazy if each == room}  # noqa: E731
     assert of("engine") <= {"errors", "checks"}
-    assert of("targets") <= {"engine", "errors", "checks"}
+    assert of("targets") <= {"engine", "errors", "checks", "interrupts", "turns"}
+    assert of("interrupts") | of("turns") == set()
     for path in (PACKAGE / "engine").rglob("*.py"):
         assert "numba" not in path.read_text(), f"{path.name} speaks of a compiler"

@@ -14,7 +14,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hlmc import adversaries, advice, arenas, bounds, games, planning, routines, testing
+    from hlmc import adversaries, advice, arenas, bounds, games, planning, routines, testing, tickets
     from hlmc.arenas import arena
     from hlmc.errors import BadTicket
     from hlmc.files import load
@@ -81,6 +81,7 @@ __all__ = [
     "routines",
     "simulate",
     "testing",
+    "tickets",
     "trace",
 ]
 
@@ -101,7 +102,7 @@ _HOMES = {
     "simulate": "hlmc.simulation",
     "trace": "hlmc.simulation",
 }
-_MODULES = ("adversaries", "advice", "arenas", "bounds", "games", "planning", "routines", "testing")
+_MODULES = ("adversaries", "advice", "arenas", "bounds", "games", "planning", "routines", "testing", "tickets")
 
 
 def __getattr__(name: str) -> Any:

@@ -1,13 +1,13 @@
-r"""What the theory promises: one function for each bound, in steps of reward lost.
+r"""Bounds on the regret: one function per theorem, in units of reward (at most 1 per step).
 
 The numbered functions follow the paper [1]_ as it is printed, constants included, with K arms (``arms``), T
 steps (``horizon``), L groups (``groups``), S epochs (``epochs``), hardness V (``switches``, one more than the
 number of changes of the benchmark) and failure probability δ (``delta``). The others bound routines from
-elsewhere that may stand at a level.
+other sources.
 
-A bound is a number for any horizon, also where it exceeds the horizon and so says nothing. Rounding the
-epochs up to whole steps is left out of account, as it is in the paper. A single arm, or a level with a single
-child, leaves no choice and so no regret: every bound is then 0.
+A bound larger than the horizon is vacuous, but is returned all the same. As in the paper, the rounding of epochs to
+whole steps is ignored. With a single arm, or a level with a single child, there is no choice and no regret: the bound
+is 0.
 
 References
 ----------
@@ -45,7 +45,7 @@ __all__ = [
 
 
 def nlogn(children: int) -> float:
-    """x = n ln n, what a level with n children costs under EXP3; 0 for a single child.
+    """x = n ln n, the cost of a level with n children under EXP3; 0 for a single child.
 
     >>> round(nlogn(10), 4)
     23.0259
@@ -197,7 +197,7 @@ def hierarchy(horizon: float, groups: Sequence[int]) -> float:
               \qquad x_j = N_j \ln N_j
 
     Bounds the expected weak regret with :math:`S_i = x_i (T/\prod_j x_j)^{1/D}` choices at level i before it
-    is reset. The proof of Theorem 5 carried to any depth: every level then loses the same
+    is reset. This is the proof of Theorem 5 for any depth: every level then has the same regret,
     :math:`2\sqrt{2}\,T\sqrt{x_i/S_i}`. One level gives Lemma 3; two and three levels give what Theorems 1 and
     5 round up. Levels with one child make no choice and do not count.
 
@@ -221,8 +221,8 @@ def plotted(horizon: float, arms: int, levels: int) -> float:
 
     .. math:: 2\, T'^{1 - 1/2D} K^{1/2D} (\ln K)^{1/2}
 
-    Not a bound. The paper sets the constant to 2 to compare orders, and puts for :math:`T'` what the best arm
-    earned in place of the horizon. One level is its curve for EXP3, :math:`2\sqrt{T'K\ln K}`.
+    Not a bound. The paper sets the constant to 2 to compare orders, and uses the reward of the best arm as
+    :math:`T'` instead of the horizon. One level is its curve for EXP3, :math:`2\sqrt{T'K\ln K}`.
 
     >>> [round(plotted(2 * 10**6, 100, levels)) for levels in (1, 2, 3)]
     [60697, 721814, 1647572]
@@ -249,12 +249,12 @@ def _shifting_rate(T: float, K: int, V: int) -> float:
 
 
 def exp3(horizon: float, arms: int, gamma: float) -> float:
-    r"""EXP3 with any share γ of uniform play.
+    r"""EXP3 with any probability γ of uniform exploration.
 
     .. math:: \mathbb{E}[R_w(H)] \le (e - 1)\gamma H + \frac{n\ln n}{\gamma}
 
-    Bounds the expected weak regret over H choices among n arms (Auer et al., 2002, Theorem 3.1, where the
-    best arm's reward stands in the place of H).
+    Bounds the expected weak regret over H choices among n arms (Auer et al., 2002, Theorem 3.1, with the
+    best arm's reward instead of H).
 
     >>> round(exp3(horizon=10**7, arms=100, gamma=0.005))
     178017
@@ -373,6 +373,29 @@ def tsallis_rv_sharp(horizon: float, arms: int) -> float:
         return 0.0
     excess = 10 / 3 * n * (1 + math.log(3 * H / (40 * n))) if 40 * n <= 3 * H else H / 4
     return min(H, 2 * math.sqrt(n * H) - math.sqrt(H) + excess + 8 / 3 * (1 + math.log(n)))
+
+
+def tsallis_coded(horizon: float, arms: int, bits: int, reduced: bool = True) -> float:
+    r"""Tsallis-INF with losses of b bits, by the theorem of ``docs/bits.md``.
+
+    .. math:: \mathbb{E}[R_w(H)] \le R(n, H) + \frac{800}{c}\,\frac{n (H + 1)^{3/2}}{4^b}
+              + \frac{n}{7}\Big(1 + \ln\Big(1 + \frac{H}{16 n}\Big)\Big)
+
+    R is that of `tsallis_rv_sharp` (c = 4, ``reduced``) or of `tsallis_iw_sharp` (c = 2, and without the last term).
+    For b of at least 6 and 4^b of at least 100 sqrt(n). Never more than H.
+
+    >>> [round(tsallis_coded(10**6, 100, bits)) for bits in (12, 14, 16, 20)]
+    [1000000, 96167, 26318, 21679]
+    """
+    H, n, b = at_least("horizon", horizon, 1), whole("arms", arms, 1), whole("bits", bits, 1)
+    if n == 1:
+        return 0.0
+    if b < 6 or 4.0**b < 100 * math.sqrt(n):
+        return float(H)
+    plain = tsallis_rv_sharp(H, n) if reduced else tsallis_iw_sharp(H, n)
+    rounding = 800 / (4 if reduced else 2) * n * (H + 1) * math.sqrt(H + 1) / 4.0**b
+    lowering = n / 7 * (1 + math.log(1 + H / (16 * n))) if reduced else 0.0
+    return min(float(H), plain + rounding + lowering)
 
 
 def contest(steps: int, arms: int, doubt: float) -> float:

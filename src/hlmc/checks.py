@@ -158,7 +158,8 @@ def choice(name: str, value: Any, *options: str) -> str:
     hlmc.errors.BadArgument: ties must be one of 'first', 'random', not 'frist'
     """
     if not isinstance(value, str) or value not in options:
-        raise BadArgument(f"{name} must be one of {', '.join(map(repr, options))}, not {shown(value)}")
+        there = f"one of {', '.join(map(repr, options))}" if options else "left out: there is nothing to choose"
+        raise BadArgument(f"{name} must be {there}, not {shown(value)}")
     return value
 
 
@@ -178,7 +179,7 @@ def listed(name: str, values: Any, what: str = "numbers", empty: bool = False) -
     if found is None:
         raise BadType(f"{name} must be a sequence of {what}, not {shown(values)}")
     if not found and not empty:
-        raise BadArgument(f"{name} must hold at least one of the {what}")
+        raise BadArgument(f"{name} must hold at least one number")
     return found
 
 

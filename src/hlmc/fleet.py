@@ -18,19 +18,21 @@ import numpy as np
 from hlmc import gate
 from hlmc.checks import whole
 from hlmc.engine import batch
-from hlmc.engine.layout import ARM, PROBABILITY, TIME
+from hlmc.engine.feedback import BAD_TICKET, SELECTED, for_structure
+from hlmc.engine.layout import ARM, LEVELS, PROBABILITY, TIME
 from hlmc.engine.scale import scale_many
 from hlmc.engine.step import BAD_REWARD, NOT_SELECTED, PAST_HORIZON
-from hlmc.errors import BadArgument, BadReward, BadType, HLMCError, shown
+from hlmc.errors import BadArgument, BadReward, BadTicket, BadType, HLMCError, shown
 from hlmc.files.description import own_routines
 from hlmc.files.disk import StrPath
 from hlmc.files.format import Front, Layout
 from hlmc.files.rows import FiledRows
 from hlmc.files.saving import create, load
-from hlmc.learner import Learner, fresh_rows, refusal
+from hlmc.learner import Learner, fresh_rows, no_window, outstanding, refusal
 from hlmc.policies.base import Policy
 from hlmc.streams import keys
 from hlmc.targets import JIT, address_of, entry, linked
+from hlmc.tickets import Ticket, ticket_dtype
 from hlmc.turns import turn
 
 Array = np.ndarray
@@ -92,6 +94,8 @@ class Fleet:
         self._latest = latest
         self._asked: _Chosen | None = None
         self._lent = False
+        # Whether some learner may have selected an arm without an update: so it is of rows that come from elsewhere.
+        self._selects = latest > 0
 
     @classmethod
     def fresh(cls, policy: Policy, size: int, seed: int = 0, file: StrPath | None = None) -> Fleet:
@@ -135,7 +139,8 @@ class Fleet:
         with self._lock:
             row = self._rows[i] if self._file is None else self._file.row(i)
             self._lent = True
-        return Learner.trusted(self.policy, row)
+            self._selects = True
+        return Learner.trusted(self.policy, row, i)
 
     def __iter__(self) -> Iterator[Learner]:
         return (self[i] for i in range(len(self)))
@@ -151,9 +156,138 @@ class Fleet:
             self._check_horizon(chosen)
             self._use(chosen)
             arms = np.empty(chosen.size, np.int64)
+            self._selects = True
             self._spread(batch.select_many, chosen, self._program_at, address_of(arms))
             self._asked = chosen
             return arms
+
+    def ask(self, ids: Any = None) -> Array:
+        """Make decisions whose rewards may come later, of all learners or of those listed, who may be listed again.
+
+        Returns
+        -------
+        A structured array of tickets in the order of the list. Its fields are ``learner``, ``arm``, ``time`` and
+        ``probability``, and what the learners need to learn from them: ``tag``, ``children`` and ``chances``. The bytes
+        of an element are those of a :class:`hlmc.Ticket`.
+
+        Examples
+        --------
+        >>> import hlmc
+        >>> fleet = hlmc.EXP3(arms=3, horizon=100, pending=8).fleet(size=4, seed=1)
+        >>> tickets = fleet.ask([2, 0, 2])
+        >>> tickets["learner"], fleet.pending
+        (array([2, 0, 2]), array([1, 0, 2, 0]))
+        >>> fleet.tell(tickets[::-1], [1.0, 0.0, 0.5])
+        array([0, 0, 0], dtype=int8)
+        >>> hlmc.tickets.CODES[0]
+        'applied'
+        """
+        if not self.policy.pending:
+            raise no_window(self.policy)
+        given = _given_ids(ids)
+        with self._lock:
+            chosen = self._chosen(given, repeats=True)
+            rounds = 1
+            if chosen.repeated:
+                rounds = int(np.unique(chosen.listed, return_counts=True)[1].max())
+            self._check_askable(chosen, rounds)
+            tickets = np.empty(chosen.size, ticket_dtype(int(self.policy.program[LEVELS])))
+            self._use(chosen)
+            # Known only after the batch: until then a learner may have gone further.
+            self._asked = None
+            self._latest += rounds
+            if chosen.size:
+                ask_many = for_structure(batch.ask_many, self.policy.structure)
+                self._spread(ask_many, chosen, self._program_at, address_of(_as_words(tickets)))
+            return tickets
+
+    def tell(self, tickets: Any, rewards: Any) -> Array:
+        """Learn the rewards of tickets, one for each: numbers in [0, 1], or in the policy's ``rewards``.
+
+        Returns
+        -------
+        What became of each, as places in ``hlmc.tickets.CODES``: 0 applied, 1 late, 2 duplicate, 3 expired
+        (:meth:`Learner.tell`). A batch with a ticket that is damaged, forged or of another fleet raises
+        :class:`hlmc.BadTicket`, and nothing has changed.
+
+        Notes
+        -----
+        What a learner has learned and which tickets it has seen are in one row: a checkpoint has both or neither. So
+        after a crash, whatever was told since the last checkpoint is told again, and none of it counts twice.
+        """
+        paid = _given_rewards(rewards, self.policy)
+        given = self._given_tickets(tickets)
+        if paid.shape != given.shape:
+            raise BadReward(f"rewards must be {given.size} numbers, one a ticket, not of shape {paid.shape}")
+        return self._settle(given, self._shares(paid), 1, paid)
+
+    def drop(self, tickets: Any) -> Array:
+        """Say that the rewards of tickets will not come: :meth:`Learner.drop` for each. The codes are those of tell."""
+        given = self._given_tickets(tickets)
+        missing = self.policy.missing
+        paid = np.full(given.shape, 0.0 if isinstance(missing, str) else missing)
+        if isinstance(missing, str):
+            return self._settle(given, paid, 0, paid)
+        return self._settle(given, self._shares(paid), 1, paid)
+
+    @property
+    def pending(self) -> Array:
+        """How many of its last W decisions each learner awaits the rewards of."""
+        with self._lock:
+            return np.concatenate([outstanding(self.policy, piece) for _, piece in self._pieces()])
+
+    def _given_tickets(self, tickets: Any) -> Array:
+        """A copy of some tickets as a structured array."""
+        if not self.policy.pending:
+            raise no_window(self.policy)
+        wanted = ticket_dtype(int(self.policy.program[LEVELS]))
+        if isinstance(tickets, np.ndarray) and tickets.dtype == wanted and tickets.ndim == 1:
+            return np.array(tickets, order="C", subok=False)
+        if isinstance(tickets, np.ndarray) or not all(isinstance(each, Ticket) for each in tickets):
+            raise BadType(f"tickets must be a list of Ticket or what ask() has returned, not {shown(tickets)}")
+        for place, each in enumerate(tickets):
+            if len(each) != wanted.itemsize:
+                raise _bad_ticket(self.policy, place)
+        return np.frombuffer(b"".join(tickets), wanted)
+
+    def _settle(self, tickets: Array, shares: Array, learns: int, paid: Array) -> Array:
+        """Tell checked copies of tickets, with the rewards in [0, 1] and as they were given."""
+        with self._lock:
+            owners = np.ascontiguousarray(tickets["learner"])
+            strangers = np.flatnonzero((owners < 0) | (owners >= len(self)))
+            if strangers.size:
+                raise _bad_ticket(self.policy, int(strangers[0]))
+            if not tickets.size:
+                return np.empty(0, np.int8)
+            chosen = self._chosen(owners, repeats=True)
+            content = _as_words(tickets)
+            place = self._first(batch.first_forged, chosen, self._program_at, address_of(content))
+            if place < chosen.size:
+                raise _bad_ticket(self.policy, place)
+            wrong = np.flatnonzero(~((shares >= 0.0) & (shares <= 1.0)))
+            if wrong.size:
+                raise self._refusal(BAD_REWARD, chosen, int(wrong[0]), float(paid[wrong[0]]))
+            self._use(chosen)
+            codes = np.empty(chosen.size, np.int64)
+            settle_many = for_structure(batch.settle_many, self.policy.structure)
+            more = address_of(content), address_of(shares), learns, address_of(codes)
+            self._spread(settle_many, chosen, self._program_at, *more)
+            return codes.astype(np.int8)
+
+    def _check_askable(self, chosen: _Chosen, rounds: int) -> None:
+        """Refuse a learner that has too few steps left, or an arm that was selected and awaits its update."""
+        horizon = self.policy.horizon
+        if horizon is not None and (self._lent or self._latest + rounds > horizon):
+            everyone = np.arange(chosen.size) if chosen.ids is None else chosen.ids
+            learners, counts = np.unique(everyone, return_counts=True)
+            past = np.flatnonzero(self._rows[learners, TIME] + counts > horizon)
+            if past.size:
+                place = int(np.flatnonzero(everyone == learners[past[0]])[0])
+                raise self._refusal(PAST_HORIZON, chosen, place)
+        if self._selects:
+            place = self._first(batch.first_selected, chosen, None)
+            if place < chosen.size:
+                raise self._refusal(SELECTED, chosen, place)
 
     def update(self, rewards: Any, ids: Any = None) -> None:
         """Learn the rewards of the arms selected: one for every learner, or for each of those listed.
@@ -295,8 +429,8 @@ class Fleet:
         with self._lock:
             return np.concatenate([piece[:, word] for _, piece in self._pieces()])
 
-    def _chosen(self, given: Array | None) -> _Chosen:
-        """The learners of a batch, all of them there and none of them twice, and their rows in memory."""
+    def _chosen(self, given: Array | None, repeats: bool = False) -> _Chosen:
+        """The learners of a batch, all of them there, and none of them twice unless they may; their rows in memory."""
         if given is None:
             chosen = _Chosen(None, np.empty(0, np.int64), len(self))
             self._load(chosen)
@@ -306,11 +440,16 @@ class Fleet:
             self._marks = np.zeros(len(self) // 32 + 1, np.int64)
         search = _compiled(batch.first_refused, 4)
         place = search(address_of(listed), len(listed), len(self), address_of(self._marks))
+        repeated = False
+        if place < len(listed) and repeats:
+            repeated = True
+            outside = np.flatnonzero((given < 0) | (given >= len(self)))
+            place = int(outside[0]) if outside.size else len(listed)
         if place < len(listed):
             if 0 <= given[place] < len(self):
                 raise BadArgument(f"ids must not repeat a learner, and {given[place]} comes again in place {place}")
             raise BadArgument(f"ids must be from 0 to {len(self) - 1}, not {given[place]} (in place {place})")
-        chosen = _Chosen(listed, listed, len(listed))
+        chosen = _Chosen(listed, listed, len(listed), repeated)
         self._load(chosen)
         return chosen
 
@@ -361,7 +500,8 @@ class Fleet:
         head = () if program_at is None else (program_at,)
         shared = (address_of(self._rows), self._rows.shape[1], address_of(chosen.listed), int(chosen.ids is not None))
         call = _compiled(function, len(head) + len(shared) + 2 + len(more))
-        parts = max(1, min(self.threads, chosen.size // LEAST_SHARE)) if JIT else 1
+        # Two threads must not be at one row.
+        parts = max(1, min(self.threads, chosen.size // LEAST_SHARE)) if JIT and not chosen.repeated else 1
         ends = [chosen.size * part // parts for part in range(parts + 1)]
 
         def run(first: int, stop: int) -> tuple[int, int]:
@@ -386,6 +526,7 @@ class _Chosen(NamedTuple):
     ids: Array | None
     listed: Array
     size: int
+    repeated: bool = False
 
     def learner(self, place: int) -> int:
         """Who is in this place."""
@@ -396,6 +537,15 @@ class _Chosen(NamedTuple):
         if self.ids is None or given is None:
             return self.ids is given
         return given.dtype == np.int64 and np.array_equal(given, self.ids)
+
+
+def _as_words(tickets: Array) -> Array:
+    """Tickets as a matrix of words, the same memory."""
+    return tickets.view(np.float64).reshape(len(tickets), -1)
+
+
+def _bad_ticket(policy: Policy, place: int) -> HLMCError:
+    return BadTicket(f"tickets[{place}]: {refusal(BAD_TICKET, policy)}")
 
 
 def _given(name: str, values: Any) -> Array:

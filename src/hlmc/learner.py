@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hlmc import gate
-from hlmc.engine.feedback import BAD_TICKET, SELECTED, asker, teller
+from hlmc.engine.feedback import BAD_TICKET, SELECTED, ask, for_structure, tell
 from hlmc.engine.layout import ARM, BITS, KEY, LEVELS, PROBABILITY, TIME, WINDOW, window_words
 from hlmc.engine.scale import scaled_at, update_scaled
 from hlmc.engine.step import NOT_SELECTED, PAST_HORIZON, select, update
@@ -20,6 +20,7 @@ from hlmc.targets import address_of, entry, linked
 from hlmc.tickets import CODES, Ticket
 
 if TYPE_CHECKING:
+    from hlmc.export import CSource
     from hlmc.policies.base import Policy
 
 Array = np.ndarray
@@ -57,7 +58,8 @@ def outstanding(policy: Policy, rows: Array) -> Array:
         return np.zeros(rows.shape[:-1], np.int64)
     first = int(policy.program[WINDOW])
     bits = rows.view(np.uint64)[..., first + BITS : first + window_words(policy.pending)]
-    return np.bitwise_count(bits).sum(axis=-1, dtype=np.int64)
+    counts: Array = np.bitwise_count(bits).sum(axis=-1, dtype=np.int64)
+    return counts
 
 
 def no_window(policy: Policy) -> BadArgument:
@@ -133,9 +135,11 @@ class Learner:
         self._buffer = np.zeros(ticket_words(int(policy.program[LEVELS])))
         self._buffer_at = address_of(self._buffer)
         self._bytes = self._buffer.view(np.uint8).data
-        self._tell = entry(teller(policy.structure), "int64", "int64", "int64", "int64", "float64", "int64")
+        self._tell = entry(
+            for_structure(tell, policy.structure), "int64", "int64", "int64", "int64", "float64", "int64"
+        )
         self._scaled = entry(scaled_at, "float64", "int64", "float64")
-        self._ask = entry(asker(policy.structure), "int64", "int64", "int64", "int64", "int64")
+        self._ask = entry(for_structure(ask, policy.structure), "int64", "int64", "int64", "int64", "int64")
 
     @classmethod
     def fresh(cls, policy: Policy, seed: int = 0, stream: int = 0) -> Learner:
@@ -179,7 +183,7 @@ class Learner:
         arm: int = self._ask(self._program_at, self._row_at, self._number, self._buffer_at)
         if arm < 0:
             raise refusal(arm, self.policy)
-        return Ticket._of(self._bytes.tobytes())
+        return Ticket(self._bytes)
 
     def tell(self, ticket: Ticket, reward: float) -> str:
         """Learn the reward of a ticket: a number in [0, 1], or in the policy's ``rewards``.
@@ -216,10 +220,9 @@ class Learner:
             self._set_up_tickets()
         if type(ticket) is not Ticket:
             raise BadType(f"ticket must be a Ticket, not {shown(ticket)}; Ticket.from_bytes and from_str read one")
-        data = ticket._bytes
-        if len(data) != self._bytes.nbytes:
+        if len(ticket) != len(self._bytes):
             raise refusal(BAD_TICKET, self._policy)
-        self._bytes[:] = data
+        self._bytes[:] = ticket
         share = self._scaled(self._program_at, reward) if learns and self._policy.scaled else reward
         code: int = self._tell(self._program_at, self._row_at, self._buffer_at, share, learns)
         if code < 0:
@@ -264,6 +267,18 @@ class Learner:
         from hlmc.files import save
 
         save(path, self.policy, self._row[None, :], "learner")
+
+    def to_c(self, name: str = "hlmc") -> CSource:
+        """The learner in C99, going on from its state: ``NAME_resume`` in place of ``NAME_start``.
+
+        >>> import hlmc
+        >>> learner = hlmc.EXP3(arms=3, horizon=100).start(seed=1)
+        >>> "void hlmc_resume(hlmc_learner *learner);" in learner.to_c().header
+        True
+        """
+        from hlmc.export import exported
+
+        return exported(self.policy, name, self._row)
 
     def __eq__(self, other: object) -> bool:
         """Whether the two will behave alike from here on: the same policy and the same state."""

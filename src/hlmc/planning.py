@@ -25,6 +25,8 @@ __all__ = [
     "best_split",
     "ceil_root",
     "choose_split",
+    "coded_split",
+    "coded_words",
     "deepest",
     "epochs",
     "even_groups",
@@ -271,6 +273,39 @@ def choose_split(arms: int, memory: int, horizon: int | None = None) -> Groups:
     if horizon is not None and (groups := _least_bound(K, M, T := whole("horizon", horizon, 1), below=T)):
         return groups
     return best_split(K, M)
+
+
+def coded_split(arms: int, memory: int, bits: int, horizon: int | None = None) -> Groups:
+    """`choose_split` for M words that hold statistics of b bits each, every level packed into words of its own.
+
+    >>> coded_split(100, 20, 64, 10**7), coded_split(100, 20, 12, 10**7), coded_split(1000, 20, 12, 10**7)
+    ((10, 10), (100,), (84, 12))
+    """
+    K, M = whole("arms", arms, 1), whole("memory", memory, 1)
+    if bits == 64:
+        return choose_split(K, M, horizon)
+    # Every level wastes less than a word, so few numbers of statistics have to be tried.
+    for count in range(64 * M // bits, 0, -1):
+        if count < least_memory(K):
+            break
+        groups = choose_split(K, min(count, 2 * K), horizon)
+        if coded_words(groups, bits) <= M:
+            return groups
+    # The fewest words: few levels that fill their words.
+    fewest = min((tight_groups(K, D) for D in range(1, deepest(K) + 1)), key=lambda N: coded_words(N, bits))
+    if coded_words(fewest, bits) <= M:
+        return fewest
+    least = coded_words(fewest, bits)
+    raise BadArgument(f"memory must be at least {least} words for {K} arms with bits={bits}, not {M}")
+
+
+def coded_words(groups: Sequence[int], bits: int) -> int:
+    """The words of levels of N_d statistics of b bits each.
+
+    >>> coded_words((84, 12), 12)
+    19
+    """
+    return sum(_ceil_div(n * bits, 64) for n in groups)
 
 
 def _depths(arms: int, memory: int) -> list[int]:

@@ -41,12 +41,12 @@ def ticket_dtype(levels: int) -> np.dtype:
     )
 
 
-class Ticket:
+class Ticket(bytes):
     """A decision that awaits its reward. Made by :meth:`Learner.ask <hlmc.Learner.ask>`.
 
     It holds what the learner would otherwise have to remember: for every level the choice and its probability. It is
-    40 bytes and 16 for each level, a value that can be compared and hashed, and it can be kept outside, in a log or in
-    a link: ``bytes(ticket)`` and ``str(ticket)`` are read back by :meth:`from_bytes` and :meth:`from_str`.
+    bytes, 40 and 16 for each level, which can be compared, hashed and kept outside, in a log or in a link:
+    ``bytes(ticket)`` and ``str(ticket)`` are read back by :meth:`from_bytes` and :meth:`from_str`.
 
     Examples
     --------
@@ -61,9 +61,7 @@ class Ticket:
     ('applied', 'duplicate')
     """
 
-    __slots__ = ("_bytes",)
-
-    _bytes: bytes
+    __slots__ = ()
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Ticket:
@@ -74,7 +72,7 @@ class Ticket:
         size, rest = divmod(len(found) - 8 * CHILDREN_AT, 16)
         if rest or not 1 <= size <= MOST_LEVELS:
             raise BadTicket(f"a ticket has 40 bytes and 16 for each level, not {len(found)}")
-        return cls._of(found)
+        return cls(found)
 
     @classmethod
     def from_str(cls, text: str) -> Ticket:
@@ -90,52 +88,31 @@ class Ticket:
             raise BadTicket(f"{shown(text)} is not a ticket as one is written")
         return ticket
 
-    @classmethod
-    def _of(cls, data: bytes) -> Ticket:
-        ticket = cls.__new__(cls)
-        object.__setattr__(ticket, "_bytes", data)
-        return ticket
-
     @property
     def learner(self) -> int:
         """The number of the learner in its fleet; 0 if it is in none."""
-        return int(_HEAD.unpack_from(self._bytes)[1])
+        return int(_HEAD.unpack_from(self)[1])
 
     @property
     def time(self) -> int:
         """The number of decisions before this one."""
-        return int(_HEAD.unpack_from(self._bytes)[2])
+        return int(_HEAD.unpack_from(self)[2])
 
     @property
     def arm(self) -> int:
         """The arm to play."""
-        return int(_HEAD.unpack_from(self._bytes)[3])
+        return int(_HEAD.unpack_from(self)[3])
 
     @property
     def probability(self) -> float:
         """The probability of the decision, given everything before it: see :attr:`Learner.probability`."""
-        return float(_HEAD.unpack_from(self._bytes)[4])
-
-    def __bytes__(self) -> bytes:
-        return self._bytes
+        return float(_HEAD.unpack_from(self)[4])
 
     def __str__(self) -> str:
-        return base64.urlsafe_b64encode(self._bytes).rstrip(b"=").decode()
+        return base64.urlsafe_b64encode(self).rstrip(b"=").decode()
 
     def __repr__(self) -> str:
         return f"<ticket for arm {self.arm} at time {self.time}>"
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"a ticket is read-only: {name} cannot be set")
-
-    def __eq__(self, other: object) -> bool:
-        return self._bytes == other._bytes if isinstance(other, Ticket) else NotImplemented
-
-    def __hash__(self) -> int:
-        return hash(self._bytes)
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return (Ticket.from_bytes, (self._bytes,))
 
 
 def ticket_bytes(levels: int) -> int:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import concurrent.futures.thread  # noqa: F401 - see below
 import os
+import sys
 import threading
+from functools import cached_property
 from typing import Any
 from weakref import WeakSet
 
-# The locks in use, and one to go through them. A fork holds all of them while the process is copied.
+# The locks in use, and one to go through them. A fork holds all of them while the process is copied, first ours and
+# then those of other packages, which are taken in that order by whoever needs both.
 _turns: WeakSet[Any] = WeakSet()
+_others: list[Any] = []
 _held: list[Any] = []
 _all = threading.RLock()
 
@@ -27,9 +31,17 @@ def turn() -> Any:
     return lock
 
 
+def wait_for(lock: Any) -> None:
+    """Let a fork wait for a lock of another package's too, which its owner can take again."""
+    with _all:
+        if lock not in _others:
+            _others.append(lock)
+
+
 def _before_fork() -> None:
     _all.acquire()
     _held.extend(_turns)
+    _held.extend(_others)
     for lock in _held:
         lock.acquire()
 
@@ -40,7 +52,22 @@ def _after_fork() -> None:
     _all.release()
 
 
+def _in_child() -> None:
+    """Renew the locks of cached properties, which threads that are gone may hold.
+
+    Python 3.11 computes a cached property of a class in one thread at a time. Nothing else is lost with the threads: a
+    property that was being computed is not there, and is computed anew.
+    """
+    ours = [module for name, module in list(sys.modules.items()) if name.partition(".")[0] == "hlmc"]
+    classes = {value for module in ours for value in vars(module).values() if isinstance(value, type)}
+    for found in (value for each in classes for value in vars(each).values()):
+        if isinstance(found, cached_property) and hasattr(found, "lock"):
+            found.lock = threading.RLock()
+
+
 if hasattr(os, "register_at_fork"):
     # Before a fork, what was registered last runs first. The pools of the standard library, which a fleet's call may be
     # waiting for, must take their lock after the fleets have been waited for; so that module is imported above.
     os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
+    if sys.version_info < (3, 12):
+        os.register_at_fork(after_in_child=_in_child)

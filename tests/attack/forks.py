@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -89,6 +91,63 @@ def fork_while_a_thread_selects(trial: Trial) -> None:
         stop.set()
         for thread in threads:
             thread.join()
+
+
+def own_function(number: int) -> adversaries.Function:
+    """An adversary that nobody has compiled before."""
+    space: dict[str, Any] = {}
+    exec(f"def reward(t, arm):\n    return ((t + {number}) % 7) / 7.0", space)  # noqa: S102 - whose code differs from that of all others
+    return adversaries.Function(3, space["reward"])
+
+
+@attack(short=1, long=200, prepare=compiled, limit=60.0)
+def fork_while_a_thread_compiles(trial: Trial) -> None:
+    """Fork while another thread compiles; the child compiles too. Harm: it hangs, or ends in a crash."""
+    stop = threading.Event()
+
+    def work() -> None:
+        for number in itertools.count():
+            if stop.is_set():
+                break
+            own_function(number).reward(0, 0)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        for number in range(5):
+            time.sleep(trial.random.uniform(0.0, 0.1))
+            status, said = Forked(lambda: own_function(-number).reward(0, 0)).wait(20.0)  # noqa: B023
+            if status:
+                raise Harm(f"the child ends with status {status}: {said}")
+    finally:
+        stop.set()
+        thread.join()
+
+
+@attack(short=1, long=200, prepare=compiled, limit=60.0)
+def fork_while_a_thread_simulates(trial: Trial) -> None:
+    """Fork while another thread simulates; the child simulates too. Harm: it hangs, or ends in a crash."""
+    stop = threading.Event()
+    faced = adversaries.Bernoulli([0.1, 0.2, 0.3, 0.4, 0.9])
+
+    def simulate() -> None:
+        hlmc.simulate(POLICY, faced, runs=20, points=2, progress=False)
+
+    def work() -> None:
+        while not stop.is_set():
+            simulate()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        for _ in range(5):
+            time.sleep(trial.random.uniform(0.0, 0.03))
+            status, said = Forked(simulate).wait(20.0)
+            if status:
+                raise Harm(f"the child ends with status {status}: {said}")
+    finally:
+        stop.set()
+        thread.join()
 
 
 def overwrite(path: Path, trial: Trial) -> None:

@@ -1,4 +1,4 @@
-"""The arena: policies in equal memory against every adversary, as ratios to the paper's HLMC.
+"""The arena: compare policies of equal memory on every adversary, as ratios to the paper's HLMC.
 
 :func:`hlmc.arena` is :func:`hlmc.arenas.arena`.
 """

@@ -1,4 +1,4 @@
-"""What they face: every adversary of the catalogue that can be made from a size and a seed."""
+"""The adversaries of the arena: those of the catalogue that can be constructed from a size and a seed."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from hlmc.streams import derive_seed
 Make = Callable[[int, int, int, int], Adversary | None]
 
 JUDGED = 10**10
-"""Rewards that a benchmark may ask for. Where the best fixed arm would take more, the case has no part in that size."""
+"""Limit on the number of rewards that a benchmark computes. A case whose best fixed arm needs more omits that size."""
 
 FINELY = 10**9
-"""The same for the best sequence and the best arm of every step; where they would take more, they are left out."""
+"""The same limit for the best sequence and the best arm of every step. A benchmark that needs more is omitted."""
 
 
 @dataclass(frozen=True)
@@ -29,13 +29,13 @@ class Case:
     Attributes
     ----------
     name
-        What it is called in tables.
+        The name in tables.
     make
-        ``make(arms, memory, horizon, seed)``, or None where it has no part in that size.
+        ``make(arms, memory, horizon, seed)``, or None to omit a size.
     random
-        Whether the seed matters: then every run faces a sequence of its own.
+        Whether the rewards depend on the seed. If so, every run has its own sequence of rewards.
     weight
-        What a reward costs to work out, one being a few nanoseconds.
+        The cost of computing a reward; 1 is a few nanoseconds.
 
     Examples
     --------
@@ -49,7 +49,7 @@ class Case:
     weight: int = 1
 
     def kinds(self, arms: int, memory: int, horizon: int) -> tuple[str, ...]:
-        """The kinds of regret that are judged at a size; none where the case has no part in it.
+        """The kinds of regret that are evaluated at a size; none if the case omits it.
 
         >>> CASES["Needle"].kinds(100, 20, 10**7), CASES["Needle"].kinds(10_000, 200, 10**6)
         (('weak', 'shifting', 'dynamic'), ('weak',))
@@ -67,11 +67,11 @@ class Case:
 
 
 LISTED = 1000
-"""Adversaries that take a list of means have part up to so many arms; beyond, UniformMeans is of the same kind."""
+"""The most arms for adversaries that take a list of means. UniformMeans covers more arms."""
 
 
 def _bernoulli(arms: int, memory: int, horizon: int, seed: int) -> Adversary | None:
-    """One arm at 0.7, a tenth of them at 0.6, the rest at 0.5, in an order of the seed's."""
+    """One arm with mean 0.7, a tenth of the arms 0.6, the others 0.5, in random order."""
     if arms > LISTED:
         return None
     means = np.full(arms, 0.5)
@@ -81,7 +81,7 @@ def _bernoulli(arms: int, memory: int, horizon: int, seed: int) -> Adversary | N
 
 
 def _beta(arms: int, memory: int, horizon: int, seed: int) -> Adversary | None:
-    """Means drawn between 0.2 and 0.8."""
+    """Random means between 0.2 and 0.8."""
     if arms > LISTED:
         return None
     means = np.random.default_rng(seed).uniform(0.2, 0.8, arms).round(3)
@@ -118,4 +118,4 @@ CASES: dict[str, Case] = {
         Case("Decoy", lambda K, M, T, seed: catalogue.Decoy(K, seed=seed)),
     )
 }
-"""Every adversary of the catalogue but Trace and Function, which need data of yours. Changes come ten in a horizon."""
+"""Every adversary of the catalogue except Trace and Function, which need data. Rewards that change do so ten times."""

@@ -1,4 +1,4 @@
-"""Who plays: every policy in as many words as the paper's HLMC, and beside them those with memory for all arms."""
+"""The policies of the arena: those with as many words as the paper's HLMC, and those with memory for all arms."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ from hlmc.policies.base import Policy
 from hlmc.routines import TsallisINF as Tsallis
 
 Factory = Callable[[int, int, int], Policy | None]
-"""``factory(arms, memory, horizon)`` gives a policy, or None where it has no part in that size."""
+"""``factory(arms, memory, horizon)`` returns a policy, or None to omit a size."""
 
 SWITCHES = 10
-"""V: shifting regret is against the best sequence of this many pieces, and policies that ask for V are told it."""
+"""V: the number of pieces of the benchmark of shifting regret. Policies with a parameter V get this value."""
 
 BASELINE = "HLMC"
-"""Ratios are to this policy's regret."""
+"""The policy whose regret is the denominator of all ratios."""
 
 HEAVY = 10**9
-"""Policies whose every step looks at all K arms play where K T is at most this: beyond, one run takes minutes."""
+"""Limit on K T for policies whose steps take time proportional to K: beyond, one run takes minutes."""
 
 
 def budget(arms: int) -> int:
-    """The words of statistics that everybody has: those of the paper's two even levels, about 2 sqrt(K).
+    """The words of statistics of all policies: those of the paper's two even levels, about 2 sqrt(K).
 
     >>> [budget(arms) for arms in (16, 100, 1000, 10_000)]
     [8, 20, 64, 200]
@@ -58,7 +58,7 @@ def _as_it_comes(cls: Any) -> Factory:
 
 
 def _three_levels(arms: int, memory: int, horizon: int) -> Policy | None:
-    """Where there are arms for three levels, and the words for them."""
+    """HLMC with three levels, if there are enough arms and words."""
     if deepest(arms) < 3 or sum(even_groups(arms, 3)) > memory:
         return None
     return HLMC(arms, levels=3, horizon=horizon)
@@ -84,11 +84,11 @@ POLICIES: dict[str, Factory] = {
     "HLMC exp3-ix": _inside("exp3-ix"),
     "HLMC tsallis-iw": _inside(Tsallis(estimator="importance-weighted")),
     "HLMC tsallis-rv": _inside(Tsallis()),
-    # The champion and whatever else the catalogue has that is made from a size alone.
+    # The champion, and all other policies of the catalogue that can be constructed from a size alone.
     **{name: _as_it_comes(cls) for name, cls in CATALOGUE.items() if cls is not HLMC and _asks(cls) >= _ASKED},
     "Champion unknown T": lambda arms, memory, horizon: Champion(arms, memory=memory),
     "Champion known V": lambda arms, memory, horizon: Champion(arms, memory=memory, horizon=horizon, switches=SWITCHES),
-    # Two words an arm: half as many arms as words.
+    # Two words per arm: half as many arms as words.
     "UCB-M": lambda arms, memory, horizon: UCBM(arms, memory=max(2, memory // 2)),
     "EXP3-M": lambda arms, memory, horizon: EXP3M(arms, memory=max(2, memory // 2)),
     "Uniform": lambda arms, memory, horizon: Uniform(arms),
@@ -100,14 +100,14 @@ POLICIES: dict[str, Factory] = {
     "Tsallis-INF": _where_light(lambda arms, horizon: TsallisINF(arms)),
     "UCB1": _where_light(lambda arms, horizon: UCB1(arms)),
 }
-"""The arena's own policies, by name: bounded memory first, then those that keep a word or two for every arm."""
+"""The policies of the arena by name: bounded memory first, then those with one or two words per arm."""
 
 FULL = ("EXP3", "EXP3.P", "EXP3.S", "EXP3 loss", "EXP3-IX", "Tsallis-INF", "UCB1")
-"""Those with memory for all arms: they are no competitors but the measure of what memory would buy."""
+"""The policies with memory for all arms. They are included for comparison only."""
 
 
 def chosen(theirs: Any, against: Any) -> dict[str, Factory]:
-    """The arena's policies, or those named, the baseline always, and the user's own."""
+    """The policies to compare: those of the arena (all or by name), always the baseline, and the user's own."""
     given = POLICIES if against is None else [against] if isinstance(against, str) else against
     names = listed("against", given, "names of the arena's policies", empty=True)
     for name in names:
@@ -129,17 +129,17 @@ def chosen(theirs: Any, against: Any) -> dict[str, Factory]:
                 f"policies must map names to functions (arms, memory, horizon), not {shown(name)} to {shown(factory)}"
             )
         if name in POLICIES:
-            raise BadArgument(f"policies: {name!r} is one of the arena's own; give yours another name")
+            raise BadArgument(f"policies: {name!r} is a policy of the arena; choose another name")
     return field | dict(theirs)
 
 
 def made(field: Mapping[str, Factory], arms: int, memory: int, horizon: int) -> dict[str, Policy]:
-    """The policies of a size; those whose function gives None are left out."""
+    """The policies for a size, without those whose function returns None."""
     found: dict[str, Policy] = {}
     for name, factory in field.items():
         policy = factory(arms, memory, horizon)
         if policy is not None and not isinstance(policy, Policy):
-            raise BadType(f"policies: {name!r} must give a policy of hlmc or None, not {shown(policy)}")
+            raise BadType(f"policies: {name!r} must return a policy of hlmc or None, not {shown(policy)}")
         if policy is not None:
             found[name] = policy
     return found

@@ -1,4 +1,4 @@
-"""The heat map: policies down, adversaries across, the colour a ratio on a logarithmic scale with white at 1."""
+"""The heat map: one row per policy, one column per adversary; colours are ratios on a logarithmic scale, white at 1."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from hlmc.arenas.result import ArenaResult
 
 LEAST, MOST = 0.01, 100.0
-"""Colours end here; beyond, the number says how far."""
+"""The ends of the colour scale."""
 
 
 def heat_map(result: ArenaResult, kind: str, arms: int | None, horizon: int | None) -> Figure:
-    """Draw the ratios of one kind of regret, at one size or as medians over all that were played."""
+    """Draw the ratios of one kind of regret, at one size or as medians over all sizes."""
     from matplotlib.colors import LogNorm
 
     rows = result.kind(kind, arms, horizon)
@@ -52,16 +52,18 @@ def heat_map(result: ArenaResult, kind: str, arms: int | None, horizon: int | No
         ax.set_title(_title(result, rows, kind), loc="left")
         bar = fig.colorbar(image, ax=ax, shrink=0.85, pad=0.02)
         bar.set_ticks([0.01, 0.1, 1.0, 10.0, 100.0], labels=["0.01", "0.1", "1", "10", "100"])
-        bar.set_label(f"regret over {BASELINE}'s")
+        bar.set_label(f"regret divided by {BASELINE}'s")
         notes = ["* memory for all arms"] if full else []
         if np.isnan([shown[at] for at in texts]).any():
-            notes.append(f"grey: {BASELINE}'s own regret is not clearly above 0; the policy's is less, more or alike")
+            notes.append(
+                f"grey: {BASELINE}'s regret is not significantly above 0; the policy's is lower, higher or equal"
+            )
         ax.set_xlabel("; ".join(notes), fontsize=8)
     return fig
 
 
 def _cell(rows: pd.DataFrame) -> tuple[float, str]:
-    """The value that decides the colour, and the text."""
+    """The value for the colour, and the text of a cell."""
     ratios = rows["ratio"].dropna()
     if len(ratios):
         ratio = float(ratios.median())

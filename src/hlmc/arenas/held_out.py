@@ -1,7 +1,7 @@
 """Adversaries that no policy here was tuned on.
 
-They were written down after the constants of every policy had been fixed, and nothing has been changed for them since:
-neither a policy nor, after a first look at the results, one of these. All of them scale with the horizon.
+They were written after the constants of every policy had been fixed. Neither the policies nor these adversaries were
+changed after the first results. All of them scale with the horizon.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ COIN, DRAWN, ARMS, HORIZON, FIRST, SECOND, THIRD = range(7)
 
 @kernel
 def twins(spec: Array, t: int, arm: int) -> float:
-    """Two arms of nearly equal mean, 0.70 and 0.69, among 0.5."""
+    """Two arms with nearly equal means, 0.70 and 0.69; the others have mean 0.5."""
     mean = 0.5
     if arm == int(spec[FIRST]):
         mean = 0.7
@@ -39,7 +39,7 @@ def twins(spec: Array, t: int, arm: int) -> float:
 
 @kernel
 def swap(spec: Array, t: int, arm: int) -> float:
-    """Two arms change places between 0.9 and 0.3 once in each eighth of the horizon, at a drawn moment; else 0.4."""
+    """Two arms swap the means 0.9 and 0.3 once in each eighth of the horizon, at a random step; the others 0.4."""
     length = max(1, int(spec[HORIZON]) // 8)
     stretch = t // length
     change = int(unit(fork(bits(spec, DRAWN), stretch)) * length)
@@ -54,7 +54,7 @@ def swap(spec: Array, t: int, arm: int) -> float:
 
 @kernel
 def correlated(spec: Array, t: int, arm: int) -> float:
-    """Arms come in tens that toss one coin together, means 0.3 to 0.6; one arm tosses its own, of mean 0.7."""
+    """Groups of ten arms share one random reward, means 0.3 to 0.6; one arm has its own, of mean 0.7."""
     if arm == int(spec[FIRST]):
         return coin(bits(spec, COIN), t, arm, 0.7)
     group = arm // 10
@@ -64,7 +64,7 @@ def correlated(spec: Array, t: int, arm: int) -> float:
 
 @kernel
 def bursts(spec: Array, t: int, arm: int) -> float:
-    """Somebody, drawn anew every two thousandth of the horizon, always pays; one arm pays 0.3, the others nothing."""
+    """A random arm, redrawn every two-thousandth of the horizon, pays 1; one fixed arm pays 0.3, the others 0."""
     burst = t // max(1, int(spec[HORIZON]) // 2000)
     lucky = int(unit(fork(bits(spec, DRAWN), burst)) * spec[ARMS])
     if arm == lucky:
@@ -74,7 +74,7 @@ def bursts(spec: Array, t: int, arm: int) -> float:
 
 @kernel
 def sevenths(spec: Array, t: int, arm: int) -> float:
-    """Nobody pays but at every seventh step; then means drawn in [0, 1]."""
+    """All rewards are 0 except at every seventh step; then the means are random in [0, 1]."""
     if t % 7 != 0:
         return 0.0
     return coin(bits(spec, COIN), t, arm, unit(fork(bits(spec, DRAWN), arm)))
@@ -82,34 +82,34 @@ def sevenths(spec: Array, t: int, arm: int) -> float:
 
 @kernel
 def rotating(spec: Array, t: int, arm: int) -> float:
-    """The best arm moves on slowly, three times around in a horizon: means 0.5 + 0.4 cos of the distance to it."""
+    """The best arm drifts through all arms three times per horizon: mean 0.5 + 0.4 cos(distance to it)."""
     angle = 2.0 * math.pi * (arm / spec[ARMS] - 3.0 * t / spec[HORIZON])
     return coin(bits(spec, COIN), t, arm, 0.5 + 0.4 * math.cos(angle))
 
 
 @kernel
 def near_zero(spec: Array, t: int, arm: int) -> float:
-    """Rewards are rare: means up to 0.01, one arm 0.02."""
+    """Rare rewards: means up to 0.01, one arm 0.02."""
     mean = 0.02 if arm == int(spec[FIRST]) else 0.01 * unit(fork(bits(spec, DRAWN), arm))
     return coin(bits(spec, COIN), t, arm, mean)
 
 
 @kernel
 def near_one(spec: Array, t: int, arm: int) -> float:
-    """Losses are rare: means from 0.98 to 0.99, one arm 0.999."""
+    """Rare losses: means from 0.98 to 0.99, one arm 0.999."""
     mean = 0.999 if arm == int(spec[FIRST]) else 0.98 + 0.01 * unit(fork(bits(spec, DRAWN), arm))
     return coin(bits(spec, COIN), t, arm, mean)
 
 
 @kernel
 def ramp(spec: Array, t: int, arm: int) -> float:
-    """Means climb evenly from 0 to 1 along the arms: many that are nearly best."""
+    """Means increase linearly from 0 to 1 over the arms, so many arms are nearly best."""
     return coin(bits(spec, COIN), t, arm, arm / max(1.0, spec[ARMS] - 1.0))
 
 
 @kernel
 def antiphase(spec: Array, t: int, arm: int) -> float:
-    """Even arms swing up while odd arms swing down, fifty times a horizon, without noise; one arm stays at 0.6."""
+    """Even and odd arms oscillate in opposite phase, fifty periods per horizon, without noise; one arm pays 0.6."""
     if arm == int(spec[FIRST]):
         return 0.6
     swing = 0.5 * math.sin(2.0 * math.pi * 50.0 * t / spec[HORIZON])
@@ -118,7 +118,7 @@ def antiphase(spec: Array, t: int, arm: int) -> float:
 
 @kernel
 def sleeper(spec: Array, t: int, arm: int) -> float:
-    """The best arm, 0.9, sleeps at 0.1 through the middle third; another pays 0.55 throughout, the rest 0.4."""
+    """The best arm has mean 0.9, but 0.1 in the middle third; another has 0.55 throughout, the others 0.4."""
     mean = 0.4
     if arm == int(spec[FIRST]):
         third = int(3.0 * t / spec[HORIZON])
@@ -130,14 +130,14 @@ def sleeper(spec: Array, t: int, arm: int) -> float:
 
 @kernel
 def wearing_out(spec: Array, t: int, arm: int) -> float:
-    """All arms begin at 0.9 and wear out at rates of their own; the one that lasts is known only later."""
+    """All means start at 0.9 and decay at different rates, so the best arm can be identified only later."""
     rate = 20.0 * unit(fork(bits(spec, DRAWN), arm))
     return coin(bits(spec, COIN), t, arm, 0.9 * exponential(-rate * t / spec[HORIZON]))
 
 
 @kernel
 def learning_arms(spec: Array, t: int, arm: int) -> float:
-    """Arms improve from 0.3 towards levels of their own, the slow ones to the higher levels."""
+    """Means increase from 0.3 to different limits; the slower arms have the higher limits."""
     talent = unit(fork(bits(spec, DRAWN), arm))
     pace = 2.0 + 30.0 * (1.0 - talent)
     grown = 1.0 - exponential(-pace * t / spec[HORIZON])
@@ -146,7 +146,7 @@ def learning_arms(spec: Array, t: int, arm: int) -> float:
 
 @kernel
 def mirage(spec: Array, t: int, arm: int) -> float:
-    """One arm always pays in the first twentieth and never again; another pays 0.6 throughout, the rest 0.5."""
+    """One arm pays 1 in the first twentieth and 0 afterwards; another has mean 0.6 throughout, the others 0.5."""
     if arm == int(spec[FIRST]):
         return 1.0 if 20 * t < int(spec[HORIZON]) else 0.0
     return coin(bits(spec, COIN), t, arm, 0.6 if arm == int(spec[SECOND]) else 0.5)
@@ -154,13 +154,13 @@ def mirage(spec: Array, t: int, arm: int) -> float:
 
 @kernel
 def hairline(spec: Array, t: int, arm: int) -> float:
-    """No noise at all: one arm pays 0.52, all others 0.5."""
+    """No noise: one arm pays 0.52, all others 0.5."""
     return 0.52 if arm == int(spec[FIRST]) else 0.5
 
 
 @kernel
 def clumps(spec: Array, t: int, arm: int) -> float:
-    """Each arm pays all or nothing for 500 steps at a time, means 0.4 to 0.6, one 0.7: noise that averages out late."""
+    """Each arm pays 0 or 1 for 500 steps at a time, means 0.4 to 0.6, one 0.7: the noise averages out slowly."""
     mean = 0.7 if arm == int(spec[FIRST]) else 0.4 + 0.2 * unit(fork(bits(spec, DRAWN), arm))
     return coin(bits(spec, COIN), t // 500, arm, mean)
 
@@ -190,16 +190,16 @@ _RULES: dict[str, Callable[[Array, int, int], float]] = {
 
 @dataclass(frozen=True, repr=False)
 class HeldOut(Adversary):
-    """One of the adversaries that were kept apart, by name; :data:`HELD_OUT` lists them.
+    """A held-out adversary by name; :data:`HELD_OUT` lists them.
 
     Parameters
     ----------
     name
-        Which one.
+        The name.
     arms, horizon
-        K, at least 3, and T, to which its changes are scaled.
+        K, at least 3, and T, with which the times of changes scale.
     seed
-        Which of all such sequences it is, and which arms are the special ones.
+        The seed of the random rewards and of the choice of special arms.
 
     Examples
     --------
@@ -228,7 +228,7 @@ class HeldOut(Adversary):
 
     @property
     def rule(self) -> Callable[..., float]:  # type: ignore[override]
-        """The kernel of its name."""
+        """The kernel of this adversary."""
         return _RULES[self.name]
 
     @property
@@ -247,4 +247,4 @@ def _case(name: str) -> Case:
 
 
 HELD_OUT: dict[str, Case] = {name: _case(name) for name in _RULES}
-"""The held-out adversaries as cases of the arena."""
+"""The held-out adversaries, as cases of the arena."""

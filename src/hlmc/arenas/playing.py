@@ -1,4 +1,4 @@
-"""Play one case at one size: rewards and benchmarks of every run, kept as soon as they are there."""
+"""Play one case at one size: rewards and benchmarks of every run, stored as soon as they are computed."""
 
 from __future__ import annotations
 
@@ -29,15 +29,14 @@ Array = np.ndarray
 
 BENCHMARKS = "_benchmarks.json"
 SAMPLE = 2000
-"""Steps that are timed for an estimate."""
+"""Number of steps that are timed for the estimate."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One case at one size, with everybody who plays it.
+    """One case at one size, with its policies.
 
-    A case that draws rewards gives each run a sequence of its own, so that runs differ in everything that is random; of
-    a case that does not there is one, which all runs face.
+    If the rewards of the case are random, each run has its own sequence of rewards. Otherwise all runs share one.
     """
 
     case: Case
@@ -52,18 +51,18 @@ class Cell:
 
     @property
     def name(self) -> str:
-        """How progress is reported."""
+        """The name in progress messages."""
         return f"{self.case.name}, K = {self.arms:,}, T = {self.horizon:,}"
 
     def adversary(self, run: int) -> Adversary:
-        """What a run faces."""
+        """The adversary of a run."""
         seed = derive_seed(self.seed, "arena", self.case.name, run) % 10**9
         adversary = self.case.make(self.arms, self.memory, self.horizon, seed)
         assert adversary is not None
         return adversary
 
     def meetings(self) -> Iterator[tuple[str, Experiment]]:
-        """The experiments that make it up, each with a folder's name: one for each sequence of rewards."""
+        """The experiments of the cell, one for each sequence of rewards, each with the name of its folder."""
         folder = f"{self.case.name}-K{self.arms}-T{self.horizon}"
         each = [(0, self.runs)] if not self.case.random else [(run, 1) for run in range(self.runs)]
         for run, runs in each:
@@ -79,7 +78,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Scores:
-    """What everybody earned, [run] by policy, and what could have been earned, [run] by kind of regret."""
+    """The rewards [run] by policy, and the benchmarks [run] by kind of regret."""
 
     rewards: dict[str, Array]
     benchmarks: dict[str, Array]
@@ -94,10 +93,10 @@ def play(
     report: Silent,
     cost: float,
 ) -> Scores:
-    """Play what is missing of a cell and judge it.
+    """Play the missing runs of a cell and compute its benchmarks.
 
-    Policies are handed out from the slowest to the fastest, by ``slow``. ``cost`` is what the cell counts for in the
-    report.
+    Policies are scheduled from the slowest to the fastest, by ``slow``. ``cost`` is the weight of the cell in the
+    progress report.
     """
     rewards: dict[str, list[Array]] = {name: [] for name in cell.policies}
     benchmarks: dict[str, list[Array]] = {kind: [] for kind in cell.kinds}
@@ -120,7 +119,7 @@ def play(
 
 
 def _benchmarks(experiment: Experiment, kinds: tuple[str, ...], path: Path | None, threads: int) -> dict[str, float]:
-    """What could have been earned until the horizon, by kind; from the folder, where it is known there."""
+    """The benchmarks at the horizon by kind of regret; from the folder, if stored there."""
     adversary, T = experiment.adversary, experiment.horizon
     known = _known(path)
     names = {kind: f"{kind}-{SWITCHES}" if kind == "shifting" else kind for kind in kinds}
@@ -138,25 +137,25 @@ def _benchmarks(experiment: Experiment, kinds: tuple[str, ...], path: Path | Non
 
 
 def _known(path: Path | None) -> dict[str, float]:
-    """The benchmarks that a folder holds; a damaged file is refused."""
+    """The benchmarks stored in a folder; a damaged file is an error."""
     if path is None or not path.exists():
         return {}
     try:
         return {str(name): float(value) for name, value in json.loads(path.read_bytes()).items()}
     except (AttributeError, RecursionError, TypeError, ValueError) as error:
-        raise BadFile(f"{path} does not hold benchmarks: {error}; delete it and they are computed again") from error
+        raise BadFile(f"{path} does not hold benchmarks: {error}; delete it to compute them again") from error
 
 
 @dataclass(frozen=True)
 class Costs:
-    """What was guessed by a short trial: processor seconds of each cell, and nanoseconds a step by (policy, arms)."""
+    """An estimate from a short trial: processor seconds of each cell, and nanoseconds per step by (policy, arms)."""
 
     cells: tuple[float, ...]
     steps: dict[tuple[str, int], float]
 
     @classmethod
     def of(cls, cells: Sequence[Cell]) -> Costs:
-        """Time a few steps of every policy and a few rewards of every case."""
+        """Time some steps of every policy and some rewards of every case."""
         steps: dict[tuple[str, int], float] = {}
         rewards: dict[str, float] = {}
         costs = []
@@ -170,7 +169,7 @@ class Costs:
             if cell.case.name not in rewards:
                 rewards[cell.case.name] = _reward_seconds(adversary, cell.horizon)
             a_step = 1e-9 * sum(steps[name, cell.arms] for name in cell.policies)
-            if adversary.changes(cell.horizon) is None:  # one that knows its changes is judged at once
+            if adversary.changes(cell.horizon) is None:  # benchmarks of adversaries with known changes take no time
                 a_step += rewards[cell.case.name] * cell.arms * len(cell.kinds)
             costs.append(a_step * cell.horizon * cell.runs)
         return cls(tuple(costs), steps)
@@ -178,7 +177,7 @@ class Costs:
 
 def _reward_seconds(adversary: Adversary, horizon: int) -> float:
     rows = max(1, min(horizon, 10 * SAMPLE // adversary.arms))
-    adversary.rewards(0, 1)  # whatever must be compiled is compiled now
+    adversary.rewards(0, 1)  # compile before timing
     began = time.thread_time()
     adversary.rewards(0, rows)
     return (time.thread_time() - began) / (rows * adversary.arms)

@@ -1,4 +1,4 @@
-"""What came out: regrets run by run, ratios to the baseline with intervals, tables, a picture and files of them."""
+"""The result of the arena: regrets by run, ratios to the baseline with intervals, tables, a heat map, files."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ COLUMNS = [
 
 
 def runs_of(cell: Cell, scores: Scores) -> pd.DataFrame:
-    """One row for each policy and run: reward, and regret of each kind that was judged."""
+    """One row per policy and run: the reward, and the regret of each kind that was evaluated."""
     parts = []
     for name, policy in cell.policies.items():
         columns: dict[str, Any] = {
@@ -69,9 +69,9 @@ def runs_of(cell: Cell, scores: Scores) -> pd.DataFrame:
 
 
 def compared(runs: pd.DataFrame, baseline: str = BASELINE, level: float = 0.95) -> pd.DataFrame:
-    """Every policy's regret against the baseline's in the same runs; see :attr:`ArenaResult.data` for the columns.
+    """Every policy's regret compared with the baseline's in the same runs, in the columns of :attr:`ArenaResult.data`.
 
-    Where the baseline has not played there is nothing to compare, and no row.
+    There is no row where the baseline has not played.
     """
     rows: list[dict[str, Any]] = []
     for (adversary, arms, horizon), cell in runs.groupby(SIZE, sort=False):
@@ -94,7 +94,7 @@ def compared(runs: pd.DataFrame, baseline: str = BASELINE, level: float = 0.95) 
 
 
 def _ratio(regret: Any, base: Any, level: float) -> tuple[float, float, float]:
-    """The ratio of means with its interval; nothing where the baseline's mean is not clearly above 0."""
+    """The ratio of means with its interval; NaN if the baseline's mean is not significantly above 0."""
     if not t_interval(base, level).low > 0.0:
         return np.nan, np.nan, np.nan
     estimate, low, high = paired_ratio_interval(regret, base, level)
@@ -112,13 +112,13 @@ class ArenaResult:
     Attributes
     ----------
     runs
-        A :class:`pandas.DataFrame`, one row for each policy and run: ``reward`` and the regret of each kind, ``weak``,
-        ``shifting`` and ``dynamic`` (not a number where it was not judged).
+        A :class:`pandas.DataFrame`, one row per policy and run: ``reward`` and the regret of each kind, ``weak``,
+        ``shifting`` and ``dynamic`` (NaN if it was not evaluated).
     data
-        A :class:`pandas.DataFrame`, one row for each adversary, size, kind of regret and policy: the mean ``regret``,
-        its ``ratio`` to the baseline's, and the ``difference`` to it a step, each with the ends of its 95 % interval
-        (``ratio_low``, ``ratio_high``, ...). Where the baseline's regret is not clearly above 0 a ratio would mean
-        nothing and is not a number. ``full_memory`` marks policies with more words than the others.
+        A :class:`pandas.DataFrame`, one row per adversary, size, kind of regret and policy: the mean ``regret``, its
+        ``ratio`` to the baseline's, and the ``difference`` to it per step, each with the ends of its 95 % interval
+        (``ratio_low``, ``ratio_high``, ...). If the baseline's regret is not significantly above 0, the ratio is
+        meaningless and is NaN. ``full_memory`` marks policies with more words than the others.
 
     Examples
     --------
@@ -142,11 +142,11 @@ class ArenaResult:
 
     @property
     def kinds(self) -> list[str]:
-        """The kinds of regret that were judged somewhere."""
+        """The kinds of regret that were evaluated at some size."""
         return [kind for kind in KINDS if (self.data["kind"] == kind).any()]
 
     def kind(self, kind: str, arms: int | None = None, horizon: int | None = None) -> pd.DataFrame:
-        """The rows of one kind of regret, of one size or of all."""
+        """The rows of one kind of regret, of one size or all sizes."""
         choice("kind", kind, *KINDS)
         rows = self.data[self.data["kind"] == kind]
         for name, value in (("arms", arms), ("horizon", horizon)):
@@ -154,14 +154,14 @@ class ArenaResult:
                 rows = rows[rows[name] == whole(name, value, 1)]
                 if rows.empty:
                     there = sorted(self.data.loc[self.data["kind"] == kind, name].unique().tolist())
-                    raise BadArgument(f"{name} = {value} was not judged by {kind} regret; there are {there}")
+                    raise BadArgument(f"{name} = {value} has no {kind} regret; there are {there}")
         return rows
 
     def table(self, kind: str = "weak", arms: int | None = None, horizon: int | None = None) -> pd.DataFrame:
-        """Policies down, adversaries across, as text: ratios to the baseline with the half-width of their interval.
+        """A table as text, policies by adversaries: ratios to the baseline with the half-width of their interval.
 
-        Over several sizes it is the median of the ratios and says nothing of intervals. Where a baseline's regret is
-        not clearly above 0 the difference to it is given, in parts of the horizon: ``-0.02 T``.
+        Over several sizes: the medians of the ratios, without intervals. If the baseline's regret is not significantly
+        above 0, the difference to it is shown instead, as a multiple of the horizon: ``-0.02 T``.
         """
         rows = self.kind(kind, arms, horizon)
         policies = list(dict.fromkeys(rows["policy"]))
@@ -172,11 +172,11 @@ class ArenaResult:
         return pd.DataFrame(columns, index=policies)
 
     def overview(self) -> pd.DataFrame:
-        """One row a policy over everything played: medians of its ratios, and how often it beat the baseline.
+        """One row per policy over all adversaries and sizes: median ratios, and how often it beat the baseline.
 
         ``below 1`` counts the pairs of adversary and size at which the whole interval of the ratio is below 1,
         ``above 1`` those at which it is above; where there is no ratio, the difference to the baseline decides in the
-        same way. This is the same for every kind of regret, as they differ by what could have been earned.
+        same way. The counts are the same for every kind of regret, because the benchmark cancels in differences.
         """
         found = {}
         for policy, rows in self.data[self.data["policy"] != BASELINE].groupby("policy", sort=False):
@@ -196,13 +196,13 @@ class ArenaResult:
         return f"{text} *" if own["full_memory"].all() else text
 
     def plot(self, kind: str = "weak", arms: int | None = None, horizon: int | None = None) -> Figure:
-        """A heat map of the ratios, policies down and adversaries across; over several sizes, of their medians."""
+        """A heat map of the ratios, policies by adversaries; over several sizes, of their medians."""
         from hlmc.arenas.drawing import heat_map
 
         return heat_map(self, kind, arms, horizon)
 
     def save(self, path: str | Path) -> None:
-        """Write :attr:`data` as ``.csv``, or :attr:`runs` as ``.parquet``, from which :meth:`load` makes it all again.
+        """Write :attr:`data` as ``.csv``, or :attr:`runs` as ``.parquet``, from which :meth:`load` restores the result.
 
         >>> import hlmc, tempfile, os
         >>> result = hlmc.arena(against=[], adversaries=["Needle"], arms=[16], horizons=[500], runs=2, progress=False)
@@ -238,7 +238,7 @@ class ArenaResult:
             return cls(runs)
 
     def report(self, folder: str | Path) -> Path:
-        """Write everything into a folder: ``arena.md`` with the tables, ``arena.csv``, ``arena.parquet``, pictures."""
+        """Write a report to a folder: ``arena.md`` with the tables, ``arena.csv``, ``arena.parquet``, heat maps."""
         from hlmc.arenas.writing import write
 
         return write(self, Path(folder))
@@ -255,12 +255,12 @@ def _parts(runs: pd.DataFrame) -> list[Part]:
 
 
 def better(rows: pd.DataFrame) -> pd.Series:
-    """Whether each is clearly below the baseline."""
+    """Whether each is significantly below the baseline."""
     return (rows["ratio_high"] < 1.0) | (rows["ratio"].isna() & (rows["difference_high"] < 0.0))
 
 
 def worse(rows: pd.DataFrame) -> pd.Series:
-    """Whether each is clearly above the baseline."""
+    """Whether each is significantly above the baseline."""
     return (rows["ratio_low"] > 1.0) | (rows["ratio"].isna() & (rows["difference_low"] > 0.0))
 
 
@@ -278,7 +278,7 @@ def cell_text(rows: pd.DataFrame) -> str:
 
 
 def number(value: float) -> str:
-    """Two digits that matter, as a plain number.
+    """A number rounded to two significant digits, as text.
 
     >>> [number(value) for value in (0.0213, 1.234, 12.34, -3.21, 0.0, 123.4, float("nan"))]
     ['0.021', '1.2', '12', '-3.2', '0', '123', '-']

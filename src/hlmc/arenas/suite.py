@@ -1,4 +1,4 @@
-"""The arena itself: from sizes, adversaries and policies to an :class:`~hlmc.arenas.result.ArenaResult`."""
+"""The arena: from sizes, adversaries and policies to an :class:`~hlmc.arenas.result.ArenaResult`."""
 
 from __future__ import annotations
 
@@ -60,51 +60,52 @@ def arena(
     device: str = "cpu",
     precision: str | None = None,
 ) -> ArenaResult:
-    """Let policies of equal memory play every adversary at many sizes, and compare each with the paper's HLMC.
+    """Compare policies of equal memory with the paper's HLMC, on every adversary and at many sizes.
 
-    Everybody has as many words of statistics as HLMC with two even levels, about 2 sqrt(K); policies with memory for
-    all arms play along and are marked. Each run faces a sequence of rewards of its own where the adversary draws them.
-    Regret is weak, shifting (V = 10 pieces) and dynamic; see ``docs/arena.md`` for what is judged at which size.
+    All policies have as many words of statistics as HLMC with two even levels, about 2 sqrt(K). Policies with memory
+    for all arms are included for comparison and marked. If the rewards of an adversary are random, each run has its own
+    sequence. Regret is weak, shifting (V = 10 pieces) and dynamic; ``docs/arena.md`` says which is evaluated at which
+    size.
 
     Parameters
     ----------
     policies
-        Your own, which join the arena's: functions ``(arms, memory, horizon) -> policy`` by name. None in place of a
-        policy leaves a size out.
+        Your own policies, in addition to the arena's: functions ``(arms, memory, horizon) -> policy`` by name. A
+        function that returns None omits a size.
     against
-        Which of the arena's policies play (:data:`hlmc.arenas.POLICIES`); the baseline always does. Default: all.
+        Names of the arena's policies to include (:data:`hlmc.arenas.POLICIES`), besides the baseline. Default: all.
     adversaries
         Names from the suite. Default: all.
     arms, horizons
         Sizes. Default: K = 16, 100, 1000, 10^4 and T = 10^5, 10^6, 10^7.
     memory
-        Words of statistics in place of about 2 sqrt(K), the same for every K.
+        Words of statistics, the same for every K. Default: about 2 sqrt(K).
     kinds
-        The kinds of regret to judge: ``"weak"``, ``"shifting"``, ``"dynamic"``. Weak regret always is. Default: all.
+        The kinds of regret: ``"weak"`` (always included), ``"shifting"``, ``"dynamic"``. Default: all.
     runs
         Runs of each policy, at least 2. Default: 8.
     seed
-        Decides everything random, in policies and adversaries.
+        The random seed of policies and adversaries.
     suite
         ``"catalogue"``, or ``"held-out"``: adversaries that no policy was tuned on.
     quick
-        Small sizes and few runs, a minute in all.
+        Small sizes and few runs; takes about a minute.
     store
-        A folder that keeps finished runs and benchmarks; the same call again plays only what is missing.
+        A folder for finished runs and benchmarks. The same call again computes only what is missing.
     jobs
-        Threads. Default: one a core.
+        Number of threads. Default: one per core.
     executor
-        Who plays in place of threads: anything with the interface of :mod:`concurrent.futures`.
+        An executor with the interface of :mod:`concurrent.futures`, instead of threads.
     progress
-        None: an estimate first, then how far it is, on standard error. False: silence.
+        None: print an estimate, then the progress, on standard error. False: print nothing.
     device, precision
-        As in :func:`hlmc.simulate`. A GPU plays the policies and runs that face one sequence of rewards side by side;
-        benchmarks are always computed on the processor.
+        As in :func:`hlmc.simulate`. A GPU plays all policies and runs with the same sequence of rewards in
+        parallel; benchmarks are always computed on the processor.
 
     Returns
     -------
     ArenaResult
-        Ctrl-C ends the work with a :class:`KeyboardInterrupt` whose ``partial`` is the result of the pairs of adversary
+        Ctrl-C raises a :class:`KeyboardInterrupt` whose ``partial`` is the result of the pairs of adversary
         and size that were finished, or None.
 
     Examples
@@ -130,7 +131,7 @@ def arena(
         checked_arithmetic(device, precision),
     )
     if not cells:
-        raise BadArgument("no adversary has a part in these sizes: K times T must be at most 10^10 for most of them")
+        raise BadArgument("no adversary supports these sizes: most need K times T of at most 10^10")
     return ArenaResult(played(cells, store, jobs, executor, progress))
 
 
@@ -166,7 +167,7 @@ def _cells(
     seed: int,
     arithmetic: tuple[str, str],
 ) -> list[Cell]:
-    """Small sizes first: what is soon known comes soon."""
+    """Small sizes first, so that the first results come soon."""
     cells = []
     for arms, horizon in sorted(sizes, key=lambda size: size[0] * size[1]):
         words = budget(arms) if memory is None else whole("memory", memory, 2)
@@ -181,7 +182,7 @@ def _cells(
 def played(
     cells: Sequence[Cell], store: str | Path | None, jobs: int | None, executor: Any, progress: bool | None
 ) -> pd.DataFrame:
-    """The runs of all cells, one below the other."""
+    """The runs of all cells, concatenated."""
     device = cells[0].arithmetic[0]
     checked_executor(executor, device)
     folder = None if store is None else checked_path("store", store)
@@ -192,7 +193,7 @@ def played(
         with reporter(progress, {"": sum(costs.cells)}) as report:
             if progress is not False and device == "cpu":
                 time = duration(sum(costs.cells) / threads)
-                again = " at most; what the store holds is not played again" if folder is not None else ""
+                again = " at most; runs in the store are not repeated" if folder is not None else ""
                 cores = f"{threads} core{'s' * (threads > 1)}"
                 sys.stderr.write(f"{len(cells)} pairs of adversary and size, about {time} on {cores}{again}\n")
             for cell, cost in zip(cells, costs.cells, strict=True):

@@ -1,4 +1,4 @@
-"""The arena's report: a folder with the tables, the numbers behind them and the pictures."""
+"""The report of the arena: a folder with tables, data and heat maps."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
 NOTES = (
     f"Ratios of mean regret to that of the paper's {BASELINE} in the same runs, ± half of their 95 % interval.",
     f"Shifting regret is against the best sequence of {SWITCHES} pieces.",
-    f"-0.02 T: {BASELINE}'s own regret is not clearly above 0 and a ratio would mean nothing; the difference to it.",
+    f"-0.02 T: the difference to {BASELINE}'s regret, which is not significantly above 0, so there is no ratio.",
     "*: memory for all arms. An empty cell was not played at that size.",
 )
 
 
 def write(result: ArenaResult, folder: Path) -> Path:
-    """Write ``arena.md``, ``arena.csv``, ``arena.parquet`` and a picture for each kind of regret; where the page is."""
+    """Write ``arena.md``, ``arena.csv``, ``arena.parquet`` and a heat map per kind of regret; return the page."""
     folder.mkdir(parents=True, exist_ok=True)
     result.save(folder / "arena.csv")
     result.save(folder / "arena.parquet")
     for kind in result.kinds:
         plotting.save(result.plot(kind), folder / f"{kind}.png")
     lines = ["# The arena", "", *(f"- {note}" for note in NOTES), ""]
-    lines += ["## Over everything", "", *_markdown(result.overview()), ""]
+    lines += ["## All sizes", "", *_markdown(result.overview()), ""]
     lines += [f"![{kind} regret]({kind}.png)" for kind in result.kinds]
     for kind in result.kinds:
         for arms, horizon in result.sizes:

@@ -2,12 +2,11 @@
 
 A command is one module of this folder and one line of `COMMANDS`. The module has two functions:
 ``configure(parser)``, which adds the command's options, and ``run(options)``, which does the work, prints
-through `hlmc.cli.output` and gives the exit status (None is 0). It is imported only when its command is asked
-for, so a slow import slows nobody else down.
+through `hlmc.cli.output` and returns the exit status (None is 0). It is imported only when its command is run,
+so a slow import does not slow down the other commands.
 
-Status 0 means done, 1 that something outside failed, 2 that the user got something wrong (either way one line
-on stderr says what), 130 that Ctrl-C was pressed. Plain `argparse` does the parsing: it is imported several
-times faster than Typer.
+Exit status: 0 success, 1 failure of something outside (such as a full disk), 2 usage error, 130 Ctrl-C. Every failure
+prints one line on stderr. Plain `argparse` does the parsing, because it is imported several times faster than Typer.
 """
 
 from __future__ import annotations
@@ -30,35 +29,36 @@ from hlmc.interrupts import Interrupts
 __all__ = ["COMMANDS", "main"]
 
 COMMANDS = {
-    "plan": "choose the levels of a hierarchy for a number of arms, words and steps",
-    "simulate": "let policies play against an adversary as a file says, and compare their regret",
-    "reproduce": "run the paper's numerical section and judge every claim of it",
-    "arena": "let policies in equal memory play every adversary, as ratios to the paper's HLMC",
-    "spectrum": "let radios share channels under jamming, and draw who was where",
+    "plan": "choose the levels of a hierarchy for a given number of arms, words and steps",
+    "simulate": "run the experiment described in a TOML file, and compare the regret of its policies",
+    "reproduce": "run the paper's numerical section, and check every claim in it",
+    "arena": "compare policies of equal memory on every adversary, as ratios to the paper's HLMC",
+    "spectrum": "simulate radios that share channels under jamming, and plot which channels they use",
+    "export": "write a policy or a saved learner as C99 for a microcontroller",
 }
-"""Every command with what it does, in the order of `hlmc --help`."""
+"""Every command and its summary, in the order of `hlmc --help`."""
 
-# What the user can mend: another path, another permission. A full disk is not among them.
+# Usage errors: another path or another permission would help. A full disk is not one.
 _WRONG_PATH = (FileExistsError, FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)
 
 
 class UsageError(Exception):
-    """What the user typed cannot be understood."""
+    """A usage error: exit status 2."""
 
 
 class _Help(argparse.RawDescriptionHelpFormatter):
-    """Descriptions keep their lines, and a line that is too long for the window is wrapped."""
+    """A formatter that keeps line breaks in descriptions and wraps lines that are longer than the terminal."""
 
     def add_argument(self, action: argparse.Action) -> None:
         super().add_argument(action)
         if isinstance(action, argparse._SubParsersAction):
-            self._action_max_length += 2  # argparse forgets how far in it writes the names of commands
+            self._action_max_length += 2  # argparse does not count the indentation of commands
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         lines: list[str] = []
         for line in text.splitlines():
             margin = indent + " " * (len(line) - len(line.lstrip()))
-            below = margin + "  " if line.startswith(" ") else margin  # an example's second line stands further in
+            below = margin + "  " if line.startswith(" ") else margin  # continuation lines of examples are indented
             lines += textwrap.wrap(
                 line.strip(), width, initial_indent=margin, subsequent_indent=below, break_on_hyphens=False
             ) or [""]
@@ -66,7 +66,7 @@ class _Help(argparse.RawDescriptionHelpFormatter):
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose complaint is one line, and which does not guess at shortened options."""
+    """A parser with one-line errors and without abbreviated options."""
 
     def __init__(self, **settings: object) -> None:
         super().__init__(**{"formatter_class": _Help, "allow_abbrev": False, **settings})  # type: ignore[arg-type]
@@ -76,7 +76,7 @@ class Parser(argparse.ArgumentParser):
 
 
 class _Version(argparse.Action):
-    """Look the version up only when it is asked for."""
+    """``--version``, which imports the version only when needed."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
         from hlmc.versions import VERSION
@@ -86,7 +86,7 @@ class _Version(argparse.Action):
 
 
 def _parser(command: str | None) -> tuple[Parser, Parser]:
-    """The parser of everything, with the options of the one command that is wanted; and that command's own."""
+    """The main parser, with the options of only the given command; and the parser of that command."""
     parser = Parser(prog="hlmc", description="Bandit learning in bounded memory.")
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command", parser_class=Parser)
@@ -103,7 +103,7 @@ def _parser(command: str | None) -> tuple[Parser, Parser]:
 
 
 def _unknown(parser: Parser, arguments: Sequence[str]) -> NoReturn:
-    """Refuse what the parser does not know, and say what it knows that is like it."""
+    """Raise a usage error for unknown arguments; suggest the most similar option."""
     import difflib
     import re
 
@@ -119,7 +119,7 @@ def _run(arguments: Sequence[str]) -> int:
         import difflib
 
         near = difflib.get_close_matches(command, COMMANDS, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"there is {', '.join(COMMANDS)}"
+        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(COMMANDS)}"
         raise UsageError(f"hlmc: there is no command {command!r}; {hint} (see hlmc --help)")
     parser, wanted = _parser(command)
     options, unknown = parser.parse_known_args(arguments)
@@ -139,12 +139,12 @@ def _run(arguments: Sequence[str]) -> int:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and give the exit status."""
-    if sys.stdout is None or sys.stderr is None:  # what the caller has closed: say nothing there
+    """Run the command line and return the exit status."""
+    if sys.stdout is None or sys.stderr is None:  # closed by the caller: write to nowhere
         nowhere = io.TextIOWrapper(io.BufferedWriter(io.FileIO(os.devnull, "w")), encoding="utf-8")
         sys.stdout, sys.stderr = sys.stdout or nowhere, sys.stderr or nowhere
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")  # a terminal without a multiplication sign shows a question mark
+        sys.stdout.reconfigure(errors="replace")  # where the encoding has no multiplication sign, print "?"
     try:
         with Interrupts(held=False) as interrupts:
             status = _run(sys.argv[1:] if arguments is None else arguments)
@@ -152,7 +152,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if status == 0:
                 interrupts.check()
         return status
-    except SystemExit as end:  # argparse ends --help and --version so
+    except SystemExit as end:  # raised by argparse after --help and --version
         return int(end.code or 0)
     except UsageError as error:
         _complain(" ".join(str(error).split()))
@@ -160,7 +160,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt as interrupt:
         _complain(str(interrupt) or "hlmc: interrupted")
         return 130
-    except BrokenPipeError:  # whoever read the output has read enough
+    except BrokenPipeError:  # the reader of the pipe has closed it
         _abandon_output()
         return 0
     except OSError as error:
@@ -170,27 +170,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _complain(message: str) -> None:
-    """Say in one line what is wrong."""
+    """Print a one-line message on stderr."""
     sys.stderr.write(f"{brief(message)}\n")
 
 
 def _abandon_output() -> None:
-    """Keep Python from complaining once more, when it ends, that standard output cannot be written."""
+    """Prevent a second error at exit about standard output that cannot be written."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def entry() -> NoReturn:
-    """The command as a process.
+    """The entry point of the ``hlmc`` process.
 
-    After Ctrl-C it ends without waiting for threads (a compiler may be at work in one), and with status 130: where the
-    interrupt came while a C library ran Python, Python itself would end by the signal.
+    After Ctrl-C it exits at once with status 130, without waiting for threads, one of which may be compiling. Left to
+    itself, Python would end by the signal if the interrupt came while a C library ran Python code.
     """
     try:
         status = main()
     except KeyboardInterrupt:  # pressed again while it was ending
         status = 130
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # pressed again from here on, it is not worth a traceback
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # a second Ctrl-C from here on prints no traceback
     if status == 130:
         atexit._run_exitfuncs()
         sys.stdout.flush()

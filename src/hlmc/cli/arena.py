@@ -1,4 +1,4 @@
-"""``hlmc arena``: policies in equal memory against every adversary, as ratios to the paper's HLMC."""
+"""``hlmc arena``: compare policies of equal memory on every adversary, as ratios to the paper's HLMC."""
 
 from __future__ import annotations
 
@@ -22,28 +22,37 @@ if TYPE_CHECKING:
 EXAMPLES = """\
 examples:
   hlmc arena --quick                       a small version, about a minute
-  hlmc arena --store runs --report arena   everything: a night on two cores
-  hlmc arena --held-out --store runs       adversaries nothing was tuned on
+  hlmc arena --store runs --report arena   the full arena: a night on two cores
+  hlmc arena --held-out --store runs       adversaries that no policy was tuned on
   hlmc arena --quick --policy mypackage.mymodule:factory
   hlmc arena --arms 100 --horizon 1e6 --adversary Needle --against Champion
 
-With --store, Ctrl-C loses nothing that was finished: the same command goes on from there.
+With --store, finished runs survive Ctrl-C: run the same command again to continue.
 """
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     parser.epilog = EXAMPLES
-    parser.add_argument("--held-out", action="store_true", help="adversaries that no policy was tuned on")
+    parser.add_argument("--held-out", action="store_true", help="use the adversaries that no policy was tuned on")
     parser.add_argument("--quick", action="store_true", help="small sizes and few runs")
-    parser.add_argument("--arms", type=whole_numbers, metavar="K,...", help="numbers of arms (16,100,1000,10000)")
-    parser.add_argument("--horizon", type=whole_numbers, metavar="T,...", help="numbers of steps (1e5,1e6,1e7)")
-    parser.add_argument("--memory", type=whole_number, metavar="M", help="words of statistics (about 2 sqrt(K))")
     parser.add_argument(
-        "--adversary", action="append", metavar="NAME", help="only this one; any number of times (see --list)"
+        "--arms", type=whole_numbers, metavar="K,...", help="numbers of arms (default: 16,100,1000,10000)"
     )
     parser.add_argument(
-        "--against", action="append", metavar="NAME", help="only this one of the arena's policies, besides HLMC"
+        "--horizon", type=whole_numbers, metavar="T,...", help="numbers of steps (default: 1e5,1e6,1e7)"
+    )
+    parser.add_argument(
+        "--memory", type=whole_number, metavar="M", help="words of statistics (default: about 2 sqrt(K))"
+    )
+    parser.add_argument(
+        "--adversary", action="append", metavar="NAME", help="use only this adversary; may be repeated (see --list)"
+    )
+    parser.add_argument(
+        "--against",
+        action="append",
+        metavar="NAME",
+        help="use only this policy of the arena besides HLMC; may be repeated",
     )
     parser.add_argument(
         "--policy",
@@ -51,36 +60,42 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=_factory,
         default=[],
         metavar="MODULE:FUNCTION",
-        help="a policy of your own: FUNCTION(arms, memory, horizon) makes it",
+        help="add your own policy, returned by FUNCTION(arms, memory, horizon)",
     )
-    parser.add_argument("--kinds", default="weak,shifting,dynamic", metavar="A,...", help="regret to judge (all three)")
-    parser.add_argument("--runs", type=whole_number, metavar="N", help="runs of each policy (8)")
-    parser.add_argument("--seed", type=whole_number, default=0, metavar="S", help="decides everything random (0)")
-    parser.add_argument("--jobs", type=whole_number, metavar="N", help="threads (as many as there are cores)")
-    parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"), help="where policies play (default: cpu)")
-    parser.add_argument("--precision", choices=("float32", "float64"), help="of a CUDA device (default: float32)")
-    parser.add_argument("--store", type=Path, metavar="DIR", help="keep finished runs here, and go on from them")
-    parser.add_argument("--csv", type=Path, metavar="FILE", help="write all ratios and intervals as .csv")
-    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the heat map as .png, .svg or .pdf")
-    parser.add_argument("--report", type=Path, metavar="DIR", help="write tables, numbers and pictures into a folder")
+    parser.add_argument(
+        "--kinds", default="weak,shifting,dynamic", metavar="A,...", help="kinds of regret (default: all three)"
+    )
+    parser.add_argument("--runs", type=whole_number, metavar="N", help="runs per policy (default: 8)")
+    parser.add_argument("--seed", type=whole_number, default=0, metavar="S", help="random seed (default: 0)")
+    parser.add_argument("--jobs", type=whole_number, metavar="N", help="threads (default: one per core)")
+    parser.add_argument(
+        "--device", default="cpu", choices=("cpu", "cuda"), help="where to run the policies (default: cpu)"
+    )
+    parser.add_argument(
+        "--precision", choices=("float32", "float64"), help="precision on a CUDA device (default: float32)"
+    )
+    parser.add_argument("--store", type=Path, metavar="DIR", help="store finished runs in DIR, and continue from them")
+    parser.add_argument("--csv", type=Path, metavar="FILE", help="write all ratios and intervals to a .csv file")
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the heat map to a .png, .svg or .pdf file")
+    parser.add_argument("--report", type=Path, metavar="DIR", help="write tables, data and figures to a folder")
     parser.add_argument(
         "--regret",
         choices=("weak", "shifting", "dynamic"),
         default="weak",
-        help="the regret of the tables by adversary and of --plot (weak)",
+        help="kind of regret in the tables by adversary and in --plot (default: weak)",
     )
-    parser.add_argument("--json", action="store_true", help="print JSON, for programs")
-    parser.add_argument("--quiet", action="store_true", help="no estimate and no progress")
-    parser.add_argument("--list", action="store_true", help="name the policies and the adversaries, and stop")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--quiet", action="store_true", help="print no estimate and no progress")
+    parser.add_argument("--list", action="store_true", help="list the policies and the adversaries, and exit")
 
 
 def _factory(text: str) -> tuple[str, Any]:
-    """A name and what makes the policy, from ``package.module:factory``."""
+    """The name and the function of ``package.module:factory``."""
     module, colon, name = text.partition(":")
     if not colon or not module or not name:
         raise argparse.ArgumentTypeError(f"{text!r} is not MODULE:FUNCTION, such as mypackage.mymodule:factory")
     if "" not in sys.path:
-        sys.path.insert(0, "")  # a module beside the caller is found, as by python -m
+        sys.path.insert(0, "")  # find modules in the working directory, as python -m does
     try:
         found = getattr(importlib.import_module(module), name, None)
     except ImportError as error:
@@ -91,7 +106,7 @@ def _factory(text: str) -> tuple[str, Any]:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Play, and show what came out."""
+    """Run the arena and print the result."""
     if options.list:
         _list(options)
     else:
@@ -107,7 +122,7 @@ def _check(options: argparse.Namespace) -> None:
         check_path(options.plot)
     if options.csv is not None:
         if options.csv.suffix != ".csv":
-            raise BadArgument(f"--csv takes a file that ends in .csv, not {shown(str(options.csv))}")
+            raise BadArgument(f"--csv must end in .csv, not {shown(str(options.csv))}")
         writable("--csv", options.csv)
     if options.report is not None:
         options.report.mkdir(parents=True, exist_ok=True)
@@ -167,7 +182,7 @@ def _show(result: ArenaResult, options: argparse.Namespace) -> None:
         if not result.data.query("kind == @kind and arms == @arms and horizon == @horizon").empty:
             heading(f"{kind.capitalize()} regret, K = {arms:,}, T = {horizon:,}")
             _frame(result.table(kind, arms, horizon))
-    heading("Over everything: medians of the ratios, and at how many pairs of adversary and size they are below 1")
+    heading("All sizes: median ratios, and the number of pairs of adversary and size with a ratio below 1")
     _frame(result.overview())
     line()
     for note in NOTES:
@@ -184,7 +199,7 @@ def _frame(frame: pd.DataFrame) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """What JSON can hold."""
+    """The value as JSON can hold it."""
     if hasattr(value, "item"):
         value = value.item()
     return None if isinstance(value, float) and not math.isfinite(value) else value

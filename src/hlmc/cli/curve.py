@@ -1,4 +1,4 @@
-"""The picture of ``hlmc plan --plot``: what memory buys, as bounds on the regret against words."""
+"""The plot of ``hlmc plan --plot``: the bound on the regret against words of memory."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ GREY = "#555555"
 
 
 def draw(policy: HLMC, points: Sequence[Point], memory: int | None) -> Figure:
-    """Bound against words, a point for each hierarchy, logarithmic both ways; the chosen one stands out.
+    """Bound against words on logarithmic axes, one point per hierarchy; the chosen one is highlighted.
 
-    The line is the least of these bounds that a number of words can have. Hierarchies that another one beats
-    in words and in bound are left out, unless chosen: beyond some depth more levels save no words.
+    The line is the smallest of these bounds for a number of words. Hierarchies that are worse than another one in both
+    words and bound are omitted, unless chosen: beyond some depth, more levels save no words.
     """
     places = [(point.words, point.bound, point) for point in points if point.bound and point.words]
     if not places or policy.horizon is None:
-        raise BadArgument("--plot has nothing to draw: no bound above 0 is proved for these arms and routines")
+        raise BadArgument("--plot: there is no bound above 0 to draw for these arms and routines")
     places = [place for place in places if place[2].chosen or not _beaten(place, places)]
     places.sort(key=lambda place: place[:2])
     with style():
@@ -65,7 +65,7 @@ def _limits(ax: Axes, places: Sequence[Place], T: int, memory: int | None) -> No
     ax.set_ylim(low, high)
     ax.axhspan(T, high, color=COLOURS["yellow"], alpha=0.25, linewidth=0, zorder=0)
     ax.axhline(T, color=GREY, linewidth=0.9, zorder=1)
-    says = ax.text(0.985, 0.975, "T and above: the bound says nothing", transform=ax.transAxes)
+    says = ax.text(0.985, 0.975, "T and above: the bound is vacuous", transform=ax.transAxes)
     says.set(fontsize=8.5, color=GREY, ha="right", va="top")
 
 
@@ -82,10 +82,10 @@ def _curve(ax: Axes, places: Sequence[Place]) -> None:
 
 
 def _labels(fig: Figure, ax: Axes, places: Sequence[Place]) -> None:
-    """Label the chosen point, then as many others as there is room for, the shallow ones first."""
+    """Label the chosen point, then as many others as fit, shallow hierarchies first."""
     from matplotlib.transforms import Bbox
 
-    fig.draw_without_rendering()  # so that everything stands where it will stand
+    fig.draw_without_rendering()  # to fix all positions
     frame = ax.get_window_extent()
     taken = [text.get_window_extent() for text in ax.texts]
     for x, y, point in places:

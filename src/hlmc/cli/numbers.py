@@ -12,13 +12,13 @@ from hlmc.errors import BadArgument
 __all__ = ["BadNumber", "number", "whole_number", "whole_numbers"]
 
 LIMIT = 2**53
-"""No count in the library goes beyond what a 64-bit float holds exactly."""
+"""The largest count: integers up to here are exact as 64-bit floats."""
 
 _POWER = re.compile(r"(\d[\d_]{0,30})(?:\*\*|\^)(\d[\d_]{0,30})")
 
 
 class BadNumber(BadArgument, argparse.ArgumentTypeError):
-    """A text that is not the number that was asked for; argparse shows its message as it is."""
+    """A text that is not a valid number; argparse prints the message unchanged."""
 
 
 def whole_number(text: str) -> int:
@@ -34,15 +34,15 @@ def whole_number(text: str) -> int:
     if value is None:
         raise BadNumber(f"{text!r} is not a whole number; write it as 1000000, 1_000_000, 1e6 or 10**6")
     if abs(value) > LIMIT:
-        raise BadNumber(f"{text!r} is beyond 2**53, the largest number that is counted exactly")
+        raise BadNumber(f"{text!r} is beyond 2**53, the largest exact count")
     return value
 
 
 def _exact(text: str) -> int | None:
-    """The number, or None where it is not whole; of a number beyond the limit only that it is beyond."""
+    """The number, or None if it is not whole. Numbers beyond the limit may be replaced by any other beyond it."""
     if power := _POWER.fullmatch(text):
         base, exponent = int(power[1]), int(power[2])
-        # A small number before it is raised: 9**999999999 would keep the machine busy for ever.
+        # Limit the exponent before computing the power: 9**999999999 would take for ever.
         if base > 1 and exponent * math.log2(base) > 60:
             return LIMIT + 1
         return int(base**exponent)
@@ -58,7 +58,7 @@ def _exact(text: str) -> int | None:
 
 
 def whole_numbers(text: str) -> tuple[int, ...]:
-    """Whole numbers between commas.
+    """Whole numbers, separated by commas.
 
     >>> whole_numbers("10,10"), whole_numbers("1e3, 500")
     ((10, 10), (1000, 500))

@@ -1,6 +1,6 @@
-"""What a command prints: lines and tables, drawn with rich on a terminal and as plain columns anywhere else.
+"""The output of commands: lines and tables, by rich on a terminal and as plain columns elsewhere.
 
-On a terminal a table fits the window; in a file or a pipe nothing is cut, folded or coloured, and rich is not
+On a terminal a table fits the window. In a file or a pipe nothing is truncated, wrapped or coloured, and rich is not
 imported.
 """
 
@@ -23,9 +23,9 @@ __all__ = ["Table", "heading", "line", "product", "show", "show_json"]
 
 @dataclass
 class Table:
-    """A table: its headings, its rows, and which columns stand on the left (numbers stand on the right).
+    """A table: headings, rows, and which columns are left-aligned (the others are right-aligned).
 
-    A column in ``fold`` may run over several lines where the window is narrow.
+    Columns in ``fold`` may be wrapped if the window is narrow.
     """
 
     headings: Sequence[str]
@@ -35,20 +35,20 @@ class Table:
     styles: list[str] = field(default_factory=list)
 
     def add(self, *cells: str, style: str = "") -> None:
-        """Add a row; ``style`` is one of rich's and shows only on a terminal."""
+        """Add a row. ``style`` is a style of rich, used only on a terminal."""
         self.rows.append(cells)
         self.styles.append(style)
 
     def narrowed(self) -> Table:
-        """The same with a heading's words one below the other and with numbers rounded."""
+        """A narrower copy: headings with one word per line, and rounded numbers."""
         rows = [tuple(cell if i in self.left else _rounded(cell) for i, cell in enumerate(row)) for row in self.rows]
         headings = [heading.replace(" ", "\n") for heading in self.headings]
         return replace(self, headings=headings, rows=rows)
 
     def parts(self, width: int) -> list[Table]:
-        """The columns in as many tables as a window needs, the first column in all of them.
+        """Split the columns into tables that fit the window; each has the first column.
 
-        A column that may fold takes what room is left and is never a reason to part.
+        A column that may be wrapped takes the remaining width and never causes a split.
         """
         widths = [self._width(i) for i in range(len(self.headings))]
         parts: list[list[int]] = [[0]]
@@ -90,7 +90,7 @@ class Table:
 
 
 _FOLDED = 30
-"""Characters in a line of a cell that runs over several."""
+"""Width of a wrapped cell, in characters."""
 
 
 def _rounded(cell: str) -> str:
@@ -110,7 +110,7 @@ def _terminal() -> Console | None:
 
 
 def line(text: str = "", style: str = "") -> None:
-    """Print a line; on a terminal it is wrapped between words."""
+    """Print a line; on a terminal, wrap it at spaces."""
     if console := _terminal():
         console.print(text, style=style or None)
     else:
@@ -118,7 +118,7 @@ def line(text: str = "", style: str = "") -> None:
 
 
 def heading(text: str) -> None:
-    """Print a line that opens a section."""
+    """Print the heading of a section."""
     line()
     line(text, style="bold")
 
@@ -161,12 +161,12 @@ def _draw(console: Console, table: Table) -> None:
 
 
 def show_json(value: Any) -> None:
-    """Print a value as JSON, which has no infinities and no NaN."""
+    """Print a value as JSON; NaN and infinity are errors."""
     sys.stdout.write(json.dumps(value, indent=2, allow_nan=False) + "\n")
 
 
 def product(groups: Sequence[int]) -> str:
-    """The groups of a hierarchy as a product; four and more equal levels in a row as a power.
+    """The groups of a hierarchy as a product; four or more equal levels in a row become a power.
 
     >>> product((10, 10)), product((1250, 9, 9, 9, 2, 2, 2, 2, 2))
     ('10×10', '1,250×9×9×9×2^5')

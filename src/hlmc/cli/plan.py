@@ -1,4 +1,4 @@
-"""``hlmc plan``: from arms, words and steps to a hierarchy and its bound, and what other memories give."""
+"""``hlmc plan``: a hierarchy for given arms, words and steps, its bound, and other trade-offs."""
 
 from __future__ import annotations
 
@@ -26,43 +26,43 @@ Whole numbers may be written 1000000, 1_000_000, 1e6 or 10**6.
 """
 
 SHOWN = 4
-"""How many operating points are shown on either side of the chosen one."""
+"""Number of operating points shown on either side of the chosen one."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     parser.epilog = EXAMPLES
-    parser.add_argument("--arms", type=whole_number, required=True, metavar="K", help="how many arms there are")
+    parser.add_argument("--arms", type=whole_number, required=True, metavar="K", help="number of arms")
     tree = parser.add_mutually_exclusive_group(required=True)
-    tree.add_argument("--memory", type=whole_number, metavar="M", help="words of statistics to spend at most")
-    tree.add_argument("--levels", type=whole_number, metavar="D", help="this many even levels")
-    tree.add_argument("--groups", type=whole_numbers, metavar="N,N,...", help="children of each level, top first")
-    parser.add_argument(
-        "--horizon", type=whole_number, metavar="T", help="how many steps; leave it out when it is not known"
+    tree.add_argument("--memory", type=whole_number, metavar="M", help="at most M words of statistics")
+    tree.add_argument("--levels", type=whole_number, metavar="D", help="D even levels")
+    tree.add_argument(
+        "--groups", type=whole_numbers, metavar="N,N,...", help="number of children at each level, top first"
     )
+    parser.add_argument("--horizon", type=whole_number, metavar="T", help="number of steps; omit it if unknown")
     routines = parser.add_mutually_exclusive_group()
     routines.add_argument(
         "--delta",
         type=number,
         metavar="P",
-        help="EXP3.P at every level: regret bounded with probability 1 - P",
+        help="EXP3.P at every level: a bound that holds with probability 1 - P",
     )
     routines.add_argument(
         "--switches",
         type=_switches,
         metavar="V",
-        help='EXP3.S at the top, for V best arms in turn, or "unknown"',
+        help='EXP3.S at the top level, for a best arm that changes; V constant pieces, or "unknown"',
     )
     routines.add_argument(
         "--routines",
         type=_names,
         metavar="A,B,...",
-        help="the routine of each level, top first, or one for all",
+        help="routine of each level, top first; or one for all levels",
     )
-    parser.add_argument("--all", action="store_true", help="show every operating point, not only the nearest")
-    parser.add_argument("--json", action="store_true", help="print JSON, for programs")
+    parser.add_argument("--all", action="store_true", help="show all operating points, not only the nearest")
+    parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument(
-        "--plot", type=Path, metavar="FILE", help="draw bound against memory into a .png, .svg or .pdf file"
+        "--plot", type=Path, metavar="FILE", help="draw the bound against memory to a .png, .svg or .pdf file"
     )
 
 
@@ -82,7 +82,7 @@ def _names(text: str) -> tuple[str, ...] | str:
 
 @dataclass(frozen=True)
 class Point:
-    """One way to spend memory. ``bound`` is None where none is proved."""
+    """A trade-off between memory and regret. ``bound`` is None if none is proved."""
 
     levels: int
     groups: tuple[int, ...]
@@ -93,7 +93,7 @@ class Point:
 
 
 def points(policy: HLMC, memory: int) -> list[Point]:
-    """The policy and the same policy with other groups, in order of depth and words."""
+    """The policy, and the same policy with other groups, ordered by depth and words."""
     splits = {policy.groups_used, *planning.neighbours(policy.arms, policy.horizon, memory)}
     variants = {v.groups_used: v for v in (_regrouped(policy, groups) for groups in splits)}
     found = [
@@ -111,7 +111,7 @@ def points(policy: HLMC, memory: int) -> list[Point]:
 
 
 def _regrouped(policy: HLMC, groups: tuple[int, ...]) -> HLMC:
-    """The same policy with other groups; more levels repeat the last routine, fewer leave it out."""
+    """The same policy with other groups. Additional levels repeat the last routine; missing ones drop it."""
     routines = policy.routines
     if isinstance(routines, tuple):
         routines = (routines + routines[-1:] * len(groups))[: len(groups)]
@@ -119,12 +119,12 @@ def _regrouped(policy: HLMC, groups: tuple[int, ...]) -> HLMC:
 
 
 def _plain(policy: HLMC) -> bool:
-    """EXP3 at every level, for which one formula bounds every depth."""
+    """Whether every level runs EXP3, so that one formula bounds every depth."""
     return policy.delta is None and policy.switches is None and policy.routines is None
 
 
 def _steps(policy: HLMC) -> int:
-    """The horizon that bounds are given for: the policy's own, or the one that its plan is shown for."""
+    """The horizon of the bounds: that of the policy, or the stage that its plan shows."""
     return policy.horizon or 2**SHOWN_STAGE
 
 
@@ -134,13 +134,13 @@ def _bound(policy: HLMC) -> float | None:
     return policy.bound(_steps(policy))
 
 
-def says_nothing(bound: float | None, horizon: int) -> bool:
-    """Whether a bound is met whatever happens: rewards lie in [0, 1], so regret is at most T."""
+def is_vacuous(bound: float | None, horizon: int) -> bool:
+    """Whether a bound is vacuous: rewards are in [0, 1], so the regret is at most T anyway."""
     return bound is not None and bound >= horizon
 
 
 def formulas(arms: int, memory: int) -> dict[str, tuple[int, ...] | str]:
-    """The groups that each rule finds for M words, or why it finds none."""
+    """The groups chosen by each rule for M words, or the reason why there are none."""
     rules: dict[str, Callable[[int, int], tuple[int, ...]]] = {
         "printed": lambda K, M: planning.even_groups(K, planning.printed_depth(K, M)),
         "tight": lambda K, M: planning.tight_depth(K, M)[1],
@@ -156,7 +156,7 @@ def formulas(arms: int, memory: int) -> dict[str, tuple[int, ...] | str]:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Plan, and say or draw it."""
+    """Print or draw the plan."""
     if options.plot is not None:
         _check_plot(options)
     policy = HLMC(
@@ -196,7 +196,7 @@ def _check_plot(options: argparse.Namespace) -> None:
 
     check_path(options.plot)
     if options.horizon is None:
-        raise BadArgument("--plot draws bounds at a horizon; give one, such as --horizon 1e8")
+        raise BadArgument("--plot needs a horizon, such as --horizon 1e8")
 
 
 def _as_dict(
@@ -210,7 +210,7 @@ def _as_dict(
             name: None if isinstance(groups, str) else {"levels": len(groups), "groups": groups, "words": sum(groups)}
             for name, groups in rules.items()
         },
-        "points": [asdict(point) | {"says_nothing": says_nothing(point.bound, _steps(policy))} for point in near],
+        "points": [asdict(point) | {"vacuous": is_vacuous(point.bound, _steps(policy))} for point in near],
     }
 
 
@@ -232,10 +232,10 @@ def _show_plan(policy: HLMC) -> None:
     total = plan.statistics + plan.control
     line(f"words: {plan.statistics:,} statistics + {plan.control} control = {total:,}, {8 * total:,} bytes")
     T = _steps(policy)
-    empty = f"; it says nothing about {T:,} steps" if says_nothing(plan.bound, T) else ""
+    empty = f" (vacuous: at least T = {T:,})" if is_vacuous(plan.bound, T) else ""
     line(f"bound on the regret: {_shown(plan.bound)}{empty}")
     if policy.memory is not None and plan.statistics > policy.memory:
-        line(f"These routines keep more than a word a child: {plan.statistics} words, not {policy.memory}.")
+        line(f"These routines keep more than one word per child: {plan.statistics} words, not {policy.memory}.")
 
 
 RULES = {
@@ -246,7 +246,7 @@ RULES = {
 
 
 def _show_rules(memory: int, rules: dict[str, tuple[int, ...] | str]) -> None:
-    heading(f"What the rules make of M = {memory:,} words")
+    heading(f"Hierarchies by rule for M = {memory:,} words")
     table = Table(("rule", "levels", "words", "groups"), left=frozenset({0, 3}), fold=frozenset({3}))
     for name, groups in rules.items():
         if isinstance(groups, str):
@@ -268,32 +268,32 @@ def _show_points(policy: HLMC, near: list[Point], everything: bool) -> None:
     last = "order of the regret" if orders else "bound"
     table = Table(("levels", "words", "bytes", last, "", "groups"), left=frozenset({4, 5}), fold=frozenset({5}))
     for point in shown:
-        empty = not orders and says_nothing(point.bound, T)
+        empty = not orders and is_vacuous(point.bound, T)
         table.add(
             str(point.levels),
             f"{point.words:,}",
             f"{point.bytes:,}",
             _order(point.levels) if orders else _shown(point.bound),
-            ", ".join(["chosen"] * point.chosen + ["says nothing"] * empty),
+            ", ".join(["chosen"] * point.chosen + ["vacuous"] * empty),
             product(point.groups),
             style="bold" if point.chosen else "dim" if empty else "",
         )
     show(table)
     line()
-    if not orders and any(says_nothing(point.bound, T) for point in shown):
-        line("says nothing: the bound is no less than the horizon.")
+    if not orders and any(is_vacuous(point.bound, T) for point in shown):
+        line("vacuous: the bound is at least T.")
     if not orders and _plain(policy) and policy.bound() != _bound(policy):
-        line("Bounds here are one formula for all depths; the theorem's above rounds it up.")
+        line("These bounds use one formula for all depths; the theorem above rounds it up.")
     if len(shown) < len(near):
         least = min(point.words for point in near)
-        line(f"{len(near) - len(shown)} more, down to {least:,} words, are shown by --all.")
+        line(f"--all shows {len(near) - len(shown)} more, down to {least:,} words.")
 
 
 def _show_advice(advice: Advice, steps: int) -> None:
-    """What was measured of the policies that fit, and which is best by what."""
+    """The measurements of the policies that fit, and the best ones."""
     K, T = advice.size
-    heading(f"Which policy: regret over HLMC's, measured at K = {K:,}, T = {T:,}")
-    table = Table(("policy", "words", "best arm stays", "it changes", "worst", "against"), left=frozenset({0, 5}))
+    heading(f"Policies: regret divided by HLMC's, measured at K = {K:,}, T = {T:,}")
+    table = Table(("policy", "words", "fixed best arm", "changing", "worst", "against"), left=frozenset({0, 5}))
     for candidate in advice.candidates:
         found = candidate.measured
         words = f"{candidate.policy.words.statistics:,}"
@@ -302,11 +302,11 @@ def _show_advice(advice: Advice, steps: int) -> None:
         table.add(found.policy, words, *ratios, found.adversary, style=style)
     show(table)
     line()
-    line("Lowest regret measured:")
+    line("Lowest measured regret:")
     line(f"  {advice.lowest.policy!r}")
     if advice.proved is not None:
-        empty = ", which says nothing" if says_nothing(advice.proved.bound, steps) else ""
-        line(f"Least bound, {_shown(advice.proved.bound)}{empty}:")
+        empty = " (vacuous: at least T)" if is_vacuous(advice.proved.bound, steps) else ""
+        line(f"Smallest bound, {_shown(advice.proved.bound)}{empty}:")
         line(f"  {advice.proved.policy!r}")
     runs = min(candidate.measured.runs for candidate in advice.candidates)
     words = f"{sum(planning.even_groups(K, 2)):,}"

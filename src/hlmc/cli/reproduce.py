@@ -1,4 +1,4 @@
-"""``hlmc reproduce``: the paper's numerical section, run and judged, as a report."""
+"""``hlmc reproduce``: run the paper's numerical section, check its claims, and write a report."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ FULL, QUICK, RUNS = 10**7, 10**6, 10
 
 EXAMPLES = """\
 examples:
-  hlmc reproduce --quick    everything at a tenth of the paper's horizons
-  hlmc reproduce            everything as in the paper: T = 10^7, ten runs
-  hlmc reproduce --resume   go on after Ctrl-C from the finished runs
+  hlmc reproduce --quick    all figures at a tenth of the paper's horizons
+  hlmc reproduce            all figures as in the paper: T = 10^7, ten runs
+  hlmc reproduce --resume   continue after Ctrl-C from the finished runs
   hlmc reproduce weak-1 memory --runs 100 --out more
 
-The report is DIR/index.html, one file that opens anywhere; DIR/report.md is for a terminal. \
-Pictures are in DIR/figures, data as Parquet in DIR/data, finished runs in DIR/runs.
+The report is DIR/index.html, a single file; DIR/report.md is for a terminal. \
+Figures are in DIR/figures, data as Parquet in DIR/data, finished runs in DIR/runs.
 """
 
 
@@ -28,24 +28,28 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     parser.epilog = EXAMPLES
     parser.add_argument("names", nargs="*", metavar="NAME", help="figures to run; default: all (see --list)")
-    parser.add_argument("--list", action="store_true", help="name the figures and stop")
-    parser.add_argument("--quick", action="store_true", help=f"a longest horizon of {QUICK:,} steps")
-    parser.add_argument("--runs", type=whole_number, default=RUNS, metavar="N", help=f"runs of each policy ({RUNS})")
+    parser.add_argument("--list", action="store_true", help="list the figures and exit")
+    parser.add_argument("--quick", action="store_true", help=f"limit the longest horizon to {QUICK:,} steps")
+    parser.add_argument(
+        "--runs", type=whole_number, default=RUNS, metavar="N", help=f"runs per policy (default: {RUNS})"
+    )
     parser.add_argument(
         "--horizon",
         type=whole_number,
         metavar="T",
-        help=f"steps of the longest experiments ({FULL:,}); the others shrink in proportion",
+        help=f"steps of the longest experiments (default: {FULL:,}); the others are scaled in proportion",
     )
-    parser.add_argument("--seed", type=whole_number, default=0, metavar="S", help="decides everything random (0)")
-    parser.add_argument("--jobs", type=whole_number, metavar="N", help="threads (as many as there are cores)")
+    parser.add_argument("--seed", type=whole_number, default=0, metavar="S", help="random seed (default: 0)")
+    parser.add_argument("--jobs", type=whole_number, metavar="N", help="threads (default: one per core)")
     parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"), help="where simulations run (default: cpu)")
-    parser.add_argument("--out", type=Path, default=Path("report"), metavar="DIR", help="the report's folder (report)")
-    parser.add_argument("--resume", action="store_true", help="keep the finished runs of an earlier call in DIR")
+    parser.add_argument(
+        "--out", type=Path, default=Path("report"), metavar="DIR", help="folder of the report (default: report)"
+    )
+    parser.add_argument("--resume", action="store_true", help="continue from the finished runs in DIR")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the figures, write the report, and say in short what came out."""
+    """Run the figures, write the report, and print a summary."""
     if options.list:
         table = Table(("name", "what"), left=frozenset({0, 1}), fold=frozenset({1}))
         for name, what in FIGURES.items():
@@ -77,7 +81,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _command(options: argparse.Namespace) -> str:
-    """The call, as it would be typed again."""
+    """The command line that repeats this call."""
     words = ["hlmc reproduce", *options.names]
     words += ["--quick"] if options.quick else []
     words += [f"--runs {options.runs}"] if options.runs != RUNS else []

@@ -1,4 +1,4 @@
-"""``hlmc simulate FILE.toml``: play the experiment that a file describes, and show what came out."""
+"""``hlmc simulate FILE.toml``: run the experiment described in a file, and print a summary."""
 
 from __future__ import annotations
 
@@ -31,28 +31,30 @@ examples:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """The options."""
+    """Add the options."""
     parser.epilog = EPILOG
-    parser.add_argument("file", metavar="FILE.toml", help="the experiment; examples/ has some")
+    parser.add_argument("file", metavar="FILE.toml", help="the experiment (see examples/)")
     parser.add_argument(
         "--set",
         action="append",
         type=_setting,
         default=[],
         metavar="KEY=VALUE",
-        help="another value for a key of the file; any number of times",
+        help="override a key of the file; may be repeated",
     )
     workers = parser.add_mutually_exclusive_group()
-    workers.add_argument("--jobs", type=whole_number, metavar="N", help="threads (default: all cores)")
-    workers.add_argument("--scheduler", metavar="ADDRESS", help="a Dask cluster, as tcp://HOST:PORT")
-    workers.add_argument("--device", default="cpu", choices=("cpu", "cuda"), help="where to play (default: cpu)")
-    parser.add_argument("--precision", choices=("float32", "float64"), help="of a CUDA device (default: float32)")
-    parser.add_argument("--json", action="store_true", help="print the table and where it comes from as JSON")
-    parser.add_argument("--quiet", action="store_true", help="no progress and no table")
+    workers.add_argument("--jobs", type=whole_number, metavar="N", help="threads (default: one per core)")
+    workers.add_argument("--scheduler", metavar="ADDRESS", help="run on a Dask cluster at tcp://HOST:PORT")
+    workers.add_argument("--device", default="cpu", choices=("cpu", "cuda"), help="where to run (default: cpu)")
+    parser.add_argument(
+        "--precision", choices=("float32", "float64"), help="precision on a CUDA device (default: float32)"
+    )
+    parser.add_argument("--json", action="store_true", help="print the table and its provenance as JSON")
+    parser.add_argument("--quiet", action="store_true", help="print no progress and no table")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Do it."""
+    """Run the experiment; save, draw and print its result."""
     from hlmc.simulation import Interrupted, simulate
     from hlmc.simulation.file import read_experiment
 
@@ -71,7 +73,7 @@ def run(options: argparse.Namespace) -> int:
         except Interrupted as interrupt:
             _interrupted(options, described, interrupt)
             return 130
-    # A write may fail, on a full disk for instance: then there are the table and a copy of the result elsewhere.
+    # If a write fails, for example on a full disk, the table is still printed and the result saved elsewhere.
     failed = []
     for write in (_save, _draw):
         try:
@@ -85,7 +87,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _setting(text: str) -> tuple[str, Any]:
-    """A key and its value, which is what TOML would make of it, 10**6 as a number, or else the text itself.
+    """A key and its value: as TOML reads it, or a number such as 10**6, or else the text itself.
 
     >>> _setting("horizon=1e6"), _setting("horizon=10**6"), _setting("policies.HLMC.groups=[5, 5]")
     (('horizon', 1000000.0), ('horizon', 1000000), ('policies.HLMC.groups', [5, 5]))
@@ -104,7 +106,7 @@ def _setting(text: str) -> tuple[str, Any]:
 
 @contextmanager
 def _workers(options: argparse.Namespace) -> Iterator[Any]:
-    """Who does the work; None leaves it to :func:`hlmc.simulate`."""
+    """The executor, or None for the default of :func:`hlmc.simulate`."""
     if options.scheduler is not None:
         try:
             from distributed import Client
@@ -112,7 +114,7 @@ def _workers(options: argparse.Namespace) -> Iterator[Any]:
             raise extra("dask.distributed", "dask") from error
         if "://" not in options.scheduler:
             raise BadArgument(
-                f"--scheduler takes an address such as tcp://10.0.0.1:8786, not {shown(options.scheduler)}"
+                f"--scheduler must be an address such as tcp://10.0.0.1:8786, not {shown(options.scheduler)}"
             )
         connect: Callable[..., Any] = Client
         with connect(options.scheduler, timeout=10) as client:
@@ -132,7 +134,7 @@ def _save(described: Described, result: Result) -> None:
     except OSError as error:
         rescued = Path(tempfile.mkdtemp(prefix="hlmc-")) / described.save.name
         result.save(rescued)
-        why = f"{error.strerror or error}; the result is kept in {rescued} instead of"
+        why = f"{error.strerror or error}; the result was saved in {rescued} instead of"
         raise type(error)(error.errno, why, str(described.save)) from error
 
 
@@ -178,9 +180,11 @@ def _print(options: argparse.Namespace, described: Described, result: Result, wr
 
 
 def _interrupted(options: argparse.Namespace, described: Described, interrupt: Interrupted) -> None:
-    """Say what is kept, and show what is not."""
+    """Report what is stored; print the summary of what is not."""
     kept = "store" in described.arguments
-    sys.stderr.write(f"hlmc simulate: {interrupt}{'' if kept else '; none are kept, as the file has no store'}\n")
+    sys.stderr.write(
+        f"hlmc simulate: {interrupt}{'' if kept else '; none are stored, because the file has no store'}\n"
+    )
     if not kept and interrupt.finished and interrupt.partial.data.sizes["run"]:
         _print(options, described, interrupt.partial, written=False)
 

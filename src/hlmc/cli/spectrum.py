@@ -1,4 +1,4 @@
-"""``hlmc spectrum``: radios that keep ten numbers share channels while somebody jams them, as in the paper."""
+"""``hlmc spectrum``: radios with ten words of memory share channels under jamming, as in the paper."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ examples:
   hlmc spectrum --agents 1e6 --policies hlmc --runs 1 --device cuda
 
 policies: hlmc, ucb-m, ucb-m-shuffled, exp3-m, exp3, ucb1, uniform and others
-  Each is played by a population of its own; hlmc+ucb-m is one population, half of one and half of the other.
+  Each policy has a population of its own; hlmc+ucb-m is one population, half of it hlmc and half ucb-m.
 jammers: circulating, random, sweeping, reactive, crowd
 """
 
@@ -41,50 +41,61 @@ NAMES = {
     "EXP3IX": "EXP3-IX",
     "TsallisINF": "Tsallis-INF",
 }
-"""Policies that are not called by the names of their classes."""
+"""Policies whose name differs from the name of their class."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     parser.epilog = EXAMPLES
-    parser.add_argument("--agents", type=whole_number, default=1000, metavar="N", help="radios (default 1000)")
-    parser.add_argument("--channels", type=whole_number, default=20, metavar="K", help="channels (default 20)")
-    parser.add_argument("--horizon", type=whole_number, default=20_000, metavar="T", help="steps (default 20000)")
-    parser.add_argument("--runs", type=whole_number, default=5, metavar="R", help="independent runs (default 5)")
-    parser.add_argument("--seed", type=whole_number, default=0, metavar="S", help="decides all chance (default 0)")
+    parser.add_argument(
+        "--agents", type=whole_number, default=1000, metavar="N", help="number of radios (default: 1000)"
+    )
+    parser.add_argument(
+        "--channels", type=whole_number, default=20, metavar="K", help="number of channels (default: 20)"
+    )
+    parser.add_argument(
+        "--horizon", type=whole_number, default=20_000, metavar="T", help="number of steps (default: 20000)"
+    )
+    parser.add_argument("--runs", type=whole_number, default=5, metavar="R", help="independent runs (default: 5)")
+    parser.add_argument("--seed", type=whole_number, default=0, metavar="S", help="random seed (default: 0)")
     parser.add_argument(
         "--memory",
         type=whole_number,
         default=10,
         metavar="M",
-        help="what a radio may keep: words, of UCB-M arms (default 10)",
+        help="memory per radio: words of statistics; for UCB-M, arms (default: 10)",
     )
-    parser.add_argument("--jammer", default="circulating", metavar="NAME", help="who jams (default circulating)")
+    parser.add_argument("--jammer", default="circulating", metavar="NAME", help="the jammer (default: circulating)")
     parser.add_argument(
-        "--period", type=whole_number, metavar="STEPS", help="circulating, random, crowd: steps between two moves"
+        "--period",
+        type=whole_number,
+        metavar="STEPS",
+        help="steps between two moves of the jammer (circulating, random, crowd)",
     )
     parser.add_argument(
-        "--clear-reward", type=number, default=10.0, metavar="X", help="what a clear channel pays in all (default 10)"
+        "--clear-reward", type=number, default=10.0, metavar="X", help="total payoff of a clear channel (default: 10)"
     )
     parser.add_argument(
         "--policies",
         default="hlmc,ucb-m,ucb-m-shuffled",
         metavar="A,B,...",
-        help="who plays (default the paper's three)",
+        help="policies to compare (default: the three of the paper)",
     )
     parser.add_argument(
         "--out",
         type=Path,
         metavar="FILE",
-        help="the picture, .png, .svg or .pdf (default spectrum.png; with --json none)",
+        help="figure to write, .png, .svg or .pdf (default: spectrum.png; none with --json)",
     )
-    parser.add_argument("--device", default="cpu", metavar="NAME", help="cpu, or cuda for a GPU (default cpu)")
-    parser.add_argument("--precision", metavar="NAME", help="with --device cuda: float32, its default, or float64")
-    parser.add_argument("--json", action="store_true", help="print JSON, for programs")
+    parser.add_argument("--device", default="cpu", metavar="NAME", help="cpu, or cuda for a GPU (default: cpu)")
+    parser.add_argument(
+        "--precision", metavar="NAME", help="precision on a CUDA device: float32 or float64 (default: float32)"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Play, and say and draw what came of it."""
+    """Run the game; print and draw the result."""
     from hlmc import games, plotting
     from hlmc.simulation import Interrupted
 
@@ -102,7 +113,9 @@ def run(options: argparse.Namespace) -> int:
         try:
             results[label] = games.play(who, game, options.horizon, options.runs, options.seed, **how)
         except Interrupted as interrupt:
-            kept = "the table shows what was finished; no file is kept, and the same command begins anew"
+            kept = (
+                "the table shows the finished runs; no file is written, and the same command starts from the beginning"
+            )
             sys.stderr.write(f"hlmc spectrum: {interrupt} of {label}; {kept}\n")
             if interrupt.partial is not None:
                 results[label] = interrupt.partial
@@ -134,7 +147,7 @@ def _jammer(options: argparse.Namespace) -> Any:
 
 
 def _policies(options: argparse.Namespace) -> dict[str, Callable[[], Policy]]:
-    """How to make each policy that needs no more than arms, memory and steps, by its name in tables."""
+    """Constructors of the policies that need only arms, memory and steps, by their names in tables."""
     from hlmc.policies import CATALOGUE, UCBM
 
     given = {"arms": options.channels, "memory": options.memory, "horizon": options.horizon}
@@ -149,11 +162,11 @@ def _policies(options: argparse.Namespace) -> dict[str, Callable[[], Policy]]:
 
 
 def _policy(text: str, options: argparse.Namespace) -> tuple[str, Policy]:
-    """A policy by the name that the user typed, and its name in tables."""
+    """The policy for a name typed by the user, with its name in tables."""
     known = {_plain(name): (name, make) for name, make in _policies(options).items()}
     if _plain(text) not in known:
         names = ", ".join(_typed(name) for name, _ in known.values())
-        raise BadArgument(f"--policies has no {text.strip()!r}; there are {names}")
+        raise BadArgument(f"--policies: there is no policy {text.strip()!r}; there are {names}")
     name, make = known[_plain(text)]
     return name, make()
 
@@ -180,7 +193,7 @@ def _show(results: dict[str, GameResult], game: Any) -> None:
             table.add(f"{label}: {name}" if mixed else label, *_cells(row, result, str(name), facts))
     show(table)
     line()
-    line("reward and regret an agent and step; fairness is Jain's index; clear and collision are shares of all choices")
+    line("reward and regret: per agent per step; fairness: Jain's index; clear and collision: fractions of all choices")
 
 
 def _cells(row: pd.Series[Any], result: GameResult, name: str, facts: list[str]) -> list[str]:

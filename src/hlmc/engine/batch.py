@@ -11,10 +11,12 @@ batch are worked on.
 
 from __future__ import annotations
 
+from hlmc.engine.feedback import ask, genuine, settle
 from hlmc.engine.kernel import Address, kernel
-from hlmc.engine.layout import ARM, HORIZON, TIME
+from hlmc.engine.layout import ARM, HORIZON, LEVELS, TIME
 from hlmc.engine.primitives import int_at, prefetch, put_int, row_of, words
 from hlmc.engine.step import select, update
+from hlmc.engine.tickets import CHILDREN_AT
 
 AHEAD = 16
 """How many learners ahead rows are fetched."""
@@ -136,4 +138,91 @@ def update_many(
             _fetch_row(rows_at, width, _learner(ids_at, listed, k + AHEAD), lines)
         i = _learner(ids_at, listed, k)
         update(program_at, row_of(rows_at, i, width), rewards[k])
+    return stop
+
+
+# --- Ask and tell. ``tickets_at`` is the address of a matrix with one ticket per place of the batch.
+
+
+@kernel
+def first_selected(rows_at: Address, width: int, ids_at: Address, listed: int, first: int, stop: int) -> int:
+    """The first place at which an arm was selected that awaits its update; ``stop`` when there is none."""
+    for k in range(first, stop):
+        if k + AHEAD < stop:
+            _fetch_row(rows_at, width, _learner(ids_at, listed, k + AHEAD), 1)
+        if words(row_of(rows_at, _learner(ids_at, listed, k), width))[ARM] >= 0.0:
+            return k
+    return stop
+
+
+@kernel
+def first_forged(
+    program_at: Address,
+    rows_at: Address,
+    width: int,
+    ids_at: Address,
+    listed: int,
+    first: int,
+    stop: int,
+    tickets_at: Address,
+) -> int:
+    """The first place with a ticket that is not its learner's; ``stop`` when there is none."""
+    program = words(program_at)
+    ticket_width = CHILDREN_AT + 2 * int(program[LEVELS])
+    for k in range(first, stop):
+        if k + AHEAD < stop:
+            _fetch_row(rows_at, width, _learner(ids_at, listed, k + AHEAD), 1)
+        row = words(row_of(rows_at, _learner(ids_at, listed, k), width))
+        if not genuine(program, row, words(row_of(tickets_at, k, ticket_width))):
+            return k
+    return stop
+
+
+@kernel
+def ask_many(
+    program_at: Address,
+    rows_at: Address,
+    width: int,
+    ids_at: Address,
+    listed: int,
+    first: int,
+    stop: int,
+    tickets_at: Address,
+) -> int:
+    """Ask the learners in places first .. stop - 1 of a batch, in this order."""
+    ticket_width = CHILDREN_AT + 2 * int(words(program_at)[LEVELS])
+    lines = _lines(width)
+    for k in range(first, stop):
+        if k + AHEAD < stop:
+            _fetch_row(rows_at, width, _learner(ids_at, listed, k + AHEAD), lines)
+        i = _learner(ids_at, listed, k)
+        ask(program_at, row_of(rows_at, i, width), i, row_of(tickets_at, k, ticket_width))
+    return stop
+
+
+@kernel
+def settle_many(
+    program_at: Address,
+    rows_at: Address,
+    width: int,
+    ids_at: Address,
+    listed: int,
+    first: int,
+    stop: int,
+    tickets_at: Address,
+    rewards_at: Address,
+    learns: int,
+    codes_at: Address,
+) -> int:
+    """Tell the learners in places first .. stop - 1 of a batch, in this order, of tickets that have been checked."""
+    program = words(program_at)
+    rewards = words(rewards_at)
+    ticket_width = CHILDREN_AT + 2 * int(program[LEVELS])
+    lines = _lines(width)
+    for k in range(first, stop):
+        if k + AHEAD < stop:
+            _fetch_row(rows_at, width, _learner(ids_at, listed, k + AHEAD), lines)
+        row = words(row_of(rows_at, _learner(ids_at, listed, k), width))
+        ticket = words(row_of(tickets_at, k, ticket_width))
+        put_int(codes_at, k, settle(program, row, ticket, rewards[k], learns))
     return stop

@@ -46,7 +46,7 @@ from hlmc.engine.layout import (
     UNTIL,
     WINDOW,
 )
-from hlmc.engine.linker import Kernel, substitute
+from hlmc.engine.linker import Kernel, substitute_where_used
 from hlmc.engine.primitives import bits, put_bits, words
 from hlmc.engine.step import BAD_REWARD, PAST_HORIZON, decide
 from hlmc.engine.structures.base import Structure, choices_counted, learn_from, no_late, no_note
@@ -119,7 +119,7 @@ def ask(program_at: Address, row_at: Address, learner: int, ticket_at: Address) 
 @kernel
 def genuine(program: Array, row: Array, ticket: Array) -> bool:
     """Whether a ticket is one of this learner's, as it was made."""
-    return tag_of(program, row, ticket, int(program[LEVELS])) == bits(ticket, TAG)
+    return bool(tag_of(program, row, ticket, int(program[LEVELS])) == bits(ticket, TAG))
 
 
 @kernel
@@ -135,6 +135,12 @@ def tell(program_at: Address, row_at: Address, ticket_at: Address, reward: float
         return BAD_TICKET
     if not (0.0 <= reward <= 1.0):
         return BAD_REWARD
+    return settle(program, row, ticket, reward, learns)
+
+
+@kernel
+def settle(program: Array, row: Array, ticket: Array, reward: float, learns: int) -> int:
+    """What :func:`tell` does when the ticket and the reward have been checked."""
     now = int(row[TIME])
     t = ticket_int(ticket, TICKET_TIME)
     pending = int(program[PENDING])
@@ -179,12 +185,7 @@ def _learn(program: Array, row: Array, ticket: Array, reward: float, now: int) -
 
 
 @cache
-def asker(structure: Structure) -> Kernel:
-    """:func:`ask` for the programs of a structure."""
-    return ask if structure.note is no_note else substitute(ask, {no_note: structure.note})
-
-
-@cache
-def teller(structure: Structure) -> Kernel:
-    """:func:`tell` for the programs of a structure."""
-    return tell if structure.late is no_late else substitute(tell, {no_late: structure.late})
+def for_structure(kernel: Kernel, structure: Structure) -> Kernel:
+    """:func:`ask`, :func:`tell`, or a kernel that calls them or :func:`settle`, for the programs of a structure."""
+    hooks: dict[Kernel, Kernel] = {no_note: structure.note, no_late: structure.late}
+    return substitute_where_used(kernel, {hook: own for hook, own in hooks.items() if own is not hook})

@@ -36,7 +36,7 @@ class Word(NamedTuple):
     def optional(self) -> bool:
         """Whether some policies do not use it."""
         return self.name.startswith("PARAMETERS") or self.meaning.startswith(
-            ("block rotation", "ask and tell", "scale")
+            ("block rotation", "ask and tell", "scale", "coded statistics")
         )
 
 
@@ -75,6 +75,7 @@ RANDOM, FIRST, LAST = range(3)  # what TIES may hold
 
 KIND, CHILDREN, SIZE, LENGTH, SPAN, CONTROL, AT, ROUTINE, OPAQUE, FEEDBACK = range(10)
 PARAMETERS = 10
+WIDTH, INVERSE = 18, 19
 FIELDS = 20
 
 LEVEL = (
@@ -86,9 +87,11 @@ LEVEL = (
     Word("CONTROL", "where the level's control words begin in a row"),
     Word("AT", "where its statistics begin in a row"),
     Word("ROUTINE", "which of the policy's routines: its level, from 0"),
-    Word("OPAQUE", "1 if the statistics are a user's own, of which nothing is known"),
+    Word("OPAQUE", "1 if the words of the statistics are no numbers: a user's own, or coded"),
     Word("FEEDBACK", "ask and tell: what a reward that has not come counts as at this level (COUNTS, GAIN, LOSS)"),
-    *(Word(f"PARAMETERS + {i}", "the routine's own number") for i in range(FIELDS - PARAMETERS)),
+    *(Word(f"PARAMETERS + {i}", "the routine's own number") for i in range(WIDTH - PARAMETERS)),
+    Word("WIDTH", "coded statistics: bits of each"),
+    Word("INVERSE", "coded statistics: 2^-WIDTH"),
 )
 
 COUNTS, GAIN, LOSS = range(3)  # what FEEDBACK may hold
@@ -198,7 +201,11 @@ def _row_lines(row: Array, program: Array, structure: Structure) -> list[str]:
         at = int(table[1 + d, AT])
         end = int(table[2 + d, AT]) if d + 1 < levels else int(table[0, WORDS])
         lines.append(f"statistics of level {d}")
-        lines += [_line(j, Word(str(j - at), ""), f"{row[j]:.6g}") for j in range(at, end)]
+        coded = table[1 + d, WIDTH] > 0
+        raw = row.view(np.uint64)
+        lines += [
+            _line(j, Word(str(j - at), ""), f"{int(raw[j]):#x}" if coded else f"{row[j]:.6g}") for j in range(at, end)
+        ]
     return lines
 
 

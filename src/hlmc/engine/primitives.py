@@ -115,6 +115,12 @@ def exponent(x: float) -> int:
     return math.frexp(x)[1]
 
 
+@primitive
+def power_of_two(k: int) -> float:
+    """2^k for -1022 <= k <= 1023."""
+    return math.ldexp(1.0, int(k))
+
+
 # --- Matrices of rows, and arrays of whole numbers
 
 

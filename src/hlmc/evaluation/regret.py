@@ -95,4 +95,4 @@ def regret(
     best = benchmark(adversary, points, kind, switches, threads=threads, force=force)
     if earned.ndim == 0 or earned.shape[-1] != len(best):
         raise BadArgument(f"reward must have one value for each of {len(best)} points, not shape {earned.shape}")
-    return best - earned
+    return np.asarray(best - earned)

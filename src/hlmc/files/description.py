@@ -129,9 +129,9 @@ def own_routines(policy: Policy) -> dict[str, Routine]:
 
 def _is_own(routine: Routine) -> bool:
     """Whether a routine is a user's own, so that a file can only name it."""
-    from hlmc.routines import CATALOGUE, Custom
+    from hlmc.routines import Custom, kind
 
-    return isinstance(routine, Custom) or type(routine) not in CATALOGUE
+    return isinstance(routine, Custom) or kind(routine) < 0
 
 
 def _label(routine: Routine) -> str:

@@ -1,4 +1,4 @@
-"""What a game is: payoffs that depend on what all the agents do."""
+"""The base class of games: payoffs that depend on the choices of all agents."""
 
 from __future__ import annotations
 
@@ -21,31 +21,31 @@ Array = np.ndarray
 
 @kernel
 def looks_away(spec: Array, state: Array, t: int, counts: Array, payoffs: Array) -> None:
-    """What a game without a mind of its own does between rounds."""
+    """``observe`` of a game without state: does nothing."""
 
 
 class Game(Value):
-    """Many agents, the same arms for all, and a payoff for each that depends on how many went where.
+    """Many agents with the same arms, and payoffs that depend on the number of agents on each arm.
 
     A subclass is a dataclass (``frozen=True, repr=False``) with fields or attributes ``agents`` and
-    ``arms``. It gives
+    ``arms``. It provides
 
-    * :attr:`pay`, a kernel ``pay(spec, state, t, counts, arm)``: what each agent on ``arm`` gets in round t
-      when ``counts[a]`` agents are on arm a; between 0 and :attr:`scale`;
+    * :attr:`pay`, a kernel ``pay(spec, state, t, counts, arm)``: the payoff of each agent on ``arm`` in round t
+      if ``counts[a]`` agents are on arm a; between 0 and :attr:`scale`;
     * :attr:`spec`, the words that the kernel reads (:func:`hlmc.adversaries.packed` makes them from numbers);
 
-    and, if it has a mind of its own (a jammer, a tide),
+    and, if it has a state (such as a jammer),
 
     * :attr:`observe`, a kernel ``observe(spec, state, t, counts, payoffs)`` called before the choices of
       round t, with the counts and payoffs of round t - 1 (zeros at first), that may rewrite ``state``;
     * :meth:`start`, the state with which a run begins.
 
-    Rounds, agents and arms count from 0. Learners are paid ``pay / scale``; results are in the units of
-    ``pay``.
+    Rounds, agents and arms count from 0. The rewards of learners are ``pay / scale``; results are in the
+    units of ``pay``.
 
     Examples
     --------
-    A game of chicken for many: an arm pays 1 to whoever is alone on it.
+    An arm pays 1 to an agent that is alone on it.
 
     >>> from dataclasses import dataclass
     >>> from functools import cached_property
@@ -74,17 +74,16 @@ class Game(Value):
     pay: Callable[..., float]
     observe: Callable[..., None] = staticmethod(looks_away)
     facts: ClassVar[Mapping[str, Callable[..., float]]] = {}
-    """What else is to be counted: by name, kernels with the arguments of ``pay`` that say whether (1 or 0)
-    something is true of an arm in a round. Results then hold the share of agents on such arms, and which arms
-    these were."""
+    """Facts to count: by name, kernels with the arguments of ``pay`` that return whether (1 or 0) something is true of
+    an arm in a round. Results then have the fraction of agents on such arms, and which arms these were."""
     marks: ClassVar[str | None] = None
     """The fact that :meth:`GameResult.plot_occupancy <hlmc.games.GameResult.plot_occupancy>` marks."""
     units: ClassVar[tuple[str, str]] = ("reward", "arm")
-    """What is paid and what is chosen, for the axes of a picture."""
+    """Names of payoffs and arms, for the axes of a plot."""
 
     @property
     def scale(self) -> float:
-        """The most that an agent can be paid in a round."""
+        """The largest payoff of an agent in a round."""
         return 1.0
 
     @cached_property
@@ -93,11 +92,11 @@ class Game(Value):
         return np.zeros(1)
 
     def start(self, key: np.uint64) -> Array:
-        """The state of a run that begins; whatever is random in it comes from the run's key."""
+        """The initial state of a run; random parts are drawn from the run's key."""
         return np.zeros(1)
 
     def match(self, seed: int = 0) -> Match:
-        """One run of the game to be played by hand, round by round.
+        """One run of the game, to be played round by round.
 
         >>> import hlmc
         >>> match = hlmc.games.Spectrum(agents=3, channels=4).match()

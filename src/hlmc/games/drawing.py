@@ -1,4 +1,4 @@
-"""Games as pictures: reward against time, and who was where."""
+"""Plots of games: reward against time, and the number of agents on each arm."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def draw_reward(curves: dict[str, tuple[GameResult, str]], ax: Axes | None, wind
                 _, low, high = t_interval(values)
                 ax.fill_between(times, low, high, **looks[label].band())
         ax.set_xlabel("steps")
-        ax.set_ylabel("reward an agent and step" + ("" if window else ", so far"))
+        ax.set_ylabel("mean reward per agent per step" + ("" if window else ", cumulative"))
         ax.set_ylim(bottom=0.0)
         plotting.short_ticks(ax.xaxis)
         ax.legend()
@@ -39,7 +39,7 @@ def draw_reward(curves: dict[str, tuple[GameResult, str]], ax: Axes | None, wind
 
 
 def draw_all(results: dict[str, GameResult], run: int = 0) -> Figure:
-    """Reward against time for several populations, and below, for each of them, who was where in one run."""
+    """Reward against time for several populations, and for each of them the agents on each arm in one run."""
     height = 3.2 + 2.6 * len(results)
     fig = plotting.figure(7.2, height)
     curves = {}
@@ -92,7 +92,7 @@ def draw_occupancy(result: GameResult, ax: Axes | None, policy: str | None, run:
 
 
 def _outline(ax: Axes, times: np.ndarray, true_of: np.ndarray, name: str) -> None:
-    """A frame around each stretch of time in which a fact was true of an arm more often than not."""
+    """Outline the time intervals in which a fact was true of an arm more often than not."""
     from matplotlib.collections import LineCollection
 
     frames = []

@@ -1,8 +1,8 @@
 """Jammers: which channels of the spectrum game are clear, round by round.
 
-The game's state begins with one word a channel, 1 where it is clear and 0 where it is jammed; the run's
-random key and the jammer's own words follow. A jammer rewrites the first of these before the agents choose,
-having seen the last round.
+The game's state begins with one word per channel, 1 if it is clear and 0 if it is jammed. The run's random key and
+the jammer's own words follow. A jammer sees the last round and rewrites the words of the channels before the agents
+choose.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ OWN_WORDS = 3
 
 @kernel
 def clear_from(state: Array, channels: int, first: int, count: int) -> None:
-    """Leave ``count`` channels clear, from ``first`` on and round the end, and jam the others."""
+    """Clear ``count`` channels starting at ``first``, cyclically, and jam the others."""
     for channel in range(channels):
         state[channel] = 1.0 if (channel - first) % channels < count else 0.0
 
 
 @kernel
 def circulating(spec: Array, state: Array, t: int, counts: Array, payoffs: Array) -> None:
-    """Keep a window of channels clear that moves on by one channel with each phase."""
+    """Keep a window of channels clear that moves by one channel in each phase."""
     channels = int(spec[CHANNELS])
     length = int(spec[JAMMER])
     phase = t // length
@@ -57,7 +57,7 @@ def circulating(spec: Array, state: Array, t: int, counts: Array, payoffs: Array
 
 @kernel
 def at_random(spec: Array, state: Array, t: int, counts: Array, payoffs: Array) -> None:
-    """Every few rounds, clear channels drawn at random and jam the others."""
+    """Every ``period`` rounds, clear random channels and jam the others."""
     channels = int(spec[CHANNELS])
     if t % int(spec[JAMMER]) == 0:
         key = bits(state, channels + KEY)
@@ -69,7 +69,7 @@ def at_random(spec: Array, state: Array, t: int, counts: Array, payoffs: Array) 
 
 @kernel
 def sweeping(spec: Array, state: Array, t: int, counts: Array, payoffs: Array) -> None:
-    """Jam a window of channels that moves on by its own width after every dwell."""
+    """Jam a window of channels that moves by its width after every ``dwell`` rounds."""
     channels = int(spec[CHANNELS])
     dwell = int(spec[JAMMER])
     if t % dwell == 0:
@@ -80,7 +80,7 @@ def sweeping(spec: Array, state: Array, t: int, counts: Array, payoffs: Array) -
 
 @kernel
 def reactive(spec: Array, state: Array, t: int, counts: Array, payoffs: Array) -> None:
-    """Move the clear channels on when too many agents were heard on them for several rounds in a row."""
+    """Move the clear channels after too many agents were on them for several rounds in a row."""
     channels = int(spec[CHANNELS])
     clear = int(spec[JAMMER + 2])
     first = int(state[channels + AT])
@@ -102,7 +102,7 @@ def reactive(spec: Array, state: Array, t: int, counts: Array, payoffs: Array) -
 
 @kernel
 def crowd(spec: Array, state: Array, t: int, counts: Array, payoffs: Array) -> None:
-    """Every few rounds, clear the channels that had the fewest agents."""
+    """Every ``period`` rounds, clear the channels that had the fewest agents."""
     channels = int(spec[CHANNELS])
     if t % int(spec[JAMMER]) == 0:
         clear_from(state, channels, 0, 0)
@@ -116,7 +116,7 @@ def crowd(spec: Array, state: Array, t: int, counts: Array, payoffs: Array) -> N
 
 @dataclass(frozen=True, repr=False)
 class Jammer(Value):
-    """A way to jam.
+    """The base class of jammers.
 
     Subclasses are dataclasses with a kernel ``rule``, called as a game's ``observe``, that reads its numbers
     from ``spec[JAMMER:]`` and writes 1 (clear) or 0 (jammed) into the first words of ``state``.
@@ -138,7 +138,7 @@ class Jammer(Value):
 
 @dataclass(frozen=True, repr=False)
 class Circulating(Jammer):
-    """The paper's: the clear channel moves on by one when a phase begins.
+    """The jammer of the paper: the clear channel moves by one at the start of every phase.
 
     Phase i = 0, 1, 2, ... takes h0 b0 2^i steps, as in experiment 1 with M = 10, and leaves channel i mod K
     clear. The paper does not give the phases' lengths; a fixed length is an option.
@@ -180,7 +180,7 @@ class Circulating(Jammer):
 
 @dataclass(frozen=True, repr=False)
 class Random(Jammer):
-    """New clear channels at random every ``period`` steps, others in every run.
+    """New random clear channels every ``period`` steps, different in every run.
 
     >>> Random(period=100, clear=2)
     Random(period=100, clear=2)
@@ -201,15 +201,15 @@ class Random(Jammer):
 
 @dataclass(frozen=True, repr=False)
 class Sweeping(Jammer):
-    """A band of jammed channels sweeps over the spectrum: every ``dwell`` steps it moves on by its width.
+    """A band of jammed channels sweeps over the spectrum: every ``dwell`` steps it moves by its width.
 
     Parameters
     ----------
     dwell
-        Steps that the band stays.
+        Steps between two moves of the band.
     width
-        Channels that are jammed at a time. Default: half of them. All but one make the clear channel move
-        backwards.
+        Number of jammed channels. Default: half of the channels. If all but one are jammed, the clear channel
+        moves backwards.
 
     Examples
     --------
@@ -245,9 +245,9 @@ class Reactive(Jammer):
     Parameters
     ----------
     crowd
-        Crowded means more than this many times the even share of the agents.
+        A channel is crowded with more than this many times the even share of the agents.
     delay
-        Steps in a row for which it must be so.
+        Number of consecutive crowded steps before the jammer reacts.
     clear
         How many neighbouring channels are clear at a time.
 
@@ -281,7 +281,7 @@ class Crowd(Jammer):
     Parameters
     ----------
     period
-        Steps between two looks.
+        Steps between two moves.
     clear
         How many channels are clear at a time.
 
@@ -323,7 +323,7 @@ def jammer(given: str | Jammer) -> Jammer:
     if isinstance(given, Jammer):
         return given
     if not isinstance(given, str):
-        raise BadType(f"a jammer is given by its name or as one of hlmc.games.jammers, not as {shown(given)}")
+        raise BadType(f"jammer must be a name or one of hlmc.games.jammers, not {shown(given)}")
     if given not in JAMMERS:
         raise BadArgument(f"there is no jammer {shown(given)}; there are {', '.join(JAMMERS)}")
     return JAMMERS[given]()

@@ -1,4 +1,4 @@
-"""A run of a game under way: the referee's board, the game's state, and whose turn it is."""
+"""A run of a game in progress: the referee's board, the game's state and the round."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from hlmc.checks import choice
 from hlmc.errors import BadArgument, BadReward, OutOfTurn, shown
 from hlmc.games import board as layout
 from hlmc.games.base import Game
@@ -42,7 +43,7 @@ class Board:
             layout.TRUE_NOW: (F, K),
         }
         lengths = {place: int(np.prod(shape)) for place, shape in sections.items()}
-        # One word more, so that a section without words has a place too.
+        # One extra word, so that an empty section has an address too.
         self.words = np.zeros(layout.HEADER + sum(lengths.values()) + 1)
         self.words[: layout.SCALE + 1] = game.agents, K, G, F, game.scale
         self._section = {}
@@ -59,9 +60,9 @@ class Board:
 
 
 class Match:
-    """One run of a game, played by hand: give everybody's choice, get everybody's payoff.
+    """One run of a game, played by hand: takes the choices of all agents, returns their payoffs.
 
-    Made by :meth:`Game.match <hlmc.games.Game.match>`. What is random in the game comes from the seed.
+    Made by :meth:`Game.match <hlmc.games.Game.match>`. The seed determines all randomness of the game.
 
     >>> import hlmc
     >>> match = hlmc.games.Routing(agents=2, links=2).match(seed=0)
@@ -87,17 +88,17 @@ class Match:
         self._open = False
 
     def open(self) -> None:
-        """Let the game make its move for the round that comes; :meth:`play` does so where it was not done."""
+        """Let the game update its state for the next round; :meth:`play` does this if it was not called."""
         if not self._open:
             self._between(*self._arguments, self.time, 0)
             self._open = True
 
     def play(self, choices: Any) -> Array:
-        """Everybody's payoff when agent i goes to arm ``choices[i]``, in the units of ``game.pay``."""
+        """The payoffs of all agents if agent i chooses arm ``choices[i]``, in the units of ``game.pay``."""
         chosen = np.asarray(choices)
         game = self.game
         if chosen.shape != (game.agents,) or chosen.dtype.kind not in "iu":
-            raise BadArgument(f"choices must be {game.agents} whole numbers, one an agent, not {shown(choices)}")
+            raise BadArgument(f"choices must be {game.agents} whole numbers, one per agent, not {shown(choices)}")
         if chosen.min() < 0 or chosen.max() >= game.arms:
             raise BadArgument(f"choices must be arms from 0 to {game.arms - 1}, not {shown(choices)}")
         self.open()
@@ -112,11 +113,11 @@ class Match:
 
     @property
     def counts(self) -> Array:
-        """How many agents were on each arm in the last round."""
+        """The number of agents on each arm in the last round."""
         return self.board[layout.COUNTS].astype(np.int64)
 
     def fact(self, name: str) -> Array:
-        """Of which arms a fact of the game was true in the last round.
+        """For each arm, whether a fact of the game was true in the last round.
 
         >>> import hlmc
         >>> match = hlmc.games.Spectrum(agents=3, channels=4).match()
@@ -126,10 +127,7 @@ class Match:
         """
         if self.time == 0:
             raise OutOfTurn("no round has been played yet")
-        if not isinstance(name, str) or name not in self.game.facts:
-            raise BadArgument(
-                f"there is no fact {shown(name)} in this game; there are {', '.join(self.game.facts) or 'none'}"
-            )
+        choice("name", name, *self.game.facts)
         return np.asarray(self.board[layout.TRUE_OF][list(self.game.facts).index(name)] > 0.0)
 
 
@@ -139,10 +137,10 @@ def fact_codes(game: Game) -> list[int]:
 
 
 def game_key(seed: int) -> np.uint64:
-    """The key of what is random in the game itself, which no agent shares."""
+    """The random key of the game itself, which differs from those of the agents."""
     return np.uint64(derive_seed(seed, "game"))
 
 
 def bad_payoff(game: Game, status: int) -> BadReward:
-    """What is wrong when a round could not be settled."""
+    """The error for a negative status of a round."""
     return BadReward(f"{game!r} paid something outside [0, {game.scale:g}] in round {-status - 1}")

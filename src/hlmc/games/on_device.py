@@ -28,6 +28,7 @@ from hlmc.streams import derive_seed, keys
 from hlmc.targets.cuda.compiler import SIMULATED
 from hlmc.targets.cuda.launch import driver_errors, next_length
 from hlmc.targets.cuda.memory import Memory, checked_device
+from hlmc.targets.cuda.shape import Shape
 
 Array = np.ndarray
 
@@ -49,6 +50,8 @@ def play_on_device(tasks: list[Task], precision: str, advance: Callable[[int], N
     """Play all runs, as many at a time as fill the device; ``advance`` is told how many rounds were played since."""
     checked_device()
     game = tasks[0].game
+    if any(Shape.of(group.policy).coded for group in tasks[0].groups):
+        precision = "float64"
     if game.arms >= MOST_ARMS[precision]:
         most = f"fewer than {MOST_ARMS[precision]:,} arms in {precision}"
         raise BadArgument(f'{game!r} has too many arms for device="cuda": it takes {most}')

@@ -1,4 +1,4 @@
-"""Who plays a game: one policy for all, or several with a share of the agents each."""
+"""The population of a game: one policy for all agents, or several with a share of the agents each."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class Group:
 
 
 def population(given: Any, game: Game) -> tuple[Group, ...]:
-    """The groups that a population is made of.
+    """The groups of a population.
 
     ``given`` is a policy, or a dictionary of ``name: (policy, share)``, or of ``name: policy`` for equal shares.
-    Shares are relative: 0.3 and 0.7, or 3 and 7. Agents are handed out by the largest remainder, so that
-    everybody is in one group and each group has its share to within one agent.
+    Shares are relative: 0.3 and 0.7, or 3 and 7. Agents are assigned by largest remainder: every
+    agent is in one group, and each group has its share to within one agent.
 
     >>> import hlmc
     >>> game = hlmc.games.Spectrum(agents=10, channels=4)
@@ -48,7 +48,7 @@ def population(given: Any, game: Game) -> tuple[Group, ...]:
     groups = tuple(Group(name, policy, n) for (name, policy, _), n in zip(shares, counts, strict=True))
     for group in groups:
         if group.agents == 0:
-            raise BadArgument(f"{group.name} has too small a share to be any of the {game.agents} agents")
+            raise BadArgument(f"{group.name} has too small a share for a single one of the {game.agents} agents")
     return groups
 
 
@@ -56,13 +56,13 @@ def _shares(given: Any) -> list[tuple[str, Policy, float]]:
     if isinstance(given, Policy):
         given = {type(given).__name__: given}
     if not isinstance(given, Mapping) or not given:
-        raise BadType(f"a population is a policy or a dictionary of name: (policy, share), not {shown(given)}")
+        raise BadType(f"policies must be a policy or a dictionary of name: (policy, share), not {shown(given)}")
     found = []
     for name, value in given.items():
         policy, share = value if isinstance(value, tuple) and len(value) == 2 else (value, 1.0)
         if not isinstance(name, str) or not isinstance(policy, Policy):
             raise BadType(
-                f"a population is written name: policy or name: (policy, share), not {shown(name)}: {shown(value)}"
+                f"policies must have entries name: policy or name: (policy, share), not {shown(name)}: {shown(value)}"
             )
         found.append((name, policy, between(f"the share of {name!r}", share, 0.0, float("inf"), "(0, inf)")))
     return found

@@ -1,4 +1,4 @@
-"""What came out of a game: rewards, fairness, regret, who was where; a table, pictures, a file."""
+"""The result of a game: rewards, fairness, regret and occupancy; a table, plots, a file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hlmc.checks import choice, flag
-from hlmc.errors import BadArgument, BadFile, shown
+from hlmc.errors import BadFile
 from hlmc.files.parquet import check_digest, table_of, write_table
 
 if TYPE_CHECKING:
@@ -24,27 +24,27 @@ if TYPE_CHECKING:
 Array = np.ndarray
 
 ALL = "all"
-"""The name of the whole of a mixed population in a table."""
+"""The name of a whole mixed population in a table."""
 _KEY = b"hlmc-game"
 _UNSEALED = b"hlmc-game-result-1"  # of files written before they had a digest
 
 
 class GameResult:
-    """The outcome of :func:`hlmc.play`.
+    """The result of :func:`hlmc.play`.
 
     :attr:`data` is an :class:`xarray.Dataset` over the groups of the population (``policy``), runs and time
     points:
 
-    * ``reward(policy, run, time)``: what an agent of the group earned so far, on average, in the game's
-      units;
-    * ``square(policy, run, time)``: the mean over the agents of the square of what each earned so far;
+    * ``reward(policy, run, time)``: the cumulative reward of an agent of the group, averaged over its agents, in the
+      game's units;
+    * ``square(policy, run, time)``: the mean over the agents of the squared cumulative reward;
     * ``best_fixed(policy, run, time)``, ``best_together(run, time)``: the benchmarks of :meth:`regret`;
-    * one variable for each fact of the game, ``clear(policy, run, time)``: the share of all choices so far
-      of which it was true;
-    * ``occupancy(policy, run, time, arm)``: agents on an arm, averaged over the steps since the point before;
-    * ``clear_arms(run, time, arm)`` for each fact: the share of those steps in which it was true of the arm;
-    * ``agent_reward(run, agent)``: what each agent earned in all; the groups stand one after another;
-    * ``agents(policy)``: how many are in each group.
+    * one variable for each fact of the game, ``clear(policy, run, time)``: the fraction of all choices so far
+      for which it was true;
+    * ``occupancy(policy, run, time, arm)``: agents on an arm, averaged over the steps since the previous point;
+    * ``clear_arms(run, time, arm)`` for each fact: the fraction of those steps in which it was true of the arm;
+    * ``agent_reward(run, agent)``: the total reward of each agent, group by group;
+    * ``agents(policy)``: the number of agents of each group.
 
     >>> import hlmc
     >>> game = hlmc.games.Spectrum(agents=50, channels=4)
@@ -60,7 +60,7 @@ class GameResult:
         self.provenance = provenance
         self.game = game
         self.nanoseconds = nanoseconds
-        """Nanoseconds of the clock that a choice (an agent, a step) took, within its run."""
+        """Wall-clock nanoseconds per choice (one agent, one step), within its run."""
 
     @classmethod
     def of(
@@ -71,7 +71,7 @@ class GameResult:
         finished: list[Played],
         provenance: dict[str, Any],
     ) -> GameResult:
-        """From the runs that were finished, in any order."""
+        """A result from the finished runs, in any order."""
         import xarray as xr
 
         finished = sorted(finished, key=lambda played: played.run)
@@ -114,22 +114,21 @@ class GameResult:
         return [str(name) for name in self.data["policy"].values]
 
     def mean_reward(self, window: bool = False) -> xr.DataArray:
-        """Reward(policy, run, time) an agent and step: the average so far, or since the time point before."""
+        """The mean reward(policy, run, time) per agent per step: up to each time point, or since the previous one."""
         reward = self.data["reward"]
         return (_since(reward) if flag("window", window) else reward / reward["time"]).rename("mean_reward")
 
     def share(self, fact: str, window: bool = False) -> xr.DataArray:
-        """Share(policy, run, time) of choices of which a fact was true: so far, or since the point before."""
-        if not isinstance(fact, str) or fact not in self.provenance["facts"]:
-            raise BadArgument(f"there is no fact {shown(fact)} in this game; there are {self.provenance['facts']}")
+        """The fraction(policy, run, time) of choices for which a fact was true: so far, or since the last point."""
+        choice("fact", fact, *self.provenance["facts"])
         share = self.data[fact]
         return _since(share * share["time"]).rename(fact) if flag("window", window) else share
 
     def fairness(self, whole: bool = False) -> xr.DataArray:
-        r"""Jain's index (policy, run, time) of what the agents earned so far.
+        r"""Jain's index (policy, run, time) of the agents' cumulative rewards.
 
-        :math:`(\sum x_i)^2 / (n \sum x_i^2)`: 1 when all earned the same, 1/n when one of them earned
-        everything. Where nobody earned anything it is 1. ``whole``: of the whole population, (run, time).
+        :math:`(\sum x_i)^2 / (n \sum x_i^2)`: 1 if all agents earned the same, 1/n if one agent earned
+        everything. It is 1 if no agent earned anything. ``whole``: for the whole population, (run, time).
         """
         mean, square = self.data["reward"], self.data["square"]
         if flag("whole", whole):
@@ -138,19 +137,18 @@ class GameResult:
         return index.rename("fairness")
 
     def regret(self, kind: str = "agent") -> xr.DataArray:
-        r"""What an agent might have earned so far on one fixed arm, beyond what it did earn, on average.
+        r"""The mean regret per agent against one fixed arm.
 
-        ``"agent"`` (policy, run, time): each agent, by itself, sits on one arm c all the time, while everybody
-        else and the game do what they did. In round t it would get :math:`p_t(c, n_t(c))` if it was there anyway
+        ``"agent"`` (policy, run, time): a single agent plays arm c all the time, while all other agents and the game
+        do what they did. In round t it would get :math:`p_t(c, n_t(c))` if it was there anyway
         and :math:`p_t(c, n_t(c) + 1)` if it was not. This is averaged over the agents of the group, and c is the arm
         for which the average is largest, the same for all of them. For one agent alone it is the weak regret. (Where
         payoffs depend on the other arms' counts too, an agent that moves still counts where it was.)
 
-        ``"population"`` (run, time): everybody sits on the same arm all the time, the best such arm in
-        hindsight, while the game makes the moves that it made. It can be negative: sharing the arms out can
-        be better than sitting together.
+        ``"population"`` (run, time): all agents play the same arm all the time, the best such arm in hindsight, while
+        the game does what it did. It can be negative, because spreading over the arms can be better.
 
-        Both are regrets an agent; times the number of agents they are the whole population's.
+        Both are per agent; multiply by the number of agents for the whole population.
         """
         if choice("kind", kind, "agent", "population") == "agent":
             regret = self.data["best_fixed"] - self.data["reward"]
@@ -164,11 +162,11 @@ class GameResult:
         return (values * agents).sum("policy") / agents.sum()
 
     def summary(self, level: float = 0.95) -> Summary:
-        """One row a group at the last time point, and one for all of a mixed population.
+        """One row per group at the last time point, and one for all agents of a mixed population.
 
-        Agents; words of statistics; reward an agent and step with its interval over the runs; Jain's index;
-        the shares of choices of which the game's facts were true; regret an agent and step; nanoseconds a
-        choice.
+        The columns: number of agents; words of statistics; mean reward per agent per step with its interval over the
+        runs; Jain's index; the fractions of choices for which the game's facts were true; regret per agent per step;
+        nanoseconds per choice.
         """
         import pandas as pd
 
@@ -204,26 +202,26 @@ class GameResult:
         return table
 
     def plot(self, ax: Axes | None = None, window: bool = False) -> Axes:
-        """Mean reward an agent and step against time, with 95 % intervals over the runs; returns the axes.
+        """Mean reward per agent per step against time, with 95 % intervals over the runs; returns the axes.
 
-        The average so far, or with ``window`` since the time point before.
+        The mean up to each time point or, with ``window``, since the previous one.
         """
         from hlmc.games.drawing import draw_reward
 
         return draw_reward({name: (self, name) for name in self.policies}, ax, window)
 
     def plot_occupancy(self, ax: Axes | None = None, policy: str | None = None, run: int | None = None) -> Axes:
-        """Who was where: agents on each arm against time, as a heat map; returns the axes.
+        """A heat map of the agents on each arm against time; returns the axes.
 
-        All groups together or one of them; the mean over the runs or one of them. What the game marks (the
-        clear channel) is outlined.
+        Shows all groups or one of them, and the mean over the runs or one run. The game's marked fact (the clear
+        channel) is outlined.
         """
         from hlmc.games.drawing import draw_occupancy
 
         return draw_occupancy(self, ax, policy, run)
 
     def save(self, path: str | Path) -> None:
-        """Write everything to one Parquet file: one row, a column a variable, shapes in the metadata."""
+        """Write the result to one Parquet file: one row, one column per variable, shapes in the metadata."""
         everything = self.data.reset_coords("agents")
         shapes = {str(name): [list(v.dims), list(v.shape)] for name, v in everything.data_vars.items()}
         notes = {
@@ -284,7 +282,7 @@ def load_result(path: str | Path) -> GameResult:
 
 
 def _since(sums: xr.DataArray) -> xr.DataArray:
-    """Means over the steps since the time point before, from sums so far."""
+    """Means over the steps since the previous time point, from cumulative sums."""
     first = sums.isel(time=0) / sums["time"][0]
     later = sums.diff("time", label="upper") / sums["time"].diff("time", label="upper")
     import xarray as xr

@@ -1,4 +1,4 @@
-"""The routing game: drivers, or packets, that choose among parallel links which slow down as they fill up."""
+"""The routing game: drivers or packets choose among parallel links whose latency grows with their load."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from hlmc.errors import BadArgument, shown
 from hlmc.games.base import Array, Game
 
 LINKS, SLOWDOWN, POWER, WORST = range(4)
-OWN = 4  # latency when empty, then capacity, one a link
+OWN = 4  # latency when empty, then capacity, one per link
 
 
 @kernel
 def latency(spec: Array, link: int, load: float) -> float:
-    """How long a link takes under a load."""
+    """The latency of a link under a load."""
     links = int(spec[LINKS])
     crowding = math.pow(load / spec[OWN + links + link], spec[POWER])
     return float(spec[OWN + link] * (1.0 + spec[SLOWDOWN] * crowding))
@@ -30,7 +30,7 @@ def latency(spec: Array, link: int, load: float) -> float:
 
 @kernel
 def routing_pay(spec: Array, state: Array, t: int, counts: Array, arm: int) -> float:
-    """1 less the link's latency as a share of the worst latency."""
+    """1 minus the link's latency divided by the worst latency."""
     return float(max(0.0, 1.0 - latency(spec, arm, counts[arm]) / spec[WORST]))
 
 
@@ -42,27 +42,27 @@ def is_overloaded(spec: Array, state: Array, t: int, counts: Array, arm: int) ->
 
 @dataclass(frozen=True, repr=False)
 class Routing(Game):
-    r"""Congestion on parallel links: the more agents on a link, the longer it takes for all of them.
+    r"""Congestion on parallel links: the latency of a link grows with the number of agents on it.
 
-    A link of capacity c that takes f when empty takes
+    The latency of a link of capacity c, with latency f when empty, is
 
     .. math:: \ell(n) = f\,(1 + \alpha (n/c)^\beta)
 
-    with n agents on it, and pays :math:`1 - \ell(n)/\ell_{max}`, so that everything lies between 0 and 1.
+    with n agents on it. It pays :math:`1 - \ell(n)/\ell_{max}`, which is in [0, 1].
 
     Parameters
     ----------
     agents, links
-        How many of each.
+        The number of each.
     capacity
-        One number for all links or one a link. Default: the agents' even share.
+        One number for all links or one per link. Default: the agents' even share.
     empty
-        Latency of an empty link, f: one number for all or one a link.
+        Latency of an empty link, f: one number for all or one per link.
     slowdown, power
         α and β.
     worst
-        The latency that pays nothing, and anything longer too. Default: the longest there is, of the worst
-        link with all the agents on it.
+        The latency from which a link pays 0. Default: the longest latency, of the worst link with all agents on
+        it.
 
     Facts
     -----
@@ -113,13 +113,13 @@ class Routing(Game):
         return np.full(self.links, self.empty), np.full(self.links, capacity)
 
     def latency(self, counts: Any) -> Array:
-        """How long each link takes with this many agents on it."""
+        """The latency of each link with this many agents on it."""
         free, room = self._links
         loads = np.asarray(counts, dtype=np.float64)
         return np.asarray(free * (1.0 + self.slowdown * (loads / room) ** self.power))
 
     def equilibrium(self) -> Array:
-        """The loads, in parts of agents, at which no link that is used takes longer than another.
+        """The loads (not necessarily whole) at which all links in use have the same latency, and no other link less.
 
         >>> Routing(agents=4, links=2, empty=(1, 2)).equilibrium().round(3).tolist()
         [3.333, 0.667]
@@ -135,7 +135,7 @@ class Routing(Game):
         return np.asarray(loads * (self.agents / loads.sum()))
 
     def _loads(self, time: float) -> Array:
-        """The loads under which each link takes this long, none where it takes longer when empty."""
+        """The loads at which each link has this latency; 0 if its latency is longer when empty."""
         free, room = self._links
         if self.slowdown == 0.0 or self.power == 0.0:
             raise BadArgument("an equilibrium needs latency that grows: slowdown and power above 0")
@@ -143,10 +143,10 @@ class Routing(Game):
 
 
 def _listed(name: str, value: Any, links: int) -> float | tuple[float, ...]:
-    """One number for all, or a tuple of one a link, all of them positive."""
+    """One positive number for all links, or a tuple of one per link."""
     if isinstance(value, (Sequence, np.ndarray)) and not isinstance(value, str):
         found = listed(name, value)
         if len(found) != links:
-            raise BadArgument(f"{name} must be one number or {links}, one a link, not {shown(value)}")
+            raise BadArgument(f"{name} must be one number or {links}, one per link, not {shown(value)}")
         return tuple(between(f"{name}[{link}]", v, 0.0, float("inf"), "(0, inf)") for link, v in enumerate(found))
     return between(name, value, 0.0, float("inf"), "(0, inf)")

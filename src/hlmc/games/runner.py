@@ -1,4 +1,4 @@
-"""Play a game with a population: check the arguments, hand out the runs, put together the result."""
+"""Play a game with a population: check the arguments, schedule the runs, assemble the result."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from hlmc.versions import versions
 Array = np.ndarray
 
 LARGE = 50_000
-"""From so many agents on, threads share one run after another; below, each thread has runs of its own."""
+"""With at least this many agents, all threads share one run after another; with fewer, each thread has its own runs."""
 
 
 def play(
@@ -45,7 +45,7 @@ def play(
     device: str = "cpu",
     precision: str | None = None,
 ) -> GameResult:
-    """Let a population play a game: everybody chooses, the game pays from the counts, everybody learns.
+    """Play a game with a population: all agents choose, the game pays by the counts, all agents learn.
 
     Parameters
     ----------
@@ -59,34 +59,32 @@ def play(
     runs
         Independent runs.
     seed
-        Decides everything random. In run r, agent i of the group named "HLMC" is
+        The random seed. In run r, agent i of the group named "HLMC" is
         ``policy.start(hlmc.derive_seed(seed, "HLMC", r), stream=i)``, and the game is
         ``game.match(hlmc.derive_seed(seed, r))``.
     points
-        Time points at which results are noted: a number, ``("log", number)``, or a list of steps.
+        Time points at which results are recorded: a number, ``("log", number)``, or a list of steps.
     progress
-        None: a bar on a terminal, a line every few seconds elsewhere. False: silence.
+        None: a bar on a terminal, a line every few seconds elsewhere. False: no output.
     executor
-        Who does the work, a run at a time: any :class:`concurrent.futures.Executor`. Default: threads on
-        all of this machine's cores.
+        Any :class:`concurrent.futures.Executor`, which gets one run at a time. Default: threads on all cores of this
+        machine.
     threads
-        How many threads share the agents of one run. Default: 1, and all cores from 50,000 agents on. The
-        result depends on neither.
+        The number of threads that share the agents of one run. Default: 1, or all cores from 50,000 agents on. The
+        result does not depend on it.
     occupancy
-        Whether to keep how many agents were on each arm between time points, an array [run, time, arm] a
-        group.
+        Whether to record the number of agents on each arm between time points, an array [run, time, arm] per group.
     device
-        ``"cpu"``, or ``"cuda"`` for a GPU (the extra ``hlmc[cuda]``): one agent a thread, and as many runs side by
-        side as keep it busy.
+        ``"cpu"``, or ``"cuda"`` for a GPU (the extra ``hlmc[cuda]``): one agent per thread, and as many runs at
+        a time as fill the device.
     precision
-        ``"float64"``, or ``"float32"``, which only a GPU has and which is its default: what the routines over the arms
-        learn is then held in single precision; payoffs, clocks and sums are not. The result's provenance says which it
-        was.
+        ``"float64"``, or ``"float32"`` (GPUs only, and their default): the statistics of the routines over the arms are
+        then in single precision; payoffs, clocks and sums are not. The result's provenance records it.
 
     Returns
     -------
     GameResult
-        Ctrl-C ends the work with a :class:`KeyboardInterrupt` whose ``partial`` is the result of the runs that were
+        Ctrl-C raises a :class:`KeyboardInterrupt` whose ``partial`` is the result of the runs that were
         finished, or None.
 
     Examples
@@ -128,7 +126,7 @@ def play(
 
 @dataclass(frozen=True)
 class Contest:
-    """A population, a game, and how long and how often it is played."""
+    """A population, a game, and the number of rounds and runs."""
 
     groups: tuple[Group, ...]
     game: Game
@@ -151,7 +149,7 @@ class Contest:
         occupancy: bool = True,
         arithmetic: tuple[str, str] = ("cpu", "float64"),
     ) -> Contest:
-        """Check the arguments of :func:`play` and put them together."""
+        """Check the arguments of :func:`play` and collect them."""
         if not isinstance(game, Game):
             raise BadType(f"game must be one of hlmc.games, not {shown(game)}")
         groups = population(policies, game)
@@ -166,18 +164,18 @@ class Contest:
         return cls(groups, game, steps, whole("runs", runs, 1), int(seed), times, kept, arithmetic)
 
     def tasks(self, threads: int = 1) -> list[Task]:
-        """One for each run, whose agents are shared by so many threads."""
+        """One task per run; so many threads share the agents of a run."""
         return [
             Task(self.groups, self.game, self.seed, run, self.points, self.occupancy, threads)
             for run in range(self.runs)
         ]
 
     def result(self, finished: list[Played]) -> GameResult:
-        """What came of the runs that were finished, at least one."""
+        """The result of the finished runs, at least one."""
         return GameResult.of(self.groups, self.game, self.points, finished, self.provenance())
 
     def provenance(self) -> dict[str, Any]:
-        """Where a result comes from: enough to get it again, and to draw it."""
+        """The provenance of a result: enough to repeat it, and to draw it."""
         groups, game = self.groups, self.game
         return {
             "game": repr(game),

@@ -26,7 +26,7 @@ from hlmc.targets import address_of, entry, linked
 Array = np.ndarray
 
 BREATH = 20_000_000
-"""Choices between two looks at whether to stop: about a second."""
+"""Choices between two checks for an interrupt: about a second."""
 
 
 @dataclass(frozen=True)
@@ -44,13 +44,12 @@ class Task:
 
 @dataclass(frozen=True)
 class Played:
-    """What became of a run, at each time point.
+    """The records of a run, at each time point.
 
-    ``sums`` [time, group]: rewards an agent so far. ``squares`` [time, group]: mean square over the agents.
-    ``stayed`` [time, group] and ``together`` [time]: what the best fixed arm would have earned. ``shares``
-    [fact, time, group]: of which share of all choices so far a fact was true. ``occupancy`` [time, group, arm]
-    and ``true_of`` [fact, time, arm]: means over the rounds since the point before. ``agents``: what each
-    agent earned.
+    ``sums`` [time, group]: cumulative reward per agent. ``squares`` [time, group]: mean square over the agents.
+    ``stayed`` [time, group] and ``together`` [time]: the reward of the best fixed arm. ``shares`` [fact, time, group]:
+    the fraction of choices so far for which a fact was true. ``occupancy`` [time, group, arm] and ``true_of`` [fact,
+    time, arm]: means over the rounds since the previous point. ``agents``: the total reward of each agent.
     """
 
     run: int
@@ -66,7 +65,7 @@ class Played:
 
 
 def prepared(task: Task) -> Callable[..., int]:
-    """Everything that a run needs compiled."""
+    """Compile all that a run needs."""
     with COMPILING:
         for group in task.groups:
             linked(group.policy)
@@ -77,7 +76,7 @@ def prepared(task: Task) -> Callable[..., int]:
 
 
 def play(task: Task, watch: Watch | None = None) -> Played | None:
-    """Play a run through to the last time point; None when told to stop before."""
+    """Play a run to the last time point; None if it was stopped before."""
     points, game = task.points, task.game
     table, notes = Table(task), Notes(task)
     before = 0
@@ -96,7 +95,7 @@ def play(task: Task, watch: Watch | None = None) -> Played | None:
 
 
 class Notes:
-    """What is noted of a run, time point after time point."""
+    """Collects the records of a run, time point by time point."""
 
     def __init__(self, task: Task) -> None:
         G, K, F, P = len(task.groups), task.game.arms, len(task.game.facts), len(task.points)
@@ -108,7 +107,7 @@ class Notes:
         self._occupancy, self._true_of = np.empty((kept, G, K)), np.empty((F, kept, K))
 
     def take(self, board: Board, mean_squares: Any) -> None:
-        """Note what stands on the board at the next time point, and clear what counts from one to the next."""
+        """Record the board at the next time point, and clear the sums that restart there."""
         p = self._taken
         point = int(self._task.points[p])
         since = point - (int(self._task.points[p - 1]) if p else 0)
@@ -126,13 +125,13 @@ class Notes:
         self._taken += 1
 
     def played(self, totals: Array, seconds: float) -> Played:
-        """All of it, when the last time point has been noted."""
+        """The records, after the last time point."""
         noted = (self._sums, self._squares, self._stayed, self._together, self._shares)
         return Played(self._task.run, *noted, self._occupancy, self._true_of, totals, seconds)
 
 
 class Table:
-    """Everything that a run needs: rows, board, state, and who makes which passes."""
+    """The memory of a run: rows, board and state, and which thread plays which rows."""
 
     def __init__(self, task: Task) -> None:
         game = self._game = task.game
@@ -156,7 +155,7 @@ class Table:
                 self._referee = entry(between_passes, *["int64"] * 10, release=True)
 
     def _share(self, thread: int, threads: int) -> list[Any]:
-        """The parts of one thread: its stretch of the rows of every group."""
+        """The parts of one thread: its range of the rows of every group."""
         numbers: list[Any] = []
         for g, group in enumerate(self._groups):
             first, stop = (group.agents * k // threads for k in (thread, thread + 1))
@@ -196,7 +195,7 @@ class Table:
                 raise bad_payoff(self._game, status)
 
     def mean_squares(self) -> list[float]:
-        """The mean square of what the agents of each group earned so far."""
+        """The mean squared cumulative reward of the agents of each group."""
         mean_square = _mean_square()
         starts = np.cumsum([0, *(group.agents for group in self._groups)])
         return [

@@ -1,4 +1,4 @@
-"""The spectrum game: radios that share channels while somebody jams them (the paper's last experiment)."""
+"""The spectrum game: radios share channels under jamming (the paper's last experiment)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hlmc.games.jammers import CLEAR_REWARD, COLLISION, JAMMED_REWARD, KEY, OWN_
 
 @kernel
 def spectrum_pay(spec: Array, state: Array, t: int, counts: Array, arm: int) -> float:
-    """What a channel pays each agent on it: clear, a share of its reward; jammed, less, and nothing in a collision."""
+    """The payoff of each agent on a channel: if clear, an equal share; if jammed, less, and 0 in a collision."""
     if state[arm] > 0.0:
         return float(spec[CLEAR_REWARD] / counts[arm])
     return float(spec[JAMMED_REWARD]) if counts[arm] < spec[COLLISION] else 0.0
@@ -40,22 +40,23 @@ class Spectrum(Game):
     """Distributed dynamic spectrum access in the presence of jamming.
 
     A channel that is not jammed pays 10, shared evenly by the agents on it; a jammed one pays 1 to an agent
-    that is alone there and nothing to several. The paper's "more than two agents" is read as two or more
-    (``collision=3`` is the other reading). Learners are paid a tenth of that, results are in full.
+    that is alone there and 0 to several. The paper's "more than two agents" is read as two or more
+    (``collision=3`` is the other reading). The rewards of learners are a tenth of the
+    payoffs; results are in units of the payoffs.
 
     Parameters
     ----------
     agents, channels
-        How many of each.
+        The number of each.
     jammer
         One of :mod:`hlmc.games.jammers`, or its name: ``"circulating"`` (the paper's), ``"random"``,
         ``"sweeping"``, ``"reactive"``, ``"crowd"``.
     clear_reward
-        What a clear channel pays in all.
+        Total payoff of a clear channel.
     jammed_reward
-        What a jammed channel pays to each agent, so long as there are fewer than ``collision``.
+        Payoff of each agent on a jammed channel with fewer than ``collision`` agents.
     collision
-        How many agents on a jammed channel lose everything.
+        The number of agents on a jammed channel from which all of them get 0.
 
     Facts
     -----

@@ -1,8 +1,8 @@
-"""The paper's numerical section, one module a figure: set-up, claims, tables, pictures.
+"""The paper's numerical section, one module per figure: set-up, claims, tables, plots.
 
 A figure is a module with the constants ``NAME``, ``TITLE``, ``SOURCE`` and ``TEXT`` and four functions:
-``parts(settings)`` are its experiments, and ``claims``, ``tables`` and ``pictures`` take their results by the parts'
-keys. ``hlmc reproduce`` runs them; `FIGURES` is its list.
+``parts(settings)`` returns its experiments; ``claims``, ``tables`` and ``pictures`` take the results, a dictionary by
+the keys of the parts. ``hlmc reproduce`` runs them; `FIGURES` is its list.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ FIGURES = {
     "shifting": "Fig. 4: shifting regret of HLMC.S, HLMC, EXP3 and EXP3.S",
     "memory": "Fig. 5: HLMC with 14, 20, 50 and 80 words",
     "spectrum": "Fig. 6: a thousand agents under jamming",
-    "theorems": "what is proved, not plotted: orders, probability, unknown V and T",
+    "theorems": "theorems that the paper does not plot: orders, high probability, unknown V and T",
 }
-"""Every figure with what it shows, in the paper's order."""
+"""Every figure and its subject, in the order of the paper."""
 
 
 def figure(name: str) -> Any:

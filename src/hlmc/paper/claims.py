@@ -1,8 +1,8 @@
-"""A sentence of the paper, what was measured, and whether the sentence holds.
+"""Claims: a statement of the paper, the measurement, and whether the statement holds.
 
-A claim is judged by the 95 % interval of a quantity: it holds where the whole interval agrees with it, it does not hold
-where the whole interval contradicts it, and otherwise it is undecided at this number of runs. Each claim is
-judged by itself, so among many that hold a few may do so by chance.
+A claim is decided by the 95 % interval of a quantity. It holds if the whole interval agrees with it, does not hold if
+the whole interval contradicts it, and is otherwise undecided at this number of runs. There is no correction for
+multiple comparisons, so a few of many claims may hold by chance.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ Array = np.ndarray
 
 LEVEL = 0.95
 UNKNOWN = Interval(math.nan, -math.inf, math.inf)
-"""What too few runs say."""
+"""The interval of too few runs."""
 
 
 class Verdict(StrEnum):
-    """What the data say of a claim."""
+    """Whether the data support a claim."""
 
     HOLDS = "holds"
     FAILS = "does not hold"
@@ -38,9 +38,9 @@ class Verdict(StrEnum):
 class Claim:
     """A named check.
 
-    ``says`` is the paper's sentence, quoted or paraphrased; ``measured`` the numbers; ``reading`` what the verdict
-    depends on where the text can be read in more than one way. ``printed`` is False for a check of the same sentence
-    under another reading than the default.
+    ``says`` is the statement of the paper, quoted or paraphrased. ``measured`` is the measurement as text. ``reading``
+    is the interpretation, if the statement is ambiguous. ``printed`` is False for a check of the same statement under
+    an interpretation other than the default.
     """
 
     name: str
@@ -51,12 +51,12 @@ class Claim:
     printed: bool = True
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values, as JSON has them."""
+        """The claim as a dictionary for JSON."""
         return {**asdict(self), "verdict": str(self.verdict)}
 
 
 def judged(holds_below: Interval, limit: float = 0.0) -> Verdict:
-    """Whether a quantity lies below a limit, from its interval.
+    """Whether a quantity is below a limit, decided by its interval.
 
     >>> [str(judged(Interval(5, 4, 6), limit)) for limit in (7, 5, 3)]
     ['holds', 'undecided', 'does not hold']
@@ -75,7 +75,7 @@ def less(
     printed: bool = True,
     show: Any = short,
 ) -> Claim:
-    """That one mean lies below another, from two samples, each with what to call it.
+    """The claim that one mean is below another, from two samples with their names.
 
     >>> claim = less("order", "A is below B", ("A", [1.0, 1.1, 0.9]), ("B", [2.0, 2.2, 1.9]))
     >>> str(claim.verdict), claim.measured
@@ -97,7 +97,7 @@ def at_most(
     printed: bool = True,
     show: Any = short,
 ) -> Claim:
-    """That a quantity does not exceed a limit, which has a name.
+    """The claim that a quantity does not exceed a named limit.
 
     >>> str(at_most("bound", "A stays below", "A", Interval(1.0, 0.9, 1.1), ("bound", 2.0)).verdict)
     'holds'
@@ -116,7 +116,7 @@ def within(
     printed: bool = True,
     show: Any = short,
 ) -> Claim:
-    """That a quantity lies in a span: the interval inside, outside, or across an end.
+    """The claim that a quantity is in a range. It is undecided if the interval contains an end of the range.
 
     >>> str(within("one", "it is 1", "exponent", Interval(0.99, 0.9, 1.02), (0.95, 1.05)).verdict)
     'undecided'
@@ -128,17 +128,17 @@ def within(
         verdict = Verdict.FAILS
     else:
         verdict = Verdict.UNDECIDED
-    measured = f"{what}: {_shown(interval, show)}; to lie in [{show(low)}, {show(high)}]"
+    measured = f"{what}: {_shown(interval, show)}; must be in [{show(low)}, {show(high)}]"
     return Claim(name, says, measured, verdict, reading, printed)
 
 
 def fact(name: str, says: str, holds: bool, measured: str, reading: str = "", printed: bool = True) -> Claim:
-    """What can be computed exactly, without a sample."""
+    """A claim that is computed exactly, without a sample."""
     return Claim(name, says, measured, Verdict.HOLDS if holds else Verdict.FAILS, reading, printed)
 
 
 def all_of(name: str, says: str, parts: Sequence[Claim], reading: str = "", printed: bool = True) -> Claim:
-    """A claim of several parts: it holds where all hold, and does not where one does not.
+    """A claim of several parts: it holds if all parts hold, and does not hold if one does not.
 
     >>> yes, perhaps = fact("a", "", True, "1"), Claim("b", "", "2", Verdict.UNDECIDED)
     >>> str(all_of("both", "a and b", [yes, perhaps]).verdict)
@@ -150,13 +150,13 @@ def all_of(name: str, says: str, parts: Sequence[Claim], reading: str = "", prin
 
 
 def mean(samples: Any) -> Interval:
-    """The mean with its interval; one run says nothing about its spread."""
+    """The mean with its interval; a single run gives no interval."""
     values = np.asarray(samples, dtype=np.float64)
     return t_interval(values, LEVEL) if len(values) > 1 else Interval(float(values.mean()), -math.inf, math.inf)
 
 
 def difference(a: Array, b: Array) -> Interval:
-    """mean(a) - mean(b) with Welch's interval.
+    """mean(a) - mean(b) and its Welch interval.
 
     >>> difference(np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 3.0])).estimate
     0.0
@@ -173,7 +173,7 @@ def difference(a: Array, b: Array) -> Interval:
 
 
 def spread(samples: Any) -> Interval:
-    """Standard deviation over mean, with a jackknife interval taken on its logarithm.
+    """Standard deviation divided by mean, with a jackknife interval of its logarithm.
 
     >>> spread([5.0, 5.0, 5.0]).estimate
     0.0
@@ -194,7 +194,7 @@ def spread(samples: Any) -> Interval:
 
 
 def exponent(times: Any, curves: Any, window: tuple[float, float] | None = None) -> Interval:
-    """The exponent of t in curves [runs, points] with its interval; not known where the fit is refused.
+    """The exponent of t in curves [runs, points] with its interval; NaN if there is no fit.
 
     >>> import numpy as np
     >>> t = np.array([10.0, 100.0, 1000.0])

@@ -1,4 +1,4 @@
-"""The pictures that several figures share: regret against time with its intervals, and fits over sizes."""
+"""Plots used by several figures: regret against time with intervals, and regret against size."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 Array = np.ndarray
 
 DASHES = (0, (7, 4))
-"""How bounds are drawn."""
+"""Style of bounds."""
 
 
 def regret_pictures(name: str, part: Part, result: Result, text: str) -> tuple[Picture, Picture]:
     """Regret against time on linear and on logarithmic axes."""
     bands = "Bands: 95 % intervals of the mean. "
-    drawn = "Thin and dashed: the curves that the paper plots, with the constant 2." if part.levels else ""
+    drawn = "Thin dashed lines: the curves plotted in the paper, with the constant 2." if part.levels else ""
     return (
         Picture(f"{name}-linear", f"{text} {bands}{drawn}", lambda: draw_regret(part, result, log=False)),
         Picture(f"{name}-log", f"{text} The same on logarithmic axes.", lambda: draw_regret(part, result, log=True)),
@@ -33,7 +33,7 @@ def regret_pictures(name: str, part: Part, result: Result, text: str) -> tuple[P
 
 
 def draw_regret(part: Part, result: Result, log: bool) -> Figure:
-    """One line a policy with a band for the interval of the mean; the paper's curves dashed in the same colours."""
+    """One line per policy with a band for the interval of the mean; the paper's curves are dashed."""
     looks = plotting.looks(part.policies)
     with plotting.style():
         figure = plotting.figure(5.6, 4.0)
@@ -58,7 +58,7 @@ def draw_regret(part: Part, result: Result, log: bool) -> Figure:
 
 
 def line(ax: Axes, times: Array, values: Array, label: str, look: plotting.Look, log: bool = False) -> float:
-    """The mean of runs [run, time] with its band; gives the highest value drawn."""
+    """Draw the mean of runs [run, time] with its band; return the highest value drawn."""
     mean = values.mean(axis=0)
     style = look.line()
     if log:
@@ -74,7 +74,7 @@ def line(ax: Axes, times: Array, values: Array, label: str, look: plotting.Look,
 
 
 def plotted_curve(result: Result, depth: int) -> tuple[Array, Array]:
-    """The paper's curve for D levels, with what the best arm earned for T'."""
+    """The paper's curve for D levels, where T' is the reward of the best arm."""
     best = result.data["best_fixed"]
     arms = result.adversary.arms if result.adversary is not None else 0
     return best["time"].values, np.array([bounds.plotted(float(b), arms, depth) for b in best.values])
@@ -85,7 +85,7 @@ def draw_sizes(
     labels: tuple[str, str],
     guides: Mapping[str, tuple[Sequence[float], Sequence[float]]] | None = None,
 ) -> Figure:
-    """Means of runs [run, size] against sizes on logarithmic axes, with intervals; guides are thin and dashed."""
+    """Means of runs [run, size] with intervals against size on logarithmic axes; guides are thin and dashed."""
     looks = plotting.looks(series)
     with plotting.style():
         figure = plotting.figure(5.6, 4.0)

@@ -1,4 +1,4 @@
-"""What a figure is made of: experiments, their results, and what is said, tabulated and drawn from them."""
+"""The parts of a figure: experiments and their results, claims, tables and plots."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ QUICK = 10**6
 
 @dataclass(frozen=True)
 class Settings:
-    """How large and how often. ``horizon`` is that of the longest experiments; the others shrink in proportion."""
+    """Size and number of runs. ``horizon`` is that of the longest experiments; the others are scaled in proportion."""
 
     runs: int = 10
     horizon: int = FULL
@@ -39,7 +39,7 @@ class Settings:
     device: str = "cpu"
 
     def scaled(self, steps: int, least: int = 1) -> int:
-        """A horizon of the paper's at this size.
+        """A horizon of the paper, scaled to these settings.
 
         >>> Settings(horizon=10**6).scaled(10**6), Settings().scaled(10**6)
         (100000, 1000000)
@@ -49,7 +49,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Part:
-    """One experiment of a figure: policies against one adversary, judged by one regret."""
+    """One experiment of a figure: policies against one adversary, evaluated by one kind of regret."""
 
     key: str
     title: str
@@ -61,17 +61,17 @@ class Part:
     kind: str = "weak"
     switches: int | None = None
     levels: Mapping[str, int] = field(default_factory=dict)
-    """Depth of the curve that the paper plots for a policy; no curve for the others."""
+    """Depth of the curve that the paper plots, by policy. The other policies have no curve."""
     cost: float = 50.0
-    """Nanoseconds a step and policy, roughly, for the time that is left."""
+    """Approximate nanoseconds per step, by policy, for the estimate of the remaining time."""
 
     @property
     def work(self) -> float:
-        """Seconds of one core, roughly."""
+        """Approximate time on one core, in seconds."""
         return 1e-9 * self.cost * self.horizon * self.runs * len(self.policies)
 
     def play(self, settings: Settings, jobs: int | None, store: Path, report: Silent, name: str) -> Result:
-        """Simulate what is not in the store yet; ``name`` is what the report calls it."""
+        """Simulate the runs that are not in the store; ``name`` is the name in progress messages."""
         experiment = Experiment.of(
             dict(self.policies),
             self.adversary,
@@ -85,7 +85,7 @@ class Part:
         return gathered_runs(experiment, opened, store, threads=jobs).result()
 
     def code(self, settings: Settings) -> str:
-        """The calls that make this experiment, to be pasted into Python."""
+        """The experiment as Python code."""
         policies = "".join(f'    "{name}": hlmc.{policy!r},\n' for name, policy in self.policies.items())
         regret = f'"{self.kind}"' + (f", switches={self.switches}" if self.switches else "")
         return (
@@ -99,7 +99,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows under headings; the first column holds names."""
+    """A table: headings and rows; the first column holds names."""
 
     title: str
     headings: tuple[str, ...]
@@ -109,7 +109,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure to be drawn, with the name of its files, what it shows, and how to draw it."""
+    """A plot: the name of its files, its caption, and the function that draws it."""
 
     name: str
     caption: str
@@ -118,7 +118,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Section:
-    """All that a report says about one figure of the paper."""
+    """The section of a report about one figure of the paper."""
 
     name: str
     title: str
@@ -132,7 +132,7 @@ class Section:
 
 
 def time_points(horizon: int, *also: int) -> tuple[int, ...]:
-    """Steps to look at: close enough for a linear and for a logarithmic axis, and some of their own.
+    """Time points, dense enough for linear and logarithmic axes, and additional ones.
 
     >>> points = time_points(1000, 123)
     >>> points[0], points[-1], 123 in points
@@ -146,7 +146,7 @@ def time_points(horizon: int, *also: int) -> tuple[int, ...]:
 
 
 def final(result: Result, policy: str, kind: str = "weak", switches: int | None = None, at: int | None = None) -> Array:
-    """The regret of each run at the end, or at a time point."""
+    """The regret of each run at the horizon, or at a time point."""
     curve = result.regret(kind, switches).sel(policy=policy)
     chosen = curve.isel(time=-1) if at is None else curve.sel(time=at)
     return np.asarray(chosen.values, dtype=np.float64)
@@ -159,7 +159,7 @@ def curves(result: Result, policy: str, kind: str = "weak", switches: int | None
 
 
 def share_of_best(result: Result) -> float:
-    """What the best arm earned, as a share of the steps."""
+    """The reward of the best arm per step."""
     best = result.data["best_fixed"]
     return float(best.isel(time=-1)) / int(best["time"][-1])
 

@@ -1,7 +1,7 @@
-"""Expected means at small horizons, from many runs, against which fresh runs are held.
+"""Reference means at small horizons, from many runs, with which new runs are compared.
 
-``golden.json`` beside this module is made by ``scripts/make_golden.py``: for each policy of each case the number of
-runs, the mean final reward and its standard deviation. `compare` puts fresh runs beside them by Welch's test.
+``golden.json`` beside this module is written by ``scripts/make_golden.py``: for each policy of each case the number of
+runs, the mean final reward and its standard deviation. `compare` compares new runs with them by Welch's test.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ CASES = {
     "theorems unknown-v": ("theorems", "unknown-v", 200_000),
     "theorems doubling": ("theorems", "doubling", 20_000),
 }
-"""Figure, part, and the horizon that the figure's settings are made for."""
+"""Cases: the figure, the part, and the horizon of the settings."""
 
 
 class Sample(NamedTuple):
-    """What is kept of a sample."""
+    """Summary statistics of a sample."""
 
     runs: int
     mean: float
@@ -51,7 +51,7 @@ def part(case: str) -> Part:
 
 
 def sample(case: str, runs: int, seed: int) -> dict[str, Sample]:
-    """Play a case and keep what its policies earned."""
+    """Run a case; the final rewards of its policies."""
     played = part(case)
     T = played.horizon
     result = simulate(
@@ -67,13 +67,13 @@ def _kept(values: Any) -> Sample:
 
 
 def expected() -> dict[str, dict[str, Sample]]:
-    """The committed values."""
+    """The values in ``golden.json``."""
     text = json.loads(FILE.read_text())
     return {case: {name: Sample(*values) for name, values in rows.items()} for case, rows in text["cases"].items()}
 
 
 def differ(a: Sample, b: Sample, alarm: float) -> bool:
-    """Whether two means differ, by Welch's test, which cries wolf with probability ``alarm``.
+    """Whether two means differ, by Welch's test with false-alarm probability ``alarm``.
 
     >>> [differ(Sample(100, 5.0, 1.0), Sample(100, mean, 1.0), 1e-6) for mean in (5.1, 7.0)]
     [False, True]
@@ -87,7 +87,7 @@ def differ(a: Sample, b: Sample, alarm: float) -> bool:
 
 
 def compare(fresh: dict[str, Sample], golden: dict[str, Sample], alarm: float) -> Iterator[str]:
-    """A line for every policy whose mean is not what it was."""
+    """One line for every policy whose mean has changed."""
     for name, now in fresh.items():
         then = golden[name]
         if differ(now, then, alarm):

@@ -23,11 +23,11 @@ others take two, split by the paper's formula N = ceil((M - (M² - 4K)^(1/2))/2)
 SIZES = (14, 20, 50, 80)
 THREE_LEVELS = (5, 5, 4)
 TRACED = 10**6
-"""Steps of the runs that are looked at step by step."""
+"""Number of steps of the runs that are examined step by step."""
 
 
 def policy(memory: int, horizon: int) -> HLMC:
-    """HLMC as the paper splits M words."""
+    """HLMC with the paper's split of M words."""
     groups = THREE_LEVELS if memory == 14 else planning.two_level_split(K, memory)
     return HLMC(arms=K, groups=groups, horizon=horizon)
 
@@ -56,7 +56,7 @@ def parts(settings: Settings) -> list[Part]:
 
 
 def claims(results: Results, settings: Settings) -> list[Claim]:
-    """What the text says of Fig. 5."""
+    """The claims about Fig. 5."""
     result = results["all"]
     T = settings.horizon
     regret = {m: (label(m), final(result, label(m))) for m in SIZES}
@@ -112,7 +112,7 @@ def claims(results: Results, settings: Settings) -> list[Claim]:
 
 
 def _groups_dominate(settings: Settings) -> Claim:
-    """Of the steps at which the best arm pays and another is played: was the group wrong, or the arm in the group?"""
+    """Of the steps at which the best arm pays and is not played: was the group wrong, or the arm in the group?"""
     T = min(settings.horizon, TRACED)
     trap = adversaries.BlockTrap(arms=K, memory=20)
     best = int(np.argmax(_earned(trap, T)))
@@ -153,7 +153,7 @@ def _pays(trap: adversaries.BlockTrap, arm: int, horizon: int) -> np.ndarray:
 
 
 def _stretches(trap: adversaries.BlockTrap, horizon: int) -> list[tuple[int, int, int]]:
-    """(first, last, the arm that pays) of each stretch of equal rewards."""
+    """(first step, last step, the arm that pays) of each interval of constant rewards."""
     edges = [0, *trap.changes(horizon), horizon]
     return [(first, last, int(trap.rewards(first, first + 1).argmax())) for first, last in pairwise(edges)]
 

@@ -1,4 +1,4 @@
-"""The report as one page that needs nothing else: style and pictures are inside it."""
+"""The report as a single HTML page; styles and plots are embedded."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ def page(report: Report, pictures: dict[str, bytes]) -> str:
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>hlmc: the paper, run again</title>
+<title>hlmc: reproduction of the paper</title>
 <link rel="icon" href="data:,">
 <style>
 {style}</style>
 </head>
 <body>
 <header>
-<h1>The paper, run again</h1>
+<h1>Reproduction of the paper</h1>
 <p>The numerical section of X. Xu and Q. Zhao, <cite>Memory-Constrained No-Regret Learning in Adversarial Multi-Armed
-Bandits</cite>: every figure and every sentence that can be measured.</p>
+Bandits</cite>: every figure, and every statement that can be measured.</p>
 </header>
 <main>
 {_summary(report)}
@@ -43,8 +43,8 @@ Bandits</cite>: every figure and every sentence that can be measured.</p>
 </main>
 <footer>
 <p>{escape(report.size)}. {escape(report.versions)}. {report.seconds:.0f} s.</p>
-<p>Made by <code>{escape(report.command)}</code>. Readings are numbered as in <code>docs/reading.md</code>; data lie
-beside this page in <code>data/</code>, pictures in <code>figures/</code>.</p>
+<p>Made by <code>{escape(report.command)}</code>. Readings are numbered as in <code>docs/reading.md</code>. The data
+are in <code>data/</code>, the plots in <code>figures/</code>.</p>
 </footer>
 </body>
 </html>
@@ -74,9 +74,9 @@ def _summary(report: Report) -> str:
 <h2>Summary</h2>
 <p class="lead"><span class="yes">{held} claims hold</span>, <span class="no">{failed} do not</span>,
 <span class="open">{undecided} are undecided</span> at this number of runs.</p>
-<p>{escape(report.size)}. A claim is judged by a 95 % interval: it holds where all of the interval agrees with it, and
-does not where all of it contradicts it. Each is judged by itself. Where the paper can be read in more than one way,
-the default reading is counted here and the others are shown with their figure.</p>
+<p>{escape(report.size)}. A claim is decided by a 95 % interval: it holds if the whole interval agrees with it, and
+does not hold if the whole interval contradicts it. There is no correction for multiple comparisons. If a statement is
+ambiguous, the default reading counts here, and the others are shown with their figure.</p>
 <div class="scroll"><table>
 <thead><tr><th>figure</th><th class="text">what</th><th>hold</th><th>do not</th><th>undecided</th><th>time</th></tr>
 </thead>
@@ -111,7 +111,7 @@ def _section(section: Section, pictures: dict[str, bytes]) -> str:
 <ul class="claims">
 {claims}
 </ul>
-<details><summary>The code that makes it</summary>
+<details><summary>Code</summary>
 <div class="scroll"><pre><code>{escape(section.code)}</code></pre></div></details>
 </section>"""
 

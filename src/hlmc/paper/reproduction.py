@@ -1,4 +1,4 @@
-"""Run figures and put together what a report says: play, keep, judge."""
+"""Run figures and assemble the report: simulate, store, check claims."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from hlmc.simulation.progress import reporter
 from hlmc.versions import versions
 
 RUNS = "runs"
-"""The folder of a report in which finished runs are kept."""
+"""The subfolder of a report that stores finished runs."""
 
 
 @dataclass(frozen=True)
 class Report:
-    """What was run and what came out."""
+    """A report: the settings, the sections and their claims."""
 
     settings: Settings
     sections: tuple[Section, ...]
@@ -33,23 +33,23 @@ class Report:
 
     @property
     def claims(self) -> list[tuple[Section, Claim]]:
-        """Every claim with its section."""
+        """All claims with their sections."""
         return [(section, claim) for section in self.sections for claim in section.claims]
 
     def count(self, verdict: Verdict, printed: bool = True) -> int:
-        """How many claims have this verdict."""
+        """The number of claims with this verdict."""
         return sum(claim.verdict is verdict and claim.printed is printed for _, claim in self.claims)
 
     @property
     def size(self) -> str:
-        """Runs and horizon, in words."""
+        """Runs and horizon, as text."""
         T = self.settings.horizon
         reduced = "" if T == FULL else f", reduced from the paper's {FULL:,}"
         return f"{self.settings.runs} runs, longest horizon {T:,} steps{reduced}, seed {self.settings.seed}"
 
     @property
     def versions(self) -> str:
-        """What it was run with."""
+        """The versions of Python and the packages, and the machine."""
         names = {"python": "Python"}
         return f"{', '.join(f'{names.get(k, k)} {v}' for k, v in versions().items())}, {platform.machine()}"
 
@@ -62,9 +62,9 @@ def reproduce(
     resume: bool = False,
     command: str = "",
 ) -> Report:
-    """Run the figures, keep every finished run under ``out``, and judge the claims.
+    """Run the figures, store every finished run under ``out``, and check the claims.
 
-    Without ``resume``, runs of these figures that an earlier call left are played again.
+    Without ``resume``, runs of these figures that an earlier call stored are removed first.
     """
     modules = [figure(name) for name in names]
     plans = [(module, module.parts(settings)) for module in modules]
@@ -85,7 +85,7 @@ def reproduce(
                 section = _section(module, parts, results, settings)
                 sections.append(replace(section, seconds=time.monotonic() - started))
     except KeyboardInterrupt:
-        kept = f"finished runs are kept in {out / RUNS}, and the same command with --resume goes on from there"
+        kept = f"finished runs are stored in {out / RUNS}; the same command with --resume continues from there"
         raise Interrupted(f"interrupted; {kept}", len(sections)) from None
     return Report(settings, tuple(sections), command, time.monotonic() - began)
 
@@ -117,7 +117,7 @@ def _save(result: Any, folder: Path, name: str) -> None:
 
 
 def _forget(folder: Path) -> None:
-    """Remove runs that an earlier call left, and nothing that is not ours."""
+    """Remove the stored runs of an earlier call, and no other files."""
     if not folder.exists():
         return
     strangers = [
@@ -126,5 +126,5 @@ def _forget(folder: Path) -> None:
         if path.is_file() and path.suffix != ".parquet" and not path.name.startswith("_")
     ]
     if strangers:
-        raise BadArgument(f"{strangers[0]} is not a file of ours; give another --out, or --resume")
+        raise BadArgument(f"{strangers[0]} was not written by hlmc reproduce; give another --out, or --resume")
     shutil.rmtree(folder)

@@ -1,4 +1,4 @@
-"""Experiment 3 (Fig. 4): shifting regret where the arm that pays moves to another group in each of ten phases."""
+"""Experiment 3 (Fig. 4): shifting regret when the arm that pays is in another group in each of ten phases."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ TITLE = "Shifting regret"
 SOURCE = "Fig. 4"
 TEXT = """\
 K = 16 arms, M = 8, V = 10 phases of equal length; in phase v arm 4v mod 16 pays 1 and the others 0. Regret is against
-the best sequence of at most ten constant pieces. HLMC.S has EXP3.S over the groups and EXP3 over the arms, and is told
-V; HLMC has EXP3 on both levels."""
+the best sequence of at most ten constant pieces. HLMC.S runs EXP3.S over the groups and EXP3 over the arms, and knows
+V. HLMC runs EXP3 at both levels."""
 
 K, M, V, N = 16, 8, 10, 4
 FULL_HORIZON = 10**6
@@ -45,7 +45,7 @@ def parts(settings: Settings) -> list[Part]:
 
 
 def claims(results: Results, settings: Settings) -> list[Claim]:
-    """What the text says of Fig. 4."""
+    """The claims about Fig. 4."""
     result = results["all"]
     T = parts(settings)[0].horizon
     regret = {name: (name, final(result, name, "shifting", V)) for name in parts(settings)[0].policies}

@@ -33,10 +33,10 @@ TITLE = "Spectrum access under jamming"
 SOURCE = "Fig. 6"
 TEXT = """\
 1000 agents, K = 20 channels, M = 10. One channel is clear and pays 10, shared evenly by the agents on it; a jammed one
-pays 1 to an agent that is alone on it and 0 to several. The clear channel moves on when a phase begins. The paper gives
-neither the horizon nor the phases' lengths: here the phases double, as in experiment 1, from h0 b0 = 3 × 120 steps on.
-All agents follow the same policy. Together they can earn at most 10 + 19 a step, 0.029 an agent, and they earn 0.010
-whenever anybody is on the clear channel and every other channel is empty or crowded."""
+pays 1 to an agent that is alone on it and 0 to several. The clear channel changes at the start of every phase. The
+paper gives neither the horizon nor the length of the phases: here the phases double, as in experiment 1, starting with
+h0 b0 = 3 × 120 steps. All agents follow the same policy. Together they earn at most 10 + 19 per step, which is 0.029
+per agent. They earn 0.010 per agent whenever some agent is on the clear channel and no agent is alone on another."""
 
 AGENTS, K, M = 1000, 20, 10
 FULL_HORIZON = 22_680
@@ -46,7 +46,7 @@ UCB, SHUFFLED = "UCB-M", "UCB-M shuffled"
 
 @dataclass(frozen=True)
 class GamePart:
-    """One policy, followed by all agents, run by run; each finished run is a file of the store."""
+    """A game in which all agents follow one policy, for each policy; every finished run is a file in the store."""
 
     key: str
     title: str
@@ -59,13 +59,13 @@ class GamePart:
 
     @property
     def work(self) -> float:
-        """Seconds of one core, roughly."""
+        """Approximate time on one core, in seconds."""
         return 1e-9 * self.cost * self.horizon * self.runs * len(self.policies) * self.game.agents
 
     def play(
         self, settings: Settings, jobs: int | None, store: Path, report: Silent, name: str
     ) -> dict[str, list[games.GameResult]]:
-        """Play what is not in the store yet: for each policy its runs."""
+        """Play the runs that are not in the store; the results of the runs of each policy."""
         self._agree(settings, store)
         found: dict[tuple[str, int], games.GameResult] = {}
         contests: dict[tuple[str, int], Contest] = {}
@@ -93,7 +93,7 @@ class GamePart:
         return {policy: [found[policy, run] for run in range(self.runs)] for policy in self.policies}
 
     def _agree(self, settings: Settings, store: Path) -> None:
-        """Refuse a folder that holds other runs than these."""
+        """Raise an error if a folder holds runs of another experiment."""
         path = store / "_experiment.json"
         ours = {
             "game": repr(self.game),
@@ -107,12 +107,12 @@ class GamePart:
             except ValueError:
                 theirs = None
             if theirs != ours:
-                raise BadArgument(f"{store} holds another experiment; leave --resume out, or give another --out")
+                raise BadArgument(f"{store} holds another experiment; omit --resume, or give another --out")
         store.mkdir(parents=True, exist_ok=True)
         write_whole(path, json.dumps(ours, indent=1).encode())
 
     def code(self, settings: Settings) -> str:
-        """The calls that make this experiment, to be pasted into Python."""
+        """The experiment as Python code."""
         policies = "".join(f'    "{name}": hlmc.{policy!r},\n' for name, policy in self.policies.items())
         return (
             f"policies = {{\n{policies}}}\n"
@@ -152,7 +152,7 @@ def parts(settings: Settings) -> list[GamePart]:
 
 
 def _rewards(runs: list[games.GameResult]) -> np.ndarray:
-    """Mean reward an agent and step so far, [run, time]."""
+    """Mean reward per agent per step up to each time, [run, time]."""
     return np.concatenate([run.mean_reward().isel(policy=0).transpose("run", "time").values for run in runs])
 
 
@@ -161,13 +161,13 @@ def _share(runs: list[games.GameResult], name: str) -> np.ndarray:
 
 
 def claims(results: Results, settings: Settings) -> list[Claim]:
-    """What the text says of Fig. 6."""
+    """The claims about Fig. 6."""
     played = results["all"]
     reward = {name: _rewards(runs)[:, -1] for name, runs in played.items()}
     advantage = (
         "“The simulation result again demonstrates the advantage of HLMC against UCB-M.” (average reward per agent)"
     )
-    reading = "Horizon and phases are chosen here, and “more than two agents” is read as two or more (reading 12)."
+    reading = "Our choice of horizon and phases; “more than two agents” is read as two or more (reading 12)."
     most = (10 + K - 1) / AGENTS
     highest = max(float(values.max()) for values in reward.values())
     return [
@@ -182,16 +182,16 @@ def claims(results: Results, settings: Settings) -> list[Claim]:
         for name in (UCB, SHUFFLED)
     ] + [
         fact(
-            "Nobody earns more than there is",
-            "A check of the game, not the paper's.",
+            "No reward above the maximum",
+            "A check of the game; not a claim of the paper.",
             highest <= most,
-            f"the highest average is {highest:.5f} of {most}",
+            f"the highest mean reward is {highest:.5f}; the maximum is {most}",
         )
     ]
 
 
 def tables(results: Results, settings: Settings) -> list[Table]:
-    """Reward, and where the agents were."""
+    """A table of reward, fairness and collisions."""
     (part,) = parts(settings)
     rows = []
     for name, runs in results["all"].items():
@@ -210,17 +210,17 @@ def tables(results: Results, settings: Settings) -> list[Table]:
     head = (
         "policy",
         "words",
-        "1000 × reward an agent and step",
+        "1000 × reward per agent per step",
         "on the clear channel",
         "in collisions",
         "Jain's index",
-        "ns a choice",
+        "ns per choice",
     )
-    return [Table(part.title, head, tuple(rows), "Shares are of all choices of all agents.")]
+    return [Table(part.title, head, tuple(rows), "Fractions are of all choices of all agents.")]
 
 
 def pictures(results: Results, settings: Settings) -> list[Picture]:
-    """Reward an agent against time, so far and in each stretch."""
+    """Reward per agent against time: cumulative and in windows."""
     return [
         Picture(
             f"{NAME}-{'window' if window else 'average'}",
@@ -228,8 +228,11 @@ def pictures(results: Results, settings: Settings) -> list[Picture]:
             partial(_draw, results["all"], window),
         )
         for window, text in (
-            (False, "Average reward an agent and step so far. Bands: 95 % intervals over the runs."),
-            (True, "The same over each hundredth of the time: what happens when the clear channel moves on."),
+            (False, "Mean reward per agent per step up to each time. Bands: 95 % intervals over the runs."),
+            (
+                True,
+                "The same in windows of a hundredth of the horizon, which shows changes of the clear channel.",
+            ),
         )
     ]
 
@@ -244,7 +247,7 @@ def _draw(played: dict[str, list[games.GameResult]], window: bool) -> Figure:
             times = rewards[0]["time"].values
             line(ax, times, np.concatenate([each.values for each in rewards]), name, looks[name])
         ax.set_xlabel("steps")
-        ax.set_ylabel("reward an agent and step")
+        ax.set_ylabel("mean reward per agent per step")
         ax.set_xlim(left=0.0)
         ax.set_ylim(bottom=0.0)
         plotting.short_ticks(ax.xaxis)

@@ -1,4 +1,4 @@
-"""Tables that several figures share."""
+"""Tables used by several figures."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from hlmc.paper.drawing import plotted_curve
 from hlmc.paper.experiment import Part, Table, curves, final
 from hlmc.simulation import Result
 
-HEADINGS = ("policy", "words", "final regret", "exponent", "theorem's bound", "plotted bound", "ns a step")
+HEADINGS = ("policy", "words", "final regret", "exponent", "theorem's bound", "plotted bound", "ns per step")
 
 
 def regret_table(part: Part, result: Result, note: str = "") -> Table:
-    """One row a policy: words, regret at the end, exponent of t over the last two decades, bounds, speed."""
+    """One row per policy: words, final regret, exponent of t over the last two decades, bounds, speed."""
     rows = []
     for policy, value in part.policies.items():
         times, values = curves(result, policy, part.kind, part.switches)
@@ -36,7 +36,7 @@ def regret_table(part: Part, result: Result, note: str = "") -> Table:
 
 
 def _promised(part: Part, policy: str) -> float:
-    """The policy's own bound for the regret measured; a bound on weak regret says nothing of shifting regret."""
+    """The policy's bound on the measured kind of regret. A bound on weak regret does not bound shifting regret."""
     value = part.policies[policy]
     if part.kind == "shifting" and getattr(value, "switches", None) is None:
         return math.nan
@@ -45,7 +45,7 @@ def _promised(part: Part, policy: str) -> float:
 
 
 def plus_minus(interval: Interval, digits: int = 0) -> str:
-    """An estimate and half the length of its interval.
+    """An estimate and the half-width of its interval.
 
     >>> plus_minus(Interval(1234.0, 1200.0, 1268.0)), plus_minus(Interval(0.75, 0.7, 0.8), 2)
     ('1,234 ± 34', '0.75 ± 0.05')
@@ -59,7 +59,7 @@ def plus_minus(interval: Interval, digits: int = 0) -> str:
 
 
 def number(value: float) -> str:
-    """A whole number with commas, or a dash where there is none.
+    """A whole number with commas, or a dash for NaN.
 
     >>> number(1234.4), number(math.nan)
     ('1,234', '–')

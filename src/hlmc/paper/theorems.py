@@ -1,4 +1,4 @@
-"""What the paper proves but does not plot: orders in T and K, high probability, unknown V, unknown T, words."""
+"""Theorems that the paper does not plot: orders in T and K, high probability, unknown V, unknown T, words."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from hlmc.simulation import Result
 
 NAME = "theorems"
-TITLE = "What is proved but not plotted"
+TITLE = "Theorems that the paper does not plot"
 SOURCE = "Theorems 1 to 5"
 TEXT = """\
-Orders are measured over horizons and numbers of arms, each with the policy made for that size, on rewards that show
-them: one arm pays 1 and the others 0, where what a policy explores is what it loses. Unknown T (doubling) is run on the
-same rewards; high probability (Theorem 2) on those of experiment 1, unknown V (Theorem 4) on those of experiment 3."""
+Orders are measured over horizons and numbers of arms, with a policy constructed for each size. One arm pays 1 and the
+others 0, so the regret is the cost of exploration. Unknown T (doubling) uses the same rewards; high probability
+(Theorem 2) those of experiment 1, unknown V (Theorem 4) those of experiment 3."""
 
 K = 100
 DEPTHS = (1, 2, 3, 4)
@@ -36,12 +36,12 @@ ARMS = (16, 64, 256, 1024, 4096)
 DELTAS = (0.2, 0.05, 0.01)
 PROBABLE_HORIZON = 10**5
 PROBABLE_RUNS = 20
-"""Times the number of runs: a quantile needs more of them than a mean."""
+"""Factor for the number of runs: a quantile needs more runs than a mean."""
 V = 10
 
 
 def horizons(settings: Settings) -> list[int]:
-    """From a thousandth of the longest horizon to the whole of it, two to a decade."""
+    """Horizons from a thousandth of the longest one to the longest, two per decade."""
     steps = settings.horizon / 10.0 ** (np.arange(2 * DECADES, -1, -1) / 2)
     return list(dict.fromkeys(max(100, int(t)) for t in np.rint(steps)))
 
@@ -175,7 +175,7 @@ def _rate(results: Results, settings: Settings, D: int) -> Interval:
 
 
 def _unsaturated(results: Results, horizon: int) -> tuple[int, ...]:
-    """The numbers of arms up to which less than three quarters of the horizon is lost; at least three of them."""
+    """The numbers of arms with a regret below three quarters of the horizon; at least three."""
     lost = _over_arms(results).mean(axis=0) / horizon
     return ARMS[: max(3, int((lost < 0.75).sum()))]
 
@@ -186,7 +186,7 @@ def _promised_in_arms(horizon: int, arms: tuple[int, ...]) -> float:
 
 
 def claims(results: Results, settings: Settings) -> list[Claim]:
-    """What is proved, as far as a simulation can contradict it."""
+    """The claims of the theorems that a simulation can contradict."""
     found = [_order(results, settings, D) for D in DEPTHS]
     found.append(_below_bounds(results, settings))
     T = settings.scaled(10**6, least=1000)
@@ -199,7 +199,7 @@ def claims(results: Results, settings: Settings) -> list[Claim]:
             "exponent",
             in_arms,
             ("the bound's own over the same K", _promised_in_arms(T, fitted)),
-            f"Fitted over K = {fitted[0]} to {fitted[-1]}; with more arms nearly all of T = {T:,} is lost.",
+            f"Fitted over K = {fitted[0]} to {fitted[-1]}; with more arms the regret is close to T = {T:,}.",
         )
     )
     for delta in DELTAS:
@@ -213,9 +213,9 @@ def claims(results: Results, settings: Settings) -> list[Claim]:
         at_most(
             "Doubling keeps the order",
             "With unknown T and stages of 2^r steps “the same regret order still holds”.",
-            "regret over that with T known",
+            "regret divided by that with T known",
             ratio,
-            ("the factor that doubling can cost at the exponent 3/4", most),
+            ("the factor for doubling at exponent 3/4", most),
         )
     )
     words = all(
@@ -239,9 +239,9 @@ WORDS_ARMS = tuple(10**e for e in range(1, 10))
 
 
 def _order(results: Results, settings: Settings, D: int) -> Claim:
-    """That the exponent is no larger than promised.
+    """The claim that the exponent is at most that of the bound.
 
-    An order shows only where the bound itself lies below T; and the bound, not the slope, is what is proved.
+    The order is visible only if the bound is below T; and the theorem proves the bound, not the slope.
     """
     fit = _rate(results, settings, D)
     promised = 1 - 1 / (2 * D)
@@ -256,18 +256,18 @@ def _order(results: Results, settings: Settings, D: int) -> Claim:
     )
     if claim.verdict is Verdict.HOLDS or bound < T:
         return claim
-    why = f"At T = {T:,} the bound, {bound:,.0f}, exceeds T: the order need not show yet, and nothing is contradicted."
+    why = f"At T = {T:,} the bound, {bound:,.0f}, is vacuous: larger than T. A larger exponent does not contradict it."
     return replace(claim, verdict=Verdict.UNDECIDED, reading=why)
 
 
 def _below_bounds(results: Results, settings: Settings) -> Claim:
-    """That the mean regret lies below the bound at every horizon and depth."""
+    """The claim that the mean regret is below the bound at every horizon and depth."""
     checks = []
     for D in DEPTHS:
         times, finals = _over_horizons(results, settings, _depth(D), "horizon")
         shares = [finals[:, i] / (HLMC(arms=K, levels=D, horizon=t).bound() or math.inf) for i, t in enumerate(times)]
         largest = max(map(mean, shares), key=lambda share: share.estimate)
-        checks.append(at_most("", "", f"{_depth(D)}, largest share of the bound", largest, ("at most", 1.0)))
+        checks.append(at_most("", "", f"{_depth(D)}, largest fraction of the bound", largest, ("at most", 1.0)))
     return all_of(
         "Below the bounds at every horizon", "Lemma 3, Theorem 1, Theorem 5 and their pattern for D = 4.", checks
     )
@@ -280,10 +280,10 @@ def _probable(results: Results, delta: float) -> Claim:
     bound = bounds.theorem_2(T, K, delta)
     above = int((regret > bound).sum())
     quantile = quantile_interval(regret, 1 - delta)
-    # Too few runs leave the quantile's upper end open, but regret cannot exceed what the best arm earned.
+    # With too few runs the upper end of the quantile is infinite, but the regret is at most the reward of the best arm.
     most = float(result.data["best_fixed"].isel(time=-1))
     interval = Interval(quantile.estimate, quantile.low, min(quantile.high, most))
-    empty = " The bound exceeds T here, so no run could contradict it." if bound > T else ""
+    empty = " The bound is vacuous here (larger than T): no run can contradict it." if bound > T else ""
     return at_most(
         f"Theorem 2 at δ = {delta:g}",
         f"With probability at least {1 - delta:g} regret stays below 12.5 T^(3/4) K^(1/4) (ln(2KT/δ))^(1/2).",
@@ -295,7 +295,7 @@ def _probable(results: Results, delta: float) -> Claim:
 
 
 def _spread_of_p(results: Results) -> Claim:
-    """EXP3.P's own promise, which is not empty."""
+    """The claim of Lemma 4 about EXP3.P, whose bound is not vacuous."""
     result = results["probable"]
     regret = final(result, "EXP3.P, δ = 0.05")
     bound = bounds.lemma_4(int(result.data["time"][-1]), K, 0.05)
@@ -321,7 +321,7 @@ def _unknown_v(results: Results, settings: Settings) -> list[Claim]:
         times, finals = _over_horizons(results, settings, name, "switching")
         fit = exponent(times, finals, (times[0], times[-1]))
         sublinear.append(at_most("", "", f"{name}: exponent in T", fit, ("below", 1.0)))
-    empty = "The bound exceeds T here, so no run could contradict it." if bound > T else ""
+    empty = "The bound is vacuous here (larger than T): no run can contradict it." if bound > T else ""
     return [
         at_most(
             "Theorem 4",
@@ -332,12 +332,12 @@ def _unknown_v(results: Results, settings: Settings) -> list[Claim]:
             empty,
         ),
         less(
-            "Not knowing V still beats not shifting",
-            "EXP3.S over the groups helps even where V is not told.",
+            "HLMC.S with unknown V below HLMC",
+            "EXP3.S over the groups helps even if V is unknown.",
             ("V unknown", unknown),
             ("HLMC", weak),
         ),
-        less("Knowing V helps", "Theorem 3 against Theorem 4.", ("V told", known), ("V unknown", unknown)),
+        less("Known V below unknown V", "Theorem 3 against Theorem 4.", ("V told", known), ("V unknown", unknown)),
         all_of(
             "Shifting regret is sublinear", "“HLMC achieves a sublinear scaling of shifting regret in T.”", sublinear
         ),
@@ -345,7 +345,7 @@ def _unknown_v(results: Results, settings: Settings) -> list[Claim]:
 
 
 def tables(results: Results, settings: Settings) -> list[Table]:
-    """Orders, high probability, and what is not known in advance."""
+    """Tables: orders, high probability, unknown V and T."""
     times = horizons(settings)
     orders = []
     for D in DEPTHS:
@@ -368,7 +368,7 @@ def tables(results: Results, settings: Settings) -> list[Table]:
         "exponent in T",
         "promised",
         "theorem's bound",
-        "ns a step",
+        "ns per step",
     )
     result = results["probable"]
     T = int(result.data["time"][-1])
@@ -397,7 +397,7 @@ def tables(results: Results, settings: Settings) -> list[Table]:
             tuple(probable),
         ),
         Table(
-            "V or T not known",
+            "V or T unknown",
             ("policy", "words", "final regret"),
             tuple(rows),
             "The first three: shifting regret, experiment 3.",
@@ -420,13 +420,13 @@ def pictures(results: Results, settings: Settings) -> list[Picture]:
     return [
         Picture(
             f"{NAME}-horizon",
-            "Regret against the horizon, each policy made for its horizon. Dashed: the slopes that are promised, drawn "
-            "through the last point.",
+            "Regret against the horizon; each policy is constructed for its horizon. Dashed: the exponents of "
+            "the bounds, through the last point.",
             partial(draw_sizes, series, ("horizon T", "weak regret at T"), guides),
         ),
         Picture(
             f"{NAME}-arms",
-            "Regret of two levels against the number of arms. Dashed: the shape of Theorem 1's bound, drawn through "
+            "Regret of two levels against the number of arms. Dashed: the shape of Theorem 1's bound, through "
             "the first point.",
             partial(
                 draw_sizes,
@@ -437,7 +437,7 @@ def pictures(results: Results, settings: Settings) -> list[Picture]:
         ),
         Picture(
             f"{NAME}-probable",
-            "Share of runs whose regret exceeds a value, experiment 1.",
+            "Fraction of runs whose regret exceeds a value, experiment 1.",
             partial(_draw_tails, results["probable"]),
         ),
         Picture(
@@ -457,7 +457,7 @@ def pictures(results: Results, settings: Settings) -> list[Picture]:
         ),
         Picture(
             f"{NAME}-doubling",
-            "Regret against time with T known and not known, one good arm.",
+            "Regret against time with T known and unknown, one good arm.",
             partial(_draw_doubling, over),
         ),
     ]
@@ -480,7 +480,7 @@ def _draw_tails(result: Result) -> Figure:
             share = 1.0 - np.arange(1, len(regret) + 1) / len(regret)
             ax.step(regret, share, where="post", label=name, **looks[name].line())
         ax.set_xlabel("weak regret at T")
-        ax.set_ylabel("share of runs above")
+        ax.set_ylabel("fraction of runs above")
         ax.set_ylim(0.0, 1.0)
         plotting.short_ticks(ax.xaxis)
         ax.legend()

@@ -1,4 +1,4 @@
-"""Experiment 1 (Fig. 2): weak regret where the arm that pays is always in the block that UCB-M holds next."""
+"""Experiment 1 (Fig. 2): weak regret when the arm that pays is always in the block that UCB-M holds next."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TEXT = """\
 K = 100 arms, M = 20. In each sub-phase one arm pays 1, the first of the block after the one that UCB-M holds; the
 others pay 0. The text gives two numbers of sub-phases: h0 = 6 by its formula, ceil((K - 1)/(M - 1)), and h0 = 5 by its
 remark that the best arm earns T/5. Both are run, and h0 = 5 also to the end of a phase, where that remark is exact.
-UCB-M sees nothing but zeros here, so what it does is decided by how ties are broken."""
+UCB-M observes only zeros here, so its choices depend only on how ties are broken."""
 
 K, M = 100, 20
 TIES = "Ties are broken at random (reading 4); h0 = 6 (reading 1)."
@@ -38,13 +38,13 @@ UCB, SHUFFLED, FIRST = "UCB-M", "UCB-M shuffled", "UCB-M, first of ties"
 SMALL = 0.10
 """A standard deviation of at most a tenth of the mean counts as a small error bar; the paper gives no number."""
 LINEAR = (0.95, 1.05)
-"""An exponent in this span counts as 1."""
+"""An exponent in this range counts as 1."""
 
 
 def parts(settings: Settings) -> list[Part]:
     """h0 = 6 and 5 at the horizon, and 5 at the end of the last whole phase.
 
-    With ties to the first slot nothing of UCB-M is random, and two runs show it.
+    With ties to the first slot UCB-M is deterministic, so two runs suffice.
     """
     T = settings.horizon
     ends = {h0: phase_ends(h0, B0, T) for h0 in (6, 5)}
@@ -106,7 +106,7 @@ def parts(settings: Settings) -> list[Part]:
 
 
 def claims(results: Results, settings: Settings) -> list[Claim]:
-    """What the text says of Fig. 2."""
+    """The claims about Fig. 2."""
     six, five, whole = (results[key] for key in ("six", "five", "five-whole"))
     hlmc = ("HLMC", final(six, "HLMC"))
     exp3 = ("EXP3", final(six, "EXP3"))
@@ -127,7 +127,7 @@ def claims(results: Results, settings: Settings) -> list[Claim]:
             beats,
             hlmc,
             (FIRST, final(results["ties"], FIRST)),
-            "Ties go to the lowest slot (reading 4): arm 0 is carried along and gets paid, in every run alike.",
+            "Ties go to the lowest slot (reading 4): arm 0 is carried over and gets the reward, in every run.",
             printed=False,
         ),
         less(
@@ -135,13 +135,13 @@ def claims(results: Results, settings: Settings) -> list[Claim]:
             beats,
             hlmc,
             (SHUFFLED, final(six, SHUFFLED)),
-            "UCB-M shuffles its arms (reading 5), which the paper's UCB-M does not in this experiment.",
+            "UCB-M shuffles its arms (reading 5); the paper's does not in this experiment.",
             printed=False,
         ),
         at_most(
             "UCB-M earns almost nothing",
             "“Arms selected by UCB-M offer 0 reward at almost all time steps.”",
-            "share of steps that pay",
+            "fraction of steps that pay",
             mean(six.data["reward"].sel(policy=UCB).isel(time=-1).values / settings.horizon),
             ("at most", 0.01),
             TIES,
@@ -193,7 +193,7 @@ def claims(results: Results, settings: Settings) -> list[Claim]:
 
 
 def linear(name: str, says: str, result: Result, policy: str, h0: int, reading: str = "") -> Claim:
-    """That the regret at the ends of phases, where the rewards have gone round, grows in proportion to t."""
+    """The claim that the regret at the ends of phases grows in proportion to t."""
     times, values = curves(result, policy)
     ends = [i for i, t in enumerate(times) if int(t) in phase_ends(h0, B0, int(times[-1]))]
     window = (float(times[-1]) / 200, float(times[-1]))

@@ -1,4 +1,4 @@
-"""Experiment 2 (Fig. 3): weak regret where the good arm pays in every other sub-phase."""
+"""Experiment 2 (Fig. 3): weak regret when the good arm pays in every other sub-phase."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ SOURCE = "Fig. 3"
 TEXT = """\
 K = 100 arms, M = 20, phases as in experiment 1. The first arm pays u mod 2 in sub-phase u, the others 0.0001, so that a
 learner of blocks drops the good arm just before it pays again. UCB-M and EXP3-M shuffle the arms at the start; both are
-also run without the shuffle, to see what it changes."""
+also run without the shuffle."""
 
 UCB, EXP = "UCB-M shuffled", "EXP3-M"
 PLAIN_UCB, PLAIN_EXP = "UCB-M", "EXP3-M unshuffled"
 LITTLE = 0.10
-"""An improvement by at most a tenth counts as little; the paper gives no number."""
+"""An improvement of at most a tenth counts as little; the paper gives no number."""
 
 
 def parts(settings: Settings) -> list[Part]:
@@ -60,7 +60,7 @@ def parts(settings: Settings) -> list[Part]:
 
 
 def claims(results: Results, settings: Settings) -> list[Claim]:
-    """What the text says of Fig. 3."""
+    """The claims about Fig. 3."""
     result = results["all"]
     regret = {name: final(results[part.key], name) for part in parts(settings) for name in part.policies}
     advantage = "“The simulation results again verify the advantage of HLMC against UCB-M and EXP3-M.”"
@@ -74,7 +74,7 @@ def claims(results: Results, settings: Settings) -> list[Claim]:
             advantage,
             hlmc,
             (EXP, regret[EXP]),
-            "EXP3-M's parameters are chosen here (reading 10).",
+            "Our choice of EXP3-M's parameters (reading 10).",
         ),
         linear("UCB-M's exponent is 1", "“UCB-M suffers a linear regret order in T”, even shuffled.", result, UCB, 6),
         linear("EXP3-M's exponent is 1", "EXP3-M too “still suffers significant regret”.", result, EXP, 6),
@@ -100,7 +100,7 @@ def claims(results: Results, settings: Settings) -> list[Claim]:
             at_most(
                 f"The shuffle gains {label} little",
                 little,
-                f"of {label}'s unshuffled regret the shuffle saves a share of",
+                f"fraction of {label}'s unshuffled regret that the shuffle saves",
                 share,
                 ("at most", LITTLE),
             )

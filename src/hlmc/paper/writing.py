@@ -1,4 +1,4 @@
-"""A report on disk: pictures, ``report.md`` for a terminal, ``claims.json`` for programs, and the page."""
+"""Write a report: plots, ``report.md`` for a terminal, ``claims.json`` for programs, and the HTML page."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SIGNS = {Verdict.HOLDS: "holds", Verdict.FAILS: "DOES NOT HOLD", Verdict.UNDECID
 
 
 def write(report: Report, out: Path) -> Path:
-    """Write everything under a folder; gives the page's path."""
+    """Write the report into a folder; return the path of the page."""
     folder = out / "figures"
     folder.mkdir(parents=True, exist_ok=True)
     drawn: dict[str, bytes] = {}
@@ -23,7 +23,7 @@ def write(report: Report, out: Path) -> Path:
         for picture in section.pictures:
             figure = picture.draw()
             plotting.save(figure, folder / f"{picture.name}.png")
-            figure.set_layout_engine("none")  # everything has its place now; finding it again takes as long
+            figure.set_layout_engine("none")  # the layout is fixed now; computing it again takes as long
             drawn[picture.name] = plotting.save(figure, folder / f"{picture.name}.svg").read_bytes()
     write_whole(out / "report.md", markdown(report).encode())
     claims = [{"figure": section.name, **claim.as_dict()} for section, claim in report.claims]
@@ -34,7 +34,7 @@ def write(report: Report, out: Path) -> Path:
 
 def markdown(report: Report) -> str:
     """The report as Markdown that reads well in a terminal."""
-    lines = ["# The paper's numerical section, run again", "", *summary(report), ""]
+    lines = ["# Reproduction of the paper's numerical section", "", *summary(report), ""]
     for section in report.sections:
         lines += [f"## {section.name}: {section.title} ({section.source})", "", section.text, ""]
         for table in section.tables:
@@ -56,7 +56,7 @@ def markdown(report: Report) -> str:
 
 
 def summary(report: Report) -> list[str]:
-    """What was run, and a table of verdicts."""
+    """The settings, and a table of verdicts."""
     head = ("figure", "of the paper", "hold", "do not hold", "undecided", "seconds")
     rows = [
         (

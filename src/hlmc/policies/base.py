@@ -41,6 +41,7 @@ from hlmc.values import Value
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from hlmc.export import CSource
     from hlmc.fleet import Fleet
     from hlmc.learner import Learner
     from hlmc.routines.base import Routine
@@ -214,7 +215,7 @@ class Policy(Common):
             routine = self.routines_used[d]
             record[KIND] = kind(routine)
             record[ROUTINE] = d
-            record[OPAQUE] = routine.opaque
+            record[OPAQUE] = routine.opaque or routine.bits < 64
             if self.pending:
                 record[FEEDBACK] = _FEEDBACK[routine.feedback]
         if self.pending:
@@ -267,6 +268,20 @@ class Policy(Common):
         from hlmc.fleet import Fleet
 
         return Fleet.fresh(self, size, seed, file)
+
+    def to_c(self, name: str = "hlmc") -> CSource:
+        """The learner of this policy in C99: no heap, no recursion, the row of words that Python has.
+
+        ``name`` is what files, functions and, in capitals, macros begin with. See ``docs/embedded.md``.
+
+        >>> import hlmc
+        >>> c = hlmc.EXP3(arms=3, horizon=100).to_c()
+        >>> "#define HLMC_ARMS 3" in c.header
+        True
+        """
+        from hlmc.export import exported
+
+        return exported(self, name)
 
     def _adopt(self, routine: Routine) -> None:
         """Keep a routine's parameters, which are fields of the same names here, as the routine has checked them."""

@@ -18,15 +18,15 @@ from hlmc.routines import Contest, TsallisINF
 from hlmc.routines.base import Routine
 
 STRETCH = 1.2
-"""Epochs are this much longer than where two levels of Tsallis-INF would lose alike: the best of 1 to 3 on the suite
-that the design was tuned on. The groups have less to learn when the champion plays in all of them."""
+"""Epochs are longer by this factor than those that balance the regret of two levels of Tsallis-INF. It was the best
+value from 1 to 3 on the tuning suite: the groups have less to learn if the champion plays in all of them."""
 
 FLOOR = 0.005
-"""A champion is never trusted with more than 1 - this of an epoch's prior."""
+"""The champion's share of an epoch's prior is at most 1 minus this."""
 
 REACH = 2.0 / 3.0
-"""... nor with so much that an arm which always pays 1 needs more than this part of an epoch to overtake one that
-never pays."""
+"""The champion's share is also limited so that an arm that always pays 1 overtakes a champion that never pays within
+this fraction of an epoch."""
 
 
 @dataclass(frozen=True, repr=False)

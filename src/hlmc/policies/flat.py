@@ -17,6 +17,8 @@ class FlatPolicy(TreePolicy):
     """A routine over all arms. The policy has the fields of the routine, under the same names."""
 
     routine_class: ClassVar[type[Routine]]
+    bits: ClassVar[int] = 64
+    """Bits of a statistic; a field of the policies that offer fewer."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -32,7 +34,8 @@ class FlatPolicy(TreePolicy):
     @cached_property
     def routines_used(self) -> tuple[Routine, ...]:
         cls = self.routine_class
-        return (cls(**{f.name: getattr(self, f.name) for f in fields(cls)}),)
+        plain = cls(**{f.name: getattr(self, f.name) for f in fields(cls)})
+        return (routines.coded(plain, self.bits),)
 
     def epochs_used(self, horizon: int) -> tuple[int, ...]:
         return (horizon,)
@@ -74,6 +77,8 @@ class EXP3(FlatPolicy):
         T, or None if unknown: the policy restarts in stages of 2^r steps.
     gamma
         Probability of uniform exploration, in [1e-300, 1]. Default: min(1, sqrt(K ln K / (2 T))).
+    bits
+        Bits of a statistic: 64, or 4 to 32 (``docs/bits.md``).
 
     Guarantee
     ---------
@@ -95,6 +100,7 @@ class EXP3(FlatPolicy):
     arms: int
     horizon: int | None
     gamma: float | None = None
+    bits: int = 64  # type: ignore[misc]  # a field here
     routine_class: ClassVar[type[Routine]] = routines.EXP3
 
 
@@ -222,10 +228,10 @@ class EXP3S(FlatPolicy):
     @property
     def _lost(self) -> str:
         if self.switches is None:
-            return "a bound: Lemma 5 is for a V that is told"
+            return "a bound: Lemma 5 is for a known V"
         if self.bound(self.horizon or 1) is None:
             return "a bound: these are not the parameters of Lemma 5"
-        return "regret of single runs, more changes than told, rewards that react to the play"
+        return "regret of single runs, more changes than V allows, rewards that react to the play"
 
     def _stage_bound(self, horizon: int, switches: int | None) -> float | None:
         overridden = self.gamma is not None or self.alpha is not None
@@ -287,6 +293,8 @@ class EXP3Loss(FlatPolicy):
         K and T (None: unknown).
     eta
         Learning rate. Default: sqrt(2 ln K / (K T)).
+    bits
+        Bits of a statistic: 64, or 4 to 32 (``docs/bits.md``).
 
     Guarantee
     ---------
@@ -303,6 +311,7 @@ class EXP3Loss(FlatPolicy):
     arms: int
     horizon: int | None
     eta: float | None = None
+    bits: int = 64  # type: ignore[misc]  # a field here
     routine_class: ClassVar[type[Routine]] = routines.EXP3Loss
 
 
@@ -316,6 +325,8 @@ class EXP3IX(FlatPolicy):
         K and T (None: unknown).
     eta
         Learning rate. Default: sqrt(2 ln(K + 1) / (K T)).
+    bits
+        Bits of a statistic: 64, or 4 to 32 (``docs/bits.md``).
 
     Guarantee
     ---------
@@ -336,6 +347,7 @@ class EXP3IX(FlatPolicy):
     arms: int
     horizon: int | None
     eta: float | None = None
+    bits: int = 64  # type: ignore[misc]  # a field here
     routine_class: ClassVar[type[Routine]] = routines.EXP3IX
 
     @property
@@ -360,6 +372,9 @@ class TsallisINF(FlatPolicy):
         K, the number of arms.
     estimator
         ``"reduced-variance"`` or ``"importance-weighted"``.
+    bits
+        Bits of a loss: 64, or 4 to 32. With fewer than 64 the losses are packed codes, ceil(K bits / 64) words in all,
+        and learn by stochastic rounding (``docs/bits.md``).
 
     Guarantee
     ---------
@@ -382,11 +397,14 @@ class TsallisINF(FlatPolicy):
 
     arms: int
     estimator: str = "reduced-variance"
+    bits: int = 64  # type: ignore[misc]  # a field here
     routine_class: ClassVar[type[Routine]] = routines.TsallisINF
     horizon: ClassVar[None] = None  # type: ignore[misc]  # it needs none
 
     @property
     def guarantee(self) -> Guarantee:
         known = super().guarantee
+        if self.bits < 64:
+            return known  # of the other regime, nothing is proved for codes
         stochastic = "on independent rewards with fixed means and one best arm, of order sum_i ln T / D_i"
         return replace(known, proved=f"{known.proved}; {stochastic}")

@@ -12,8 +12,9 @@ from hlmc.checks import fraction, whole
 from hlmc.errors import BadArgument, BadType, shown
 from hlmc.guarantee import Guarantee, at_most
 from hlmc.policies.tree import TreePolicy
-from hlmc.routines import EXP3, EXP3P, EXP3S, routine
+from hlmc.routines import EXP3, EXP3P, EXP3S, coded, routine
 from hlmc.routines.base import Routine
+from hlmc.routines.coded import checked_bits
 
 UNKNOWN = "unknown"
 ADDRESSED = 2**60
@@ -53,6 +54,9 @@ class HLMC(TreePolicy):
         ignored and each stage uses as many as it needs. With two levels, a single number is the epoch length Delta.
     first_stage
         If the horizon is unknown, the first stage takes 2^first_stage steps.
+    bits
+        Bits of a statistic, 64 or 4 to 32: one number, or one per level, top first. With fewer than 64 the statistics
+        are packed codes, and ``memory`` holds 64 / bits times as many (``docs/bits.md``).
 
     Guarantee
     ---------
@@ -93,6 +97,7 @@ class HLMC(TreePolicy):
     routines: tuple[str | Routine, ...] | str | Routine | None = None
     epochs: tuple[int, ...] | int | None = None
     first_stage: int = 0
+    bits: int | tuple[int, ...] = 64
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -115,9 +120,17 @@ class HLMC(TreePolicy):
             self._keep(groups=tuple(whole("groups", n, 1) for n in self.groups))
         elif self.groups is not None:
             raise BadType(f"groups must be a tuple of whole numbers such as (10, 10), not {shown(self.groups)}")
+        if isinstance(self.bits, Sequence) and not isinstance(self.bits, str):
+            self._keep(bits=tuple(checked_bits(b) for b in self.bits))
+            if self.memory is not None:
+                raise BadArgument("bits must be one number for all levels where memory decides the tree")
+        else:
+            self._keep(bits=checked_bits(self.bits))
         if isinstance(self.routines, list):
             self._keep(routines=tuple(self.routines))
-        _ = self.groups_used, self.routines_used
+        uncredited = [r.name for r in self.routines_used if not getattr(r, "credits", True)]
+        if self.pending and uncredited and len(self.groups_used) > 1:
+            raise BadArgument(f"pending must be 0 with fewer than 64 bits for {uncredited[0]} in a hierarchy")
         self._check_epochs()
         if (total := self.words.total) >= ADDRESSED:  # words of a user's own routine
             raise BadArgument(f"routines must keep fewer than 2^60 words for {self.arms} arms, not {total}")
@@ -129,7 +142,7 @@ class HLMC(TreePolicy):
         if isinstance(self.epochs, Sequence):
             self._keep(epochs=tuple(whole("epochs", s, 1) for s in self.epochs))
             if len(self.epochs) != depth:
-                raise BadArgument(f"epochs must be {depth} numbers, one a level, not {shown(self.epochs)}")
+                raise BadArgument(f"epochs must be {depth} numbers, one per level, not {shown(self.epochs)}")
             if self.horizon is not None and math.prod(self.epochs) < self.horizon:
                 raise BadArgument(
                     f"epochs must have a product of at least horizon = {self.horizon}, not {shown(self.epochs)}"
@@ -138,13 +151,14 @@ class HLMC(TreePolicy):
             self._keep(epochs=whole("epochs", self.epochs, 1))
             if depth != 2:
                 raise BadArgument(
-                    f"epochs must be {depth} numbers, one a level, not {shown(self.epochs)}: one number is for D = 2"
+                    f"epochs must be {depth} numbers, one per level, not {shown(self.epochs)}: one number is for D = 2"
                 )
 
     @cached_property
     def groups_used(self) -> tuple[int, ...]:
         if self.memory is not None:
-            given = planning.choose_split(self.arms, self.memory, self.horizon)
+            assert isinstance(self.bits, int)
+            given = planning.coded_split(self.arms, self.memory, self.bits, self.horizon)
         elif self.levels is not None:
             given = planning.even_groups(self.arms, self.levels)
         else:
@@ -158,10 +172,19 @@ class HLMC(TreePolicy):
     @cached_property
     def routines_used(self) -> tuple[Routine, ...]:
         depth = len(self.groups_used)
+        widths = self.bits if isinstance(self.bits, tuple) else (self.bits,) * depth
+        if len(widths) != depth:
+            raise BadArgument(f"bits must be {depth} numbers, one a level, top first, not {shown(widths)}")
+        return tuple(coded(r, b) for r, b in zip(self._plain_routines, widths, strict=True))
+
+    @property
+    def _plain_routines(self) -> tuple[Routine, ...]:
+        """The routine of each level as it is with 64 bits."""
+        depth = len(self.groups_used)
         if self.routines is not None:
             given = self.routines if isinstance(self.routines, tuple) else (self.routines,) * depth
             if len(given) != depth:
-                raise BadArgument(f"routines must be {depth} names, one a level, top first, not {shown(given)}")
+                raise BadArgument(f"routines must be {depth} names, one per level, top first, not {shown(given)}")
             return tuple(routine(r) for r in given)
         if self.delta is not None:
             return (EXP3P(),) * depth
@@ -190,7 +213,7 @@ class HLMC(TreePolicy):
     def _stage_bound(self, horizon: int, switches: int | None) -> float | None:
         depth, K = len(self.groups_used), self.arms
         even = depth < 4 and self.groups_used == planning.even_groups(K, depth)
-        if self.epochs is not None or self.routines is not None:
+        if self.epochs is not None or self.routines is not None or self.bits != 64:
             return super()._stage_bound(horizon, switches)
         if self.delta is not None:
             if self.horizon is None:
@@ -228,7 +251,9 @@ class HLMC(TreePolicy):
             return Guarantee(f"{stages}{proved}", self._theorem, "", "regret of single runs", adversarial=True)
         else:
             what = f"expected shifting regret at hardness {V}"
-        lost = "a best arm that changes" if self.delta is not None else "regret of single runs, more changes than told"
+        lost = (
+            "a best arm that changes" if self.delta is not None else "regret of single runs, more changes than V allows"
+        )
         return Guarantee(f"{stages}{at_most(what, bound, shown)}", self._theorem, "", lost, adversarial=True)
 
     @property

@@ -5,8 +5,13 @@ To add an algorithm, add a file and a line here.
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 from hlmc.errors import BadArgument, BadType, shown
 from hlmc.routines.base import Kernels, LevelContext, Routine
+from hlmc.routines.coded import ALL_BITS, CodedRoutine, checked_bits
+from hlmc.routines.coded_exp3 import CodedEXP3, CodedEXP3IX, CodedEXP3Loss
+from hlmc.routines.coded_tsallis import CodedTsallisINF
 from hlmc.routines.contest import Contest
 from hlmc.routines.custom import Custom
 from hlmc.routines.exp3 import EXP3
@@ -20,11 +25,17 @@ from hlmc.routines.uniform import Uniform
 
 __all__ = [
     "CATALOGUE",
+    "CODED",
     "EXP3",
     "EXP3IX",
     "EXP3P",
     "EXP3S",
     "UCB1",
+    "CodedEXP3",
+    "CodedEXP3IX",
+    "CodedEXP3Loss",
+    "CodedRoutine",
+    "CodedTsallisINF",
     "Contest",
     "CountedEXP3",
     "Custom",
@@ -33,6 +44,7 @@ __all__ = [
     "Routine",
     "TsallisINF",
     "Uniform",
+    "coded",
     "routine",
 ]
 
@@ -54,7 +66,34 @@ CATALOGUE: tuple[type[Routine], ...] = (
 
 def kind(routine: Routine) -> int:
     """The number of a routine in a program; -1 for a routine outside this package."""
+    if isinstance(routine, CodedRoutine):
+        routine = routine.plain
     return CATALOGUE.index(type(routine)) if type(routine) in CATALOGUE else -1
+
+
+CODED: dict[type[Routine], type[CodedRoutine]] = {
+    cls.plain_class: cls for cls in (CodedEXP3, CodedEXP3Loss, CodedEXP3IX, CodedTsallisINF)
+}
+"""The form with statistics of b bits of every routine that has one."""
+
+
+def coded(routine: Routine, bits: int) -> Routine:
+    """A routine with statistics of so many bits; 64: the routine itself.
+
+    >>> coded(TsallisINF(), 12).words(100)
+    19
+    >>> coded(EXP3P(), 12)
+    Traceback (most recent call last):
+    hlmc.errors.BadArgument: bits must be 64 for routines.EXP3P(), not 12; fewer are for ...
+    """
+    b = checked_bits(bits)
+    if b == ALL_BITS:
+        return routine
+    form = CODED.get(type(routine))
+    if form is None:
+        names = ", ".join(sorted(cls.name for cls in CODED))
+        raise BadArgument(f"bits must be {ALL_BITS} for {routine!r}, not {b}; fewer are for {names}")
+    return form(**{f.name: getattr(routine, f.name) for f in fields(routine)}, bits=b)
 
 
 def routine(given: str | Routine) -> Routine:

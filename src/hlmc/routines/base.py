@@ -57,6 +57,8 @@ class Routine(Value):
     """Whether the statistics belong to a user's code. Nothing is assumed about them, not even that they are finite."""
     source: ClassVar[str] = ""
     """The source of the bound of :meth:`regret`."""
+    bits: ClassVar[int] = 64
+    """Bits of a statistic. Fewer than 64: the words hold packed codes (:mod:`hlmc.engine.codes`)."""
     feedback: ClassVar[Literal["gain", "loss", "counts"]] = "counts"
     """How it learns from rewards that come late (:mod:`hlmc.engine.feedback`). ``"gain"`` and ``"loss"``: its estimates
     of rewards or of losses add up, so that a part of a choice's payoff can be credited later, with ``tau`` = -1 in

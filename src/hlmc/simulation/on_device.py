@@ -76,7 +76,7 @@ def play_on_device(
         shapes.setdefault(Shape.of(task.policy), []).append(task)
     for shape, same in shapes.items():
         for together in _at_once(same):
-            yield from Group(shape, together, precision).play(points, advance)
+            yield from Group(shape, together, shape.precision(precision)).play(points, advance)
 
 
 def _at_once(tasks: list[Task]) -> Iterator[list[Task]]:

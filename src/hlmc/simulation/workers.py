@@ -10,19 +10,20 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext, suppress
 from queue import SimpleQueue
-from threading import Event, Lock
+from threading import Event
 from typing import Any
 
 from hlmc.errors import BadArgument, BadType, HLMCError, shown
 from hlmc.evaluation.segments import checked_threads
 from hlmc.interrupts import Interrupts
+from hlmc.turns import turn
 
 TRIES = 3
 """How often a task is handed out whose worker was lost."""
 
-COMPILING = Lock()
-"""Held by the thread that compiles. Two at once would replace each other's functions. It is never the main thread,
-where an interrupt could come: Numba does not survive an exception at any place."""
+COMPILING = turn()
+"""Held by the thread that compiles; a fork waits for it. Two at once would replace each other's functions. It is never
+the main thread, where an interrupt could come: Numba does not survive an exception at any place."""
 
 Watch = Callable[[int], bool]
 """Called by a task after every few steps with their number; the answer is whether to stop."""
@@ -116,7 +117,10 @@ class Work:
                 future.cancel()
         if self._own is not None:
             # Threads look up every few steps, but a compiler at work cannot be interrupted.
-            self._own.shutdown(wait=not COMPILING.locked(), cancel_futures=True)
+            idle = COMPILING.acquire(blocking=False)
+            if idle:
+                COMPILING.release()
+            self._own.shutdown(wait=idle, cancel_futures=True)
         played = []
         while not self._ready.empty():
             ready = self._ready.get()

@@ -4,6 +4,7 @@
 ``native``              machine code for this processor, by Numba (the default)
 ``interpreter``         the kernels as plain Python: to debug, and to measure coverage (``HLMC_JIT=0``)
 ``cuda``                NVIDIA GPUs, by numba-cuda
+``c``                   C99 for microcontrollers and WebAssembly; translated, not run here
 ======================  =========================================================================================
 
 The processor has one target per process, which :data:`JIT` says. Both offer the same five functions, found here:

@@ -63,6 +63,17 @@ def _exponent(typingctx: Any, x: Any) -> Any:
 
 
 @intrinsic
+def _power_of_two(typingctx: Any, k: Any) -> Any:
+    """A float64 whose exponent bits are k and the bias."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        biased = builder.add(args[0], ir.Constant(_WORD, 1023))
+        return builder.bitcast(builder.shl(biased, ir.Constant(_WORD, 52)), ir.DoubleType())
+
+    return types.float64(types.int64), generate
+
+
+@intrinsic
 def _noinline(typingctx: Any) -> Any:
     """Keep LLVM from inlining the function that calls this; the compiler does not force it to then."""
 
@@ -207,11 +218,13 @@ _LOWERED: dict[Callable[..., Any], Any] = {
     engine.noalias: pointers.noalias,
     engine.noinline: _noinline,
     engine.bits: pointers.bits,
+    engine.put_bits: pointers.put_bits,
     engine.load_float64: pointers.loader("float64"),
     engine.load_float32: pointers.loader("float32"),
     engine.load_uint8: pointers.loader("uint8"),
     engine.floor_log2: _floor_log2,
     engine.exponent: _exponent,
+    engine.power_of_two: _power_of_two,
     arithmetic.fast_exp: _fast_exp,
     arithmetic.exp2: _exp2,
     arithmetic.saturate: _saturate,

@@ -172,6 +172,18 @@ def bits(typingctx: Any, run: Any, at: Any) -> Any:
 
 
 @intrinsic
+def put_bits(typingctx: Any, run: Any, at: Any, value: Any) -> Any:
+    """Set the raw bits of a 64-bit word, without a conversion."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        place = builder.bitcast(_place(builder, run, args[0], args[1]), ir.PointerType(_WORD, run.space))
+        _tagged(builder, run, builder.store(args[2], place))
+        return context.get_dummy_value()
+
+    return types.void(run, types.int64, types.uint64), generate
+
+
+@intrinsic
 def offset(typingctx: Any, run: Any, at: Any) -> Any:
     """The run that begins ``at`` words further on; its words are never reached through :func:`noalias`."""
 

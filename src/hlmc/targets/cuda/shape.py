@@ -64,6 +64,8 @@ class Shape:
         A user's own routine might read them when it is started again.
     stride
         Steps that are taken without asking how many are left.
+    coded
+        The last level's words are codes, which only words of 64 bits can hold.
     """
 
     structure: Structure
@@ -77,6 +79,7 @@ class Shape:
     program_words: int
     forgets: bool
     stride: int = 1
+    coded: bool = False
 
     @classmethod
     def of(cls, policy: Policy) -> Shape:
@@ -96,10 +99,15 @@ class Shape:
             children=int(program.reshape(-1, FIELDS)[1:, CHILDREN].max()) + 1,
             program_words=len(program),
             forgets=not structure.keeps_statistics and not used[-1].opaque,
+            coded=used[-1].bits < 64,
         )
         long = steps_between_restarts(policy) >= LONG
         unrolled = long and shape.pieces and shape.only_grows and shape.slots <= 16
         return replace(shape, stride=UNROLLED) if unrolled else shape
+
+    def precision(self, asked: str) -> str:
+        """The precision of a workspace where ``asked`` is asked for."""
+        return "float64" if self.coded else asked
 
     @property
     def only_grows(self) -> bool:

@@ -15,6 +15,7 @@ from hlmc.engine.linker import callees, relink
 from hlmc.errors import HLMCError
 from hlmc.interrupts import Interrupts
 from hlmc.targets.native.cache import attach as cache_on_disk
+from hlmc.turns import wait_for
 
 
 @cache
@@ -96,6 +97,9 @@ def _dispatcher(function: Callable[..., Any], **options: Any) -> Any:
 
 def _check_enabled() -> None:
     import numba
+    from numba.core.compiler_lock import global_compiler_lock
 
+    # A child that was forked while another thread compiles would wait for a thread that it does not have.
+    wait_for(global_compiler_lock)
     if numba.config.DISABLE_JIT:
         raise HLMCError("Numba's compiler is disabled; set HLMC_JIT=0 in the environment to run without it")

@@ -128,6 +128,15 @@ def _exponent(typingctx: Any, x: Any) -> Any:
     return types.int64(types.float64), generate
 
 
+@intrinsic
+def _power_of_two(typingctx: Any, k: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        biased = builder.add(args[0], ir.Constant(_INT, 1023))
+        return builder.bitcast(builder.shl(biased, ir.Constant(_INT, 52)), ir.DoubleType())
+
+    return types.float64(types.int64), generate
+
+
 # --- Matrices of rows, and arrays of whole numbers
 
 
@@ -244,6 +253,7 @@ _LOWERED: dict[Callable[..., Any], Any] = {
     primitives.load_uint8: _load("uint8"),
     primitives.floor_log2: _floor_log2,
     primitives.exponent: _exponent,
+    primitives.power_of_two: _power_of_two,
     primitives.row_of: _row_of,
     primitives.prefetch: _prefetch,
     primitives.int_at: _int_at,

@@ -1,0 +1,298 @@
+r"""Statistics of b bits each: packed codes of losses, changed by stochastic rounding.
+
+A loss matters only by its distance A >= 0 to a base near the least loss. A code k of 0 .. M - 1, M = 2^b, stands for
+
+.. math:: A_k = s\,(w_k^{-1} - 1), \qquad w_k = (1 - k/M)^2,
+
+with a scale s near 2 / eta. Tsallis-INF gives a slot at distance A of a leader with probability near 1 the probability
+p = (1 + A/s)^(-2) = w^2, so the codes are evenly spaced in the fourth root of the probability. Two neighbouring codes
+are (2 s / M) p^(-3/4) apart. ``docs/bits.md`` says why this grid and not another.
+
+What is stored is rounded to one of the two neighbouring codes with the probabilities that leave its mean as it is.
+Only the slot played moves at most steps. All slots are rounded anew (:func:`_rounded_anew`) when
+
+- the slot played falls below the base, or the least loss rises to more than twice ``GUARD * s`` above it,
+- the scale doubles, because the learning rate has halved,
+- the slots of small probability are lowered, which the reduced-variance estimator asks for at every step and which is
+  done for many steps at once, at random.
+
+Codes are packed without gaps: code j takes the bits b j .. b (j + 1) - 1 of the level's words, lowest first. A run of
+words that are all zero means that all losses are equal.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from hlmc.engine.kernel import kernel
+from hlmc.engine.layout import KEY, TIME
+from hlmc.engine.primitives import bits, floor_log2, put_bits
+from hlmc.engine.stream import increment, mix, number, unit
+
+Array = np.ndarray
+
+ROUNDING = 62
+"""The purpose of the random number that seeds a level's roundings, when the level starts."""
+
+GUARD = 0.125
+"""Where the least loss is put above the base when all slots are rounded anew, in scales."""
+
+FARTHEST = 2.0**-20
+"""The least weight w that the largest of a level's weights may have in words from outside."""
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_ODD = np.uint64(0xD1342543DE82EF95)
+_S11 = np.uint64(11)
+_STEP = np.uint64(0x13C6EF372FE94F)
+_LOW53 = np.uint64(0x1FFFFFFFFFFFFF)
+
+
+# --- Packing
+
+
+@kernel
+def code_at(row: Array, at: int, width: int, slot: int) -> int:
+    """The code of a slot; the level's words begin at ``at``."""
+    first = width * slot
+    word = at + (first >> 6)
+    shift = first & 63
+    code = bits(row, word) >> np.uint64(shift)
+    if shift + width > 64:
+        code = code | (bits(row, word + 1) << np.uint64(64 - shift))
+    return int(code & np.uint64((1 << width) - 1))
+
+
+@kernel
+def put_code(row: Array, at: int, width: int, slot: int, code: int) -> None:
+    """Store the code of a slot and leave its neighbours as they are."""
+    first = width * slot
+    word = at + (first >> 6)
+    shift = first & 63
+    mask = np.uint64((1 << width) - 1)
+    kept = bits(row, word)
+    # What is or-ed and then exclusive-or-ed is cleared: the dialect has no complement.
+    kept = (kept | (mask << np.uint64(shift))) ^ (mask << np.uint64(shift))
+    put_bits(row, word, kept | (np.uint64(code) << np.uint64(shift)))
+    if shift + width > 64:
+        kept = bits(row, word + 1)
+        kept = (kept | (mask >> np.uint64(64 - shift))) ^ (mask >> np.uint64(64 - shift))
+        put_bits(row, word + 1, kept | (np.uint64(code) >> np.uint64(64 - shift)))
+
+
+@kernel
+def clear_codes(row: Array, at: int, width: int, n: int) -> None:
+    """All losses equal."""
+    for j in range((width * n + 63) >> 6):
+        put_bits(row, at + j, np.uint64(0))
+
+
+# --- The grid
+
+
+@kernel
+def grid_weight(inverse: float, code: int) -> float:
+    """w of a code."""
+    z = 1.0 - float(code) * inverse
+    return z * z
+
+
+@kernel
+def weight_of(row: Array, at: int, width: int, inverse: float, slot: int) -> float:
+    """w of a slot. Hook: a workspace may hold the weights themselves."""
+    return grid_weight(inverse, code_at(row, at, width, slot))
+
+
+@kernel
+def put_weight(row: Array, at: int, width: int, inverse: float, slot: int, code: int) -> None:
+    """Store the code of a slot. Hook: as above."""
+    put_code(row, at, width, slot, code)
+
+
+@kernel
+def distance_of(w: float, s: float) -> float:
+    """A of a weight."""
+    return s / w - s
+
+
+@kernel
+def rounded(value: float, s: float, width: int, inverse: float, u: float) -> int:
+    """The code of a distance: one of the two neighbours, so that the mean over a uniform u is the distance.
+
+    A distance below 0 becomes 0, one beyond the last code the last code.
+    """
+    last = (1 << width) - 1
+    if value <= 0.0:
+        return 0
+    k = int((1.0 - math.sqrt(s / (s + value))) * float(last + 1))
+    k = min(max(k, 0), last)
+    below = distance_of(grid_weight(inverse, k), s)
+    if below > value and k > 0:
+        # The root was rounded up past a code.
+        k -= 1
+        below = distance_of(grid_weight(inverse, k), s)
+    if k == last:
+        return last
+    above = distance_of(grid_weight(inverse, k + 1), s)
+    return k + 1 if u * (above - below) < value - below else k
+
+
+# --- Random numbers
+
+
+@kernel
+def rounding_seed(row: Array, level: int) -> float:
+    """53 random bits for the roundings of a level that starts now, as a whole number."""
+    key = bits(row, KEY)
+    fresh = number(key, increment(key), int(row[TIME]), ROUNDING)
+    # One number is drawn for all levels that start at one time; each makes its own of it.
+    return float(mix(fresh + np.uint64(level) * _GOLDEN) >> _S11)
+
+
+@kernel
+def rounding_bits(seed: float) -> np.uint64:
+    """64 random bits for the roundings of one update: SplitMix64, whose state is the level's seed."""
+    return mix((np.uint64(int(seed)) << _S11) + _GOLDEN)
+
+
+@kernel
+def next_seed(seed: float) -> float:
+    """The seed after an update: every whole number below 2^53 once in 2^53 updates."""
+    return float((np.uint64(int(seed)) + _STEP) & _LOW53)
+
+
+# --- Changing a loss
+
+
+@kernel
+def scale_at(unit_scale: float, tau: int) -> float:
+    """The scale at choice ``tau`` (from 0): ``unit_scale`` times the power of 2 at or below sqrt(tau + 1)."""
+    return unit_scale * float(1 << (floor_log2(tau + 1) >> 1))
+
+
+@kernel
+def move_slot(
+    row: Array,
+    at: int,
+    n: int,
+    width: int,
+    inverse: float,
+    s: float,
+    grown: float,
+    slot: int,
+    value: float,
+    far: float,
+    drop: float,
+    draw: np.uint64,
+) -> tuple[float, float]:
+    """Give a slot a new distance and, where it is time, move the base and the scale.
+
+    Parameters
+    ----------
+    row, at, n, width, inverse
+        The level's codes: where they begin, how many, how wide, and 1 / M.
+    s, grown
+        The scale as it is, and as it is to be.
+    slot, value
+        The slot played and its new distance, which may be negative.
+    far, drop
+        Slots that were farther than ``far`` before are lowered by ``drop``.
+    draw
+        64 random bits.
+
+    Returns
+    -------
+    (shift, least): how far the distances were moved in common, and the least distance of the slots that were rounded.
+    """
+    lowers = drop > 0.0 and distance_of(smallest_weight(row, at, n, width, inverse), s) > far
+    if not (lowers or value < 0.0 or grown != s):
+        code = rounded(value, s, width, inverse, unit(draw))
+        put_weight(row, at, width, inverse, slot, code)
+        return 0.0, distance_of(grid_weight(inverse, code), s)
+    return move_base(row, at, n, width, inverse, s, grown, slot, value, far, drop, draw)
+
+
+@kernel
+def move_base(
+    row: Array,
+    at: int,
+    n: int,
+    width: int,
+    inverse: float,
+    s: float,
+    grown: float,
+    slot: int,
+    value: float,
+    far: float,
+    drop: float,
+    draw: np.uint64,
+) -> tuple[float, float]:
+    """The same, where it is time: the least distance becomes ``GUARD * grown``, but for its rounding.
+
+    A ``slot`` of -1 is none.
+    """
+    least = math.inf
+    for j in range(n):
+        old = distance_of(weight_of(row, at, width, inverse, j), s)
+        least = min(least, (value if j == slot else old) - (drop if old > far else 0.0))
+    shift = GUARD * grown - least
+    return shift, _rounded_anew(row, at, n, width, inverse, s, grown, slot, value, far, drop, shift, draw)
+
+
+@kernel
+def too_high(most: float, s: float) -> bool:
+    """Whether the least distance, that of the weight ``most``, is so large that the base must follow."""
+    return distance_of(most, s) > 2.0 * GUARD * s
+
+
+@kernel
+def _rounded_anew(
+    row: Array,
+    at: int,
+    n: int,
+    width: int,
+    inverse: float,
+    s: float,
+    grown: float,
+    slot: int,
+    value: float,
+    far: float,
+    drop: float,
+    shift: float,
+    draw: np.uint64,
+) -> float:
+    """Round every slot again, after moving it by ``shift``; each by a number of its own. The least distance then."""
+    least = math.inf
+    for j in range(n):
+        old = distance_of(weight_of(row, at, width, inverse, j), s)
+        moved = (value if j == slot else old) - (drop if old > far else 0.0) + shift
+        draw += _ODD
+        code = rounded(moved, grown, width, inverse, unit(mix(draw)))
+        put_weight(row, at, width, inverse, j, code)
+        least = min(least, distance_of(grid_weight(inverse, code), grown))
+    return least
+
+
+@kernel
+def largest_weight(row: Array, at: int, n: int, width: int, inverse: float) -> float:
+    """The weight of the slot of least loss."""
+    most = 0.0
+    for j in range(n):
+        most = max(most, weight_of(row, at, width, inverse, j))
+    return most
+
+
+@kernel
+def smallest_weight(row: Array, at: int, n: int, width: int, inverse: float) -> float:
+    """The weight of the slot of largest loss."""
+    least = 1.0
+    for j in range(n):
+        least = min(least, weight_of(row, at, width, inverse, j))
+    return least
+
+
+@kernel
+def seed_sound(seed: float) -> bool:
+    """Whether a number is one that :func:`rounding_seed` can give."""
+    return 0.0 <= seed < 9007199254740992.0 and float(int(seed)) == seed

@@ -1,0 +1,55 @@
+"""One C module for all policies, with the program as data: what the WebAssembly module is compiled from."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import resources
+from string import Template
+
+from hlmc.engine.layout import ARM, PROBABILITY
+from hlmc.engine.routines import level_kernels
+from hlmc.engine.step import select, update
+from hlmc.engine.structures import CATALOGUE as STRUCTURES
+from hlmc.export.source import OWN, PUBLIC
+from hlmc.routines import CATALOGUE as ROUTINES
+from hlmc.routines import Custom
+from hlmc.targets.c.types import Type
+from hlmc.targets.c.unit import Table, Unit
+from hlmc.versions import VERSION
+
+
+@cache
+def generic_source(name: str = "hlmc", portable: bool = True) -> str:
+    """The text of the module.
+
+    ``NAME_start(row, words, key)``, ``NAME_select(program, row)`` and ``NAME_update(program, row, reward)`` take the
+    program and the row of any policy whose structure and routines are in the catalogues.
+
+    >>> "double hlmc_select(const double *program, double *row);" in generic_source()
+    True
+    """
+    routines = {kind: cls for kind, cls in enumerate(ROUTINES) if cls is not Custom}
+    table = Table(
+        {
+            number: {role: getattr(structure, role) for role in ("begin", "end", "arm_of")}
+            for number, structure in enumerate(STRUCTURES)
+        },
+        {kind: level_kernels(cls.kernels)._asdict() for kind, cls in routines.items()},
+        by_kind=True,
+    )
+    unit = Unit(name, table, frozenset(PUBLIC), OWN if portable else {})
+    for kind, cls in routines.items():
+        for role, kernel in table.routines[kind].items():
+            unit.prefer(kernel, f"level_{role}_{cls.name}".replace("-", "_"))
+    chosen = unit.entry(select, Type.RUN, Type.RUN)
+    learned = unit.entry(update, Type.RUN, Type.RUN, Type.REAL)
+    text = resources.files("hlmc.export").joinpath("templates", "generic.c").read_text(encoding="utf-8")
+    return Template(text).substitute(
+        name=name,
+        version=VERSION,
+        unit=unit.text(),
+        select=chosen.name,
+        update=learned.name,
+        arm_at=ARM,
+        probability_at=PROBABILITY,
+    )

@@ -1,0 +1,350 @@
+"""A policy or a learner as C files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib import resources
+from pathlib import Path
+from string import Template
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hlmc.engine import elementary, weights
+from hlmc.engine.hooks import StoreHooks
+from hlmc.engine.layout import (
+    ARM,
+    CHILDREN,
+    FIELDS,
+    HEADER,
+    HORIZON,
+    KEY,
+    LEVEL,
+    LEVELS,
+    PROBABILITY,
+    TIME,
+    WORDS,
+)
+from hlmc.engine.linker import constant
+from hlmc.engine.routines import level_kernels
+from hlmc.engine.step import select, update
+from hlmc.errors import BadArgument, BadType, shown
+from hlmc.export import sizes
+from hlmc.export.vectors import Vectors, vectors
+from hlmc.streams import keys
+from hlmc.targets.c.types import Precision, Type, literal
+from hlmc.targets.c.unit import Table, Unit
+from hlmc.versions import VERSION
+
+if TYPE_CHECKING:
+    from hlmc.policies.base import Policy
+
+Array = np.ndarray
+Kernel = Callable[..., Any]
+
+PUBLIC = (
+    "learner",
+    "start",
+    "resume",
+    "select",
+    "update",
+    "probability",
+    "time",
+    "program",
+    "saved",
+    "arms",
+    "words",
+    "horizon",
+    "seed_0",
+    "h",
+)
+"""Names that the templates use."""
+ERRORS = ("PAST_HORIZON", "NOT_SELECTED", "BAD_REWARD")
+"""Constants that the header defines."""
+
+OWN: dict[str, Kernel] = {
+    "exp": elementary.exponential_of,
+    "log": elementary.logarithm_of,
+    "expm1": elementary.exponential_less_one,
+    "log1p": elementary.logarithm_one_plus,
+}
+"""What stands for functions of the C library, which differ in the last digit from machine to machine."""
+
+MOST_ARMS = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class CSource:
+    """A learner in C99: the texts of its files.
+
+    Parameters
+    ----------
+    name
+        What files, functions and macros begin with.
+    header, source
+        ``NAME.h`` and ``NAME.c``.
+    makefile
+        ``Makefile``: ``make test``, ``make size``.
+
+    Examples
+    --------
+    >>> import hlmc
+    >>> c = hlmc.HLMC(arms=20, memory=10, horizon=10**6).to_c(name="radio")
+    >>> sorted(c.files)
+    ['Makefile', 'README.md', 'radio.c', 'radio.h', 'radio_test.c']
+    >>> "int32_t radio_select(radio_learner *learner);" in c.header
+    True
+    """
+
+    name: str
+    header: str
+    source: str
+    makefile: str
+    _test: Callable[[], str] = field(repr=False, compare=False)
+    _readme: Callable[[], str] = field(repr=False, compare=False)
+
+    @cached_property
+    def test(self) -> str:
+        """``NAME_test.c``, whose ``main`` returns 0 if the machine computes what Python does, else 1."""
+        return self._test()
+
+    @cached_property
+    def readme(self) -> str:
+        """``README.md``: how to use it; flash and stack by the compilers that are installed here, and RAM."""
+        return self._readme()
+
+    @property
+    def files(self) -> dict[str, str]:
+        """The text of each file by its name."""
+        return {
+            f"{self.name}.h": self.header,
+            f"{self.name}.c": self.source,
+            f"{self.name}_test.c": self.test,
+            "Makefile": self.makefile,
+            "README.md": self.readme,
+        }
+
+    def save(self, folder: str | Path) -> list[Path]:
+        """Write the files to a folder, which is made if there is none; their paths.
+
+        >>> import hlmc, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     len(hlmc.Uniform(arms=3).to_c().save(folder))
+        5
+        """
+        place = Path(folder)
+        place.mkdir(parents=True, exist_ok=True)
+        paths = []
+        for name, text in self.files.items():
+            (place / name).write_text(text, encoding="utf-8")
+            paths.append(place / name)
+        return paths
+
+
+def exported(policy: Policy, name: str = "hlmc", row: Array | None = None, portable: bool = True) -> CSource:
+    """A policy in C or, with a learner's row, a learner that goes on from there.
+
+    Parameters
+    ----------
+    policy
+        The policy. Its kernels must keep to the dialect (``docs/dialect.md``).
+    name
+        A C identifier: what files, functions and, in capitals, macros begin with.
+    row
+        The state that ``NAME_resume`` begins with.
+    portable
+        Whether exponentials and logarithms are our own, the same on every machine, or the C library's, as in Python.
+    """
+    _check(policy, name)
+    unit = _unit(policy, name, portable)
+    chosen = unit.entry(select, Type.RUN, Type.RUN)
+    learned = unit.entry(update, Type.RUN, Type.RUN, Type.REAL)
+    begins = _fresh(policy) if row is None else np.array(row, np.float64)
+    table = policy.program
+    words, arms = int(table[WORDS]), policy.arms
+    key = f"UINT64_C({int(keys(0, 0, 1)[0]):#018x})"
+    about = "Reentrant, without heap, recursion or input and output; all that a learner knows is its struct."
+    horizon = int(table[HORIZON])
+    common = {
+        "name": name,
+        "NAME": name.upper(),
+        "version": VERSION,
+        "policy": _safe(repr(policy)),
+        "words": words,
+        "bytes": 8 * words,
+    }
+    values = {
+        **common,
+        "about": about,
+        "arms": arms,
+        "horizon": f"INT64_C({horizon})",
+        "horizon_text": "steps of a learner" if policy.horizon else "no horizon was given: steps that can be counted",
+        "key": key,
+        "resume_prototype": _template("resume.h", common) if row is not None else "",
+        "includes": "\n".join(f"#include <{file}>" for file in _includes(unit)),
+        "program": _program(table, name),
+        "unit": unit.text(),
+        "select": chosen.name,
+        "update": learned.name,
+        "arm_at": ARM,
+        "probability_at": PROBABILITY,
+        "time_at": TIME,
+        "resume": _resume(common, row),
+        "begin": f"{name}_start(&learner, {name.upper()}_SEED_0);" if row is None else f"{name}_resume(&learner);",
+    }
+
+    def test() -> str:
+        played = vectors(policy, begins.copy(), OWN if portable else {})
+        return _template("test.c", {**values, **_test_values(played)})
+
+    return CSource(
+        name,
+        _template("header.h", values),
+        _template("source.c", values),
+        _template("Makefile", values),
+        test,
+        lambda: _readme(policy, values, unit, portable),
+    )
+
+
+def _check(policy: Policy, name: str) -> None:
+    if not isinstance(name, str):
+        raise BadType(f"name must be a C identifier, not {shown(name)}")
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,40}", name):
+        raise BadArgument(f"name must be a C identifier of at most 41 characters such as 'hlmc', not {shown(name)}")
+    if policy.arms > MOST_ARMS:
+        raise BadArgument(f"arms must be at most {MOST_ARMS} in C, not {policy.arms}")
+
+
+def _unit(policy: Policy, name: str, portable: bool) -> Unit:
+    """The kernels that a policy's step reaches."""
+    hooks = StoreHooks(**_without_trees(policy))
+    structure = policy.structure
+    routines = [routine.kernels for routine in policy.routines_used]
+    distinct = len(set(routines)) > 1
+    table = Table(
+        {0: {role: hooks.into(getattr(structure, role)) for role in ("begin", "end", "arm_of")}},
+        {
+            d: {role: hooks.into(kernel) for role, kernel in level_kernels(kernels)._asdict().items()}
+            for d, kernels in enumerate(routines)
+        },
+    )
+    unit = Unit(name, table, frozenset(PUBLIC), OWN if portable else {}, public=frozenset(ERRORS))
+    if distinct:
+        for d, routine in enumerate(policy.routines_used):
+            label = re.sub(r"\W", "_", getattr(routine, "label", routine.name))
+            for role, kernel in table.routines[d].items():
+                unit.prefer(kernel, f"level_{role}_{label}")
+    return unit
+
+
+def _without_trees(policy: Policy) -> dict[str, Kernel]:
+    """Leave out the code for trees of weights where no level has more children than the scan is for."""
+    children = int(policy.program.reshape(-1, FIELDS)[1:, CHILDREN].max())
+    # The champion's epochs have one slot more than CHILDREN.
+    return {"scan_limit": constant(2**63 - 1)} if children < weights.SCAN else {}
+
+
+def _fresh(policy: Policy) -> Array:
+    """The row of ``policy.start(seed=0)``."""
+    row = np.zeros(policy.words.total)
+    row.view(np.uint64)[KEY] = keys(0, 0, 1)[0]
+    row[ARM] = -1.0
+    row[PROBABILITY] = 1.0
+    return row
+
+
+def _template(file: str, values: Mapping[str, object]) -> str:
+    text = resources.files("hlmc.export").joinpath("templates", file).read_text(encoding="utf-8")
+    return Template(text).substitute(values)
+
+
+def _safe(text: str) -> str:
+    """Text within a C comment."""
+    return text.replace("*/", "* /").replace("\n", " ")
+
+
+def _includes(unit: Unit) -> list[str]:
+    return [*(["math.h"] if unit.library else []), "stdbool.h", "string.h"]
+
+
+def _program(table: Array, name: str) -> str:
+    """The program as constant data: a header and a record per level, with the names of their words."""
+    lines = [
+        "/* The program: what the policy says, as numbers. A header, then one record per level",
+        " * (and per stage, where the horizon is not known).",
+        " */",
+        f"static const double {name}_program[{len(table)}] = {{",
+    ]
+    levels = int(table[LEVELS])
+    for i, record in enumerate(table.reshape(-1, FIELDS)):
+        used = int(np.flatnonzero(record)[-1]) + 1 if record.any() else 1
+        title = "header" if i == 0 else f"stage {(i - 1) // levels}, level {(i - 1) % levels}"
+        if i < 1 + levels:
+            names = [word.name or "unused" for word in (HEADER if i == 0 else LEVEL)][:used]
+            title += ": " + ", ".join(names)
+        lines += _listed(f"/* {title} */", " ", "    ")
+        values = [literal(float(x), Precision.DOUBLE).text for x in record[:used]]
+        lines += _listed(f"[{i * FIELDS}] = {', '.join(values)},", " ", "    ")
+    return "\n".join([*lines, "};"])
+
+
+def _listed(text: str, separator: str, indent: str) -> list[str]:
+    """Text on lines of at most 116 characters."""
+    lines = [indent]
+    for part in text.split(separator):
+        if len(lines[-1]) + len(part) > 115 and lines[-1].strip():
+            lines.append(indent + "    ")
+        lines[-1] += part + " "
+    return [line.rstrip() for line in lines]
+
+
+def _resume(common: Mapping[str, object], row: Array | None) -> str:
+    if row is None:
+        return ""
+    bits = ", ".join(f"UINT64_C({int(word):#x})" for word in np.asarray(row, np.float64).view(np.uint64))
+    return "\n" + _template("resume.c", {**common, "bits": "\n".join(_listed(bits, " ", "    "))})
+
+
+def _test_values(played: Vectors) -> dict[str, object]:
+    pairs = [f"{{{arm}, {quarters}}}" for arm, quarters in zip(played.arms, played.quarters, strict=True)]
+    return {
+        "shown": max(len(pairs), 1),
+        "steps": played.steps,
+        "vectors": "\n".join(_listed(", ".join(pairs or ["{-1, 0}"]).replace("}, {", "},  {"), "  ", "    ")),
+        "arms_digest": f"UINT64_C({played.arms_digest:#018x})",
+        "row_digest": f"UINT64_C({played.row_digest:#018x})",
+        "quarter": "0.25",
+        "real": "double",
+        "word_type": "uint64_t",
+    }
+
+
+def _readme(policy: Policy, values: Mapping[str, object], unit: Unit, portable: bool) -> str:
+    name = str(values["name"])
+    graph = {function.name: function.calls for function in unit.functions}
+    tops: Sequence[str] = (str(values["select"]), str(values["update"]))
+    agreement = (
+        "Exponentials and logarithms are part of the file: every machine with IEEE 754 doubles computes the same row."
+        if portable
+        else "Exponentials and logarithms are the C library's, as in Python: machines may differ in a last digit."
+    )
+    return _template(
+        "README.md",
+        {
+            **values,
+            "sizes": sizes.table(name, _template("header.h", values), _template("source.c", values), graph, tops),
+            "agreement": agreement,
+            "last_arm": policy.arms - 1,
+            "begin_example": str(values["begin"]).replace(f"{name.upper()}_SEED_0", "key"),
+            "short": _short(policy),
+        },
+    )
+
+
+def _short(policy: Policy) -> str:
+    text = repr(policy)
+    return text if text.startswith("hlmc.") else f"hlmc.{text}"

@@ -1,0 +1,37 @@
+/* Every policy of hlmc $version in one file: the program is data, so one module serves all of them.
+ *
+ * A program and a row are runs of doubles: policy.program and learner.state in Python.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <math.h>
+
+$unit
+
+/* Begin: a row of so many words, for a learner that draws from the stream of this key. */
+void ${name}_start(double *row, int32_t words, uint64_t key);
+void ${name}_start(double *row, int32_t words, uint64_t key)
+{
+    for (int32_t j = 0; j < words; j++) {
+        row[j] = 0.0;
+    }
+    memcpy(&row[0], &key, sizeof key);
+    row[$arm_at] = -1.0;
+    row[$probability_at] = 1.0;
+}
+
+/* The arm to play now, or a negative error. */
+double ${name}_select(const double *program, double *row);
+double ${name}_select(const double *program, double *row)
+{
+    return (double)$select(program, row);
+}
+
+/* Learn the reward of the arm selected: 0, or a negative error. */
+int32_t ${name}_update(const double *program, double *row, double reward);
+int32_t ${name}_update(const double *program, double *row, double reward)
+{
+    return (int32_t)$update(program, row, reward);
+}

@@ -1,0 +1,117 @@
+"""Tsallis-INF with losses of b bits each, packed and changed by stochastic rounding (``docs/bits.md``).
+
+The algorithm is :mod:`hlmc.routines.tsallis`; what it stores is :mod:`hlmc.engine.codes`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from hlmc import bounds
+from hlmc.engine.coded_ftrl import coded_draw, coded_learn, coded_sound
+from hlmc.engine.codes import clear_codes, next_seed, rounding_bits, rounding_seed, scale_at, seed_sound
+from hlmc.engine.kernel import kernel
+from hlmc.engine.layout import WIDTH
+from hlmc.routines.base import Array, Kernels, LevelContext
+from hlmc.routines.coded import CodedRoutine
+from hlmc.routines.tsallis import BASELINE, RATE, TsallisINF
+
+
+@kernel
+def coded_rate(program: Array, level: int, tau: int) -> float:
+    """The learning rate of choice ``tau`` (from 0)."""
+    return float(program[level + RATE]) / math.sqrt(float(tau) + 1.0)
+
+
+@kernel
+def coded_scale(program: Array, level: int, tau: int) -> float:
+    """The scale of the codes at choice ``tau``: from half of 2 / eta to 2 / eta."""
+    return scale_at(2.0 / program[level + RATE], tau)
+
+
+@kernel
+def coded_tsallis_start(program: Array, level: int, row: Array, at: int, n: int) -> tuple[float, float]:
+    """Set all losses to 0. The scalars are the normaliser and the seed of the roundings."""
+    clear_codes(row, at, int(program[level + WIDTH]), n)
+    return -2.0 * math.sqrt(float(n)) / coded_rate(program, level, 0), rounding_seed(row, level)
+
+
+@kernel
+def coded_tsallis_select(
+    program: Array, level: int, row: Array, at: int, n: int, x: float, seed: float, tau: int, u: float
+) -> tuple[int, float]:
+    """``x`` is the normaliser for the losses and the learning rate as they stand."""
+    s = coded_scale(program, level, tau)
+    return coded_draw(program, level, row, at, n, s, coded_rate(program, level, tau), x, u)
+
+
+@kernel
+def coded_tsallis_update(
+    program: Array,
+    level: int,
+    row: Array,
+    at: int,
+    n: int,
+    x: float,
+    seed: float,
+    tau: int,
+    slot: int,
+    chance: float,
+    reward: float,
+) -> tuple[float, float]:
+    """Add the estimated losses and compute the normaliser for the next learning rate."""
+    s = coded_scale(program, level, tau)
+    grown = coded_scale(program, level, tau + 1)
+    eta = coded_rate(program, level, tau)
+    following = coded_rate(program, level, tau + 1)
+    loss = 1.0 - reward
+    baseline = program[level + BASELINE]
+    draw = rounding_bits(seed)
+    x = coded_learn(program, level, row, at, n, s, grown, eta, following, x, slot, chance, loss, baseline, draw)
+    return x, next_seed(seed)
+
+
+@kernel
+def coded_tsallis_check(
+    program: Array, level: int, row: Array, at: int, n: int, x: float, seed: float, tau: int, slot: int, chance: float
+) -> bool:
+    """The normaliser is one for the learning rate of the choice, and the seed a whole number."""
+    s = coded_scale(program, level, tau)
+    return seed_sound(seed) and coded_sound(program, level, row, at, n, s, coded_rate(program, level, tau), x, chance)
+
+
+@dataclass(frozen=True, repr=False)
+class CodedTsallisINF(CodedRoutine):
+    """Tsallis-INF at one level with losses of ``bits`` bits.
+
+    Parameters
+    ----------
+    estimator
+        As for :class:`TsallisINF <hlmc.routines.TsallisINF>`.
+    bits
+        Bits of a loss, from 4 to 32.
+
+    Examples
+    --------
+    >>> CodedTsallisINF(bits=12).words(100)
+    19
+    """
+
+    estimator: str | None = None
+    bits: int = 12  # type: ignore[misc]  # a field here
+
+    name: ClassVar[str] = "tsallis-inf"
+    feedback: ClassVar[Literal["gain", "loss", "counts"]] = "loss"
+    credits: ClassVar[bool] = False
+    plain_class: ClassVar[type[TsallisINF]] = TsallisINF
+    source: ClassVar[str] = "the theorem of docs/bits.md"
+    anytime: ClassVar[bool] = True
+    kernels: ClassVar[Kernels] = Kernels(
+        coded_tsallis_start, coded_tsallis_select, coded_tsallis_update, coded_tsallis_check
+    )
+
+    def regret(self, context: LevelContext) -> float | None:
+        reduced = self.estimator != "importance-weighted"
+        return bounds.tsallis_coded(context.choices, context.children, self.bits, reduced)

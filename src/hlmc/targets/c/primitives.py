@@ -1,0 +1,97 @@
+"""The engine's primitives in C."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from hlmc.engine import primitives
+from hlmc.targets.c.types import SUM, Type, Value
+
+if TYPE_CHECKING:
+    from hlmc.targets.c.translator import Translator
+    from hlmc.targets.c.unit import Unit
+
+Kernel = Callable[..., Any]
+Lowering = Callable[["Unit", list[Value], "Translator"], Value]
+
+HELPERS = {
+    "bits": "/* The raw 64 bits of a word. */\n"
+    "static uint64_t {name}({run}run, {whole} at)\n"
+    "{{\n    uint64_t bits;\n    memcpy(&bits, &run[at], sizeof bits);\n    return bits;\n}}",
+    "exponent": "/* The binary exponent e of a positive number: x = m 2^e with m in [1/2, 1). */\n"
+    "static {whole} {name}(double x)\n"
+    "{{\n    uint64_t bits;\n    memcpy(&bits, &x, sizeof bits);\n"
+    "    return ({whole})((bits >> 52) & 0x7FF) - 1022;\n}}",
+    "power_of_two": "/* 2^k for -1022 <= k <= 1023. */\n"
+    "static double {name}({whole} k)\n"
+    "{{\n    const uint64_t bits = (uint64_t)(k + 1023) << 52;\n    double power;\n"
+    "    memcpy(&power, &bits, sizeof power);\n    return power;\n}}",
+    "floor_log2": "/* The place of the highest set bit of a positive whole number. */\n"
+    "static {whole} {name}({whole} x)\n"
+    "{{\n    {whole} place = 0;\n"
+    "    for ({whole} step = (({whole})sizeof x) * 4; step > 0; step /= 2) {{\n"
+    "        if (x >> step > 0) {{\n            x >>= step;\n            place += step;\n        }}\n    }}\n"
+    "    return place;\n}}",
+}
+
+
+def _same(unit: Unit, values: list[Value], translator: Translator) -> Value:
+    return values[0]
+
+
+def _offset(unit: Unit, values: list[Value], translator: Translator) -> Value:
+    run, at = values
+    return replace(run, text=f"{run.text} + {at.within(SUM + 1)}", binds=SUM)
+
+
+def _row_of(unit: Unit, values: list[Value], translator: Translator) -> Value:
+    run, i, width = values
+    return replace(run, text=f"{run.text} + {i.within(SUM + 2)} * {width.within(SUM + 2)}", binds=SUM)
+
+
+def _nothing(unit: Unit, values: list[Value], translator: Translator) -> Value:
+    return Value("", Type.NONE)
+
+
+def _helper(name: str, result: Type) -> Lowering:
+    def lower(unit: Unit, values: list[Value], translator: Translator) -> Value:
+        return Value(f"{unit.helper(name)}({', '.join(value.text for value in values)})", result)
+
+    return lower
+
+
+ROLES: dict[Kernel, str] = {
+    primitives.call_begin: "begin",
+    primitives.call_end: "end",
+    primitives.call_arm_of: "arm_of",
+    primitives.call_start: "start",
+    primitives.call_select: "select",
+    primitives.call_update: "update",
+}
+"""Calls through a program's table, and whose they are."""
+
+LOWERED: dict[Kernel, Lowering] = {
+    primitives.words: _same,
+    primitives.offset: _offset,
+    primitives.noalias: _same,
+    primitives.noinline: _nothing,
+    primitives.prefetch: _nothing,
+    primitives.row_of: _row_of,
+    primitives.bits: _helper("bits", Type.BITS),
+    primitives.floor_log2: _helper("floor_log2", Type.INT),
+    primitives.exponent: _helper("exponent", Type.INT),
+    primitives.power_of_two: _helper("power_of_two", Type.REAL),
+}
+
+ABSENT: dict[Kernel, str] = {
+    primitives.load_float64: "addresses of Python's tables",
+    primitives.load_float32: "addresses of Python's tables",
+    primitives.load_uint8: "addresses of Python's tables",
+    primitives.int_at: "lists of fleets and checks",
+    primitives.put_int: "lists of fleets and checks",
+    primitives.call_reward: "adversaries",
+    primitives.call_check: "the gate for rows from files",
+}
+"""Primitives that no step of a learner reaches, and what they are for."""

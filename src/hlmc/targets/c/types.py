@@ -1,0 +1,124 @@
+"""The dialect's types in C, and values of them: pieces of C text that know their type and how tightly they bind."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from enum import Enum
+
+__all__ = ["ATOM", "Precision", "Type", "Value", "converted", "literal"]
+
+
+class Type(Enum):
+    """A type of the dialect (``docs/dialect.md``)."""
+
+    REAL = "float"
+    INT = "int"
+    BOOL = "bool"
+    BITS = "np.uint64"
+    RUN = "Array"
+    NONE = "None"
+
+
+class Precision(Enum):
+    """What ``float`` and ``int`` are in C."""
+
+    DOUBLE = "float64"
+    SINGLE = "float32"
+
+    @property
+    def real(self) -> str:
+        """The C type of a float."""
+        return "double" if self is Precision.DOUBLE else "float"
+
+    @property
+    def whole(self) -> str:
+        """The C type of an int."""
+        return "int64_t" if self is Precision.DOUBLE else "int32_t"
+
+    def c(self, kind: Type) -> str:
+        """The C type of a scalar."""
+        names = {Type.REAL: self.real, Type.INT: self.whole, Type.BOOL: "bool", Type.BITS: "uint64_t"}
+        return names.get(kind, "void")
+
+
+# How tightly C's operators bind, loosest first. An operand that binds less tightly is put in parentheses.
+CONDITIONAL, OR, AND, BITWISE, EQUALITY, RELATION, SHIFT, SUM, PRODUCT, UNARY, ATOM = range(11)
+
+
+@dataclass(frozen=True)
+class Value:
+    """A C expression.
+
+    Parameters
+    ----------
+    text
+        The expression.
+    type
+        Its type; a tuple of types for a call that returns several results.
+    binds
+        How tightly its outermost operator binds.
+    number
+        Its value if that is known now.
+    root
+        For a run of words: the parameter of the function through which it is reached.
+    """
+
+    text: str
+    type: Type | tuple[Type, ...]
+    binds: int = ATOM
+    number: int | float | None = None
+    root: str | None = None
+
+    def within(self, binds: int) -> str:
+        """The text as an operand of an operator that binds so tightly."""
+        return self.text if self.binds >= binds else f"({self.text})"
+
+
+def literal(number: bool | int | float, precision: Precision) -> Value:
+    """A number written out.
+
+    >>> literal(0.1, Precision.DOUBLE).text, literal(-2, Precision.DOUBLE).text, literal(2.0, Precision.SINGLE).text
+    ('0.1', '-2', '2.0f')
+    """
+    if isinstance(number, bool):
+        return Value("true" if number else "false", Type.BOOL, number=number)
+    if isinstance(number, float):
+        if math.isinf(number):
+            text = "INFINITY" if number > 0 else "-INFINITY"
+        else:
+            text = repr(number) if precision is Precision.DOUBLE else f"{_single(number)}f"
+        return Value(text, Type.REAL, ATOM if number >= 0 else UNARY, number)
+    text = str(number) if abs(number) < 2**31 else f"INT64_C({number})"
+    return Value(text, Type.INT, ATOM if number >= 0 else UNARY, number)
+
+
+def _single(number: float) -> str:
+    """The shortest text of a float32."""
+    import numpy as np
+
+    text = repr(float(str(np.float32(number))))
+    return text if "." in text or "e" in text else f"{text}.0"
+
+
+def converted(value: Value, kind: Type, precision: Precision) -> Value | None:
+    """A value in another type, where the dialect converts by itself: bool to int to float, numbers in conditions."""
+    if value.type is kind:
+        return value
+    if value.type is Type.INT and kind is Type.REAL and value.number is not None and value.text.lstrip("-").isdigit():
+        return literal(float(value.number), precision)
+    if (value.type, kind) in ((Type.INT, Type.REAL), (Type.BOOL, Type.REAL), (Type.BOOL, Type.INT)):
+        return cast(value, kind, precision)
+    if kind is Type.BOOL and value.type in (Type.INT, Type.REAL):
+        zero = "0" if value.type is Type.INT else literal(0.0, precision).text
+        return Value(f"{value.within(RELATION)} != {zero}", Type.BOOL, EQUALITY)
+    return None
+
+
+def cast(value: Value, kind: Type, precision: Precision) -> Value:
+    """A C cast."""
+    if value.type is kind:
+        return value
+    return replace(
+        value, text=f"({precision.c(kind)}){value.within(UNARY)}", type=kind, binds=UNARY, number=None, root=None
+    )

@@ -1,0 +1,355 @@
+"""A translation unit: the C functions, constants and types that some kernels need, each once and in order.
+
+A kernel is translated when it is first called, after everything that it calls: so no prototypes are needed, and a call
+graph with a circle is noticed.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from hlmc.engine.layout import KIND, STRUCTURE
+from hlmc.targets.c import primitives
+from hlmc.targets.c.reading import Source
+from hlmc.targets.c.translator import Translated, Translator, _wrapped, comment
+from hlmc.targets.c.types import ATOM, UNARY, Precision, Type, Value, literal
+
+Kernel = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Table:
+    """What a program's calls lead to.
+
+    Parameters
+    ----------
+    structures
+        ``begin``, ``end`` and ``arm_of`` by the number of their structure.
+    routines
+        ``start``, ``select`` and ``update`` of each routine by its number.
+    by_kind
+        Whether a routine's number is the KIND of the level's record, or its place among the routines of one policy.
+    """
+
+    structures: Mapping[int, Mapping[str, Kernel]]
+    routines: Mapping[int, Mapping[str, Kernel]]
+    by_kind: bool = False
+
+
+HELPERS = {
+    "min_real": "/* The lesser of two numbers. */\nstatic {real} {name}({real} a, {real} b)\n"
+    "{{\n    return b < a ? b : a;\n}}",
+    "max_real": "/* The greater of two numbers. */\nstatic {real} {name}({real} a, {real} b)\n"
+    "{{\n    return b > a ? b : a;\n}}",
+    "min_int": "/* The lesser of two integers. */\nstatic {whole} {name}({whole} a, {whole} b)\n"
+    "{{\n    return b < a ? b : a;\n}}",
+    "max_int": "/* The greater of two integers. */\nstatic {whole} {name}({whole} a, {whole} b)\n"
+    "{{\n    return b > a ? b : a;\n}}",
+    "abs_int": "/* The absolute value of an integer. */\nstatic {whole} {name}({whole} x)\n"
+    "{{\n    return x < 0 ? -x : x;\n}}",
+    **primitives.HELPERS,
+}
+
+
+@dataclass
+class Unit:
+    """The functions of one C file.
+
+    Parameters
+    ----------
+    prefix
+        What every name begins with.
+    table
+        What calls through a program lead to.
+    reserved
+        Names, without the prefix, that the file's own templates use.
+    elementary
+        Kernels in place of functions of the C library, by their names in :mod:`math`.
+    precision
+        What floats and ints are.
+    public
+        Constants that the header defines.
+    """
+
+    prefix: str
+    table: Table
+    reserved: frozenset[str] = frozenset()
+    elementary: Mapping[str, Kernel] = field(default_factory=dict)
+    precision: Precision = Precision.DOUBLE
+    public: frozenset[str] = frozenset()
+    functions: list[Translated] = field(default_factory=list)
+    constants: dict[str, str] = field(default_factory=dict)
+    structs: dict[tuple[Type, ...], str] = field(default_factory=dict)
+    helpers: dict[str, str] = field(default_factory=dict)
+    library: set[str] = field(default_factory=set)
+    _known: dict[Kernel, Translated] = field(default_factory=dict)
+    _names: dict[Kernel, str] = field(default_factory=dict)
+    _values: dict[str, object] = field(default_factory=dict)
+    _dispatchers: dict[Kernel, Translated] = field(default_factory=dict)
+    _under_way: list[Kernel] = field(default_factory=list)
+
+    # --- Functions
+
+    def function(self, kernel: Kernel, arguments: list[Type], caller: Source | None, node: ast.AST) -> Translated:
+        """A kernel's C function, translated when first asked for."""
+        if kernel in self._known:
+            found = self._known[kernel]
+        else:
+            if kernel in self._under_way:
+                assert caller is not None
+                raise caller.refuse(node, f"{kernel.__name__} calls itself; recursion is not in the dialect")
+            self._under_way.append(kernel)
+            found = Translator(self, kernel, arguments).translate()
+            self._under_way.pop()
+            self._known[kernel] = found
+            self.functions.append(found)
+        if caller is not None and len(found.parameters) != len(arguments):
+            raise caller.refuse(node, f"{kernel.__name__} takes {len(found.parameters)} arguments")
+        return found
+
+    def entry(self, kernel: Kernel, *arguments: Type) -> Translated:
+        """The C function of a kernel that the file's template calls."""
+        return self.function(kernel, list(arguments), None, ast.Pass())
+
+    def name_of(self, kernel: Kernel) -> str:
+        """The C name of a kernel: its own, or with its module's where another has that."""
+        if kernel not in self._names:
+            taken = {*self._names.values(), *(f"{self.prefix}_{name}" for name in self.reserved)}
+            plain = kernel.__name__.strip("_")
+            module = kernel.__module__.rsplit(".", 1)[-1].strip("_")
+            numbered = (f"{plain}_{i}" for i in range(2, 1000))
+            choices = (f"{self.prefix}_{name}" for name in (plain, f"{module}_{plain}", *numbered))
+            self._names[kernel] = next(name for name in choices if name not in taken)
+        return self._names[kernel]
+
+    def prefer(self, kernel: Kernel, name: str) -> None:
+        """Give a kernel a name of its own."""
+        self._names.setdefault(kernel, f"{self.prefix}_{name}")
+
+    def note(self, kernel: Kernel) -> str:
+        """What is said of a copy of a kernel, in which other kernels stand for some of those that it calls."""
+        source = getattr(kernel, "__hlmc_source__", None)
+        if source is None:
+            return ""
+        from hlmc.engine.linker import callees
+
+        before, after = callees(source), callees(kernel)
+        changed = [
+            f"{name.strip('_')} is {after[name].__name__.strip('_')}"
+            for name in before
+            if name in after
+            and after[name] is not before[name]
+            and after[name].__name__.strip("_") != name.strip("_")
+            and not after[name].__name__.startswith("constant_")
+        ]
+        return f"Here {' and '.join(changed)}." if changed else ""
+
+    def signature(self, function: Translated) -> str:
+        """The head of a function's definition."""
+        parts = []
+        for name, kind in function.parameters:
+            shown = _plain_name(name)
+            if kind is Type.RUN:
+                parts.append(f"{self.run_type(name in function.mutable)}{shown}")
+            else:
+                parts.append(f"{self.precision.c(kind)} {shown}")
+        result = (
+            self.struct(function.result) if isinstance(function.result, tuple) else self.precision.c(function.result)
+        )
+        lines = _wrapped(f"{result} {function.name}({', '.join(parts) or 'void'})", "")
+        return "\n".join(lines)
+
+    def run_type(self, mutable: bool) -> str:
+        """The C type of a run of words, up to the name that follows."""
+        return f"{self.precision.real} *" if mutable else f"const {self.precision.real} *"
+
+    def struct(self, parts: tuple[Type, ...]) -> str:
+        """The struct that holds several results."""
+        if parts not in self.structs:
+            letters = {Type.REAL: "real", Type.INT: "int", Type.BOOL: "bool", Type.BITS: "bits"}
+            self.structs[parts] = f"{self.prefix}_{'_'.join(letters[part] for part in parts)}"
+        return self.structs[parts]
+
+    def struct_texts(self) -> list[str]:
+        """The definitions of the structs."""
+        texts = []
+        for parts, name in self.structs.items():
+            fields = "".join(f"    {self.precision.c(part)} r{i};\n" for i, part in enumerate(parts))
+            texts.append(f"typedef struct {{\n{fields}}} {name};")
+        return texts
+
+    # --- Constants
+
+    def constant(self, name: str, value: Any, kernel: Kernel) -> Value:
+        """A global constant of a kernel's module, under its name."""
+        import sys
+
+        module = sys.modules.get(kernel.__module__)
+        if isinstance(value, np.floating):
+            value = float(value)
+        if name == "_VALUE" or (module is not None and getattr(module, name, None) is None):
+            return self._literal(value)
+        known = self._literal(value)
+        macro = f"{self.prefix}_{name.strip('_')}".upper()
+        if name.strip("_").lower() in {each.lower() for each in self.reserved}:
+            macro = f"{macro}_AT"
+        if macro in self._values and not _same(self._values[macro], value):
+            macro = f"{self.prefix}_{kernel.__module__.rsplit('.', 1)[-1]}_{name.strip('_')}".upper()
+        number = 2
+        while macro in self._values and not _same(self._values[macro], value):
+            macro = f"{self.prefix}_{name.strip('_')}_{number}".upper()
+            number += 1
+        self._values[macro] = value
+        if name not in self.public:
+            self.constants[macro] = known.within(ATOM)
+        return Value(macro, known.type, ATOM, known.number)
+
+    def _literal(self, value: Any) -> Value:
+        if isinstance(value, np.uint64):
+            return Value(f"UINT64_C({int(value):#x})" if value > 99 else f"UINT64_C({int(value)})", Type.BITS)
+        if isinstance(value, np.integer):
+            value = int(value)
+        return literal(value, self.precision)
+
+    def wide(self, value: Value) -> str:
+        """A literal int in the full width of an int."""
+        kind = self.precision.whole
+        if value.text.isdigit():
+            return f"{kind.upper().removesuffix('_T')}_C({value.text})"
+        return f"(({kind}){value.text})"
+
+    # --- What kernels and C say differently
+
+    def helper(self, name: str) -> str:
+        """The C name of a helper function."""
+        full = f"{self.prefix}_{name}"
+        if name not in self.helpers:
+            self.helpers[name] = HELPERS[name].format(
+                name=full, real=self.precision.real, whole=self.precision.whole, run=self.run_type(False)
+            )
+        return full
+
+    def mathematics(self, name: str, values: list[Value], translator: Translator) -> Value:
+        """A function of the C library, or our own in its place."""
+        if name in self.elementary:
+            kernel = self.elementary[name]
+            target = self.function(kernel, [Type.REAL] * len(values), translator.source, ast.Pass())
+            return translator.call(target, values, ast.Pass())
+        self.library.add(name)
+        suffix = "" if self.precision is Precision.DOUBLE else "f"
+        return Value(f"{name}{suffix}({', '.join(value.text for value in values)})", Type.REAL)
+
+    def word(self, run: Value, index: Value, node: ast.expr, source: Source) -> Value:
+        """A word of a run."""
+        return Value(f"{run.within(ATOM)}[{index.text}]", Type.REAL)
+
+    def primitive(self, called: Kernel, values: list[Value], node: ast.Call, translator: Translator) -> Value | None:
+        """A call of a primitive, or None if it has no form in C."""
+        role = primitives.ROLES.get(called)
+        if role is not None:
+            return self._through_table(called, role, values, node, translator)
+        lowered = primitives.LOWERED.get(called)
+        return None if lowered is None else lowered(self, values, translator)
+
+    def _through_table(
+        self, called: Kernel, role: str, values: list[Value], node: ast.Call, translator: Translator
+    ) -> Value:
+        """A call through the program's table: directly where it can lead to one kernel only."""
+        of_structure = role in ("begin", "end", "arm_of")
+        cases = self.table.structures if of_structure else self.table.routines
+        kernels = {number: roles[role] for number, roles in cases.items()}
+        arguments = values if of_structure else values[1:]
+        kinds = [value.type for value in arguments]
+        if len(set(kernels.values())) == 1:
+            (kernel,) = set(kernels.values())
+            target = self.function(kernel, kinds, translator.source, node)  # type: ignore[arg-type]
+            return self._checked(translator.call(target, arguments, node), target, node, translator)
+        by_level = not of_structure and not self.table.by_kind
+        if called not in self._dispatchers:
+            targets = {
+                number: self.function(kernel, kinds, translator.source, node)  # type: ignore[arg-type]
+                for number, kernel in kernels.items()
+            }
+            self._dispatchers[called] = self._dispatcher(called, targets, by_level, of_structure)
+            self.functions.append(self._dispatchers[called])
+        target = self._dispatchers[called]
+        return self._checked(translator.call(target, values if by_level else arguments, node), target, node, translator)
+
+    def _checked(self, call: Value, target: Translated, node: ast.Call, translator: Translator) -> Value:
+        if "program" in target.mutable:
+            raise translator.source.refuse(node, f"{target.name} writes to its program, which is read-only")
+        return call
+
+    def _dispatcher(
+        self, called: Kernel, targets: Mapping[int, Translated], by_level: bool, of_structure: bool
+    ) -> Translated:
+        """A function that calls one of several by a number."""
+        first = next(iter(targets.values()))
+        names = [_plain_name(name) for name, _ in first.parameters]
+        parameters = list(zip(names, [kind for _, kind in first.parameters], strict=True))
+        mutable = {
+            name
+            for target in targets.values()
+            for (name, _), (own, _) in zip(parameters, target.parameters, strict=True)
+            if own in target.mutable
+        }
+        if by_level:
+            parameters = [("which", Type.INT), *parameters]
+        made = Translated(f"{self.prefix}_{called.__name__}", parameters, first.result, mutable)
+        made.calls = [target.name for target in targets.values()]
+        whole = self.precision.whole
+        selector = "which" if by_level else self._selected(of_structure, whole)
+        arguments = ", ".join(names)
+        lines = [*comment((called.__doc__ or "").splitlines()[0]), f"static {self.signature(made)}", "{"]
+        groups: dict[str, list[int]] = {}
+        for number, target in targets.items():
+            groups.setdefault(target.name, []).append(number)
+        lines.append(f"    switch ({selector}) {{")
+        for i, (name, numbers) in enumerate(groups.items()):
+            last = i == len(groups) - 1
+            lines += [f"    case {number}:" for number in numbers if not last] + (["    default:"] if last else [])
+            lines += _wrapped(f"{'' if first.result is Type.NONE else 'return '}{name}({arguments});", "        ")
+            if first.result is Type.NONE:
+                lines.append("        break;")
+        lines += ["    }", "}"]
+        made.text = "\n".join(lines)
+        return made
+
+    def _selected(self, of_structure: bool, whole: str) -> str:
+        from hlmc.engine import layout
+
+        def anchor() -> None:
+            """Stands for a kernel of the layout."""
+
+        anchor.__module__ = layout.__name__
+        if of_structure:
+            return f"({whole})program[{self.constant('STRUCTURE', STRUCTURE, anchor).text}]"
+        return f"({whole})program[level + {self.constant('KIND', KIND, anchor).text}]"
+
+    def text(self) -> str:
+        """Everything, in order."""
+        width = max((len(name) for name in self.constants), default=0)
+        constants = [f"#define {name:{width}} {value}" for name, value in sorted(self.constants.items())]
+        parts = ["\n".join(constants), *self.struct_texts(), *self.helpers.values()]
+        parts += [function.text for function in self.functions]
+        return "\n\n".join(part for part in parts if part)
+
+
+def _same(a: object, b: object) -> bool:
+    return type(a) is type(b) and a == b
+
+
+def _plain_name(name: str) -> str:
+    from hlmc.targets.c.translator import _RESERVED
+
+    if name == "_":
+        return "unused"
+    return f"{name}_" if name in _RESERVED else name.lstrip("_")
+
+
+__all__ = ["UNARY", "Table", "Unit"]
