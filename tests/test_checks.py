@@ -108,7 +108,6 @@ def callables() -> Iterator[tuple[str, Callable[..., Any], dict[str, Any]]]:
     yield "paired_ratio_interval", evaluation.paired_ratio_interval, {"a": [1.0, 2.0], "b": [3.0, 4.0], "level": 0.9}
     yield "t_quantile", evaluation.t_quantile, {"probability": 0.9, "freedom": 3}
     yield "best_fixed", lambda **k: evaluation.best_fixed(needle, **k), {"points": [5], "threads": None}
-    yield "bootstrap_interval", evaluation.bootstrap_interval, {"samples": [1.0, 2.0], "method": "bca", "seed": 0}
     yield "quantiles", evaluation.quantiles, {"samples": [1.0, 2.0], "probabilities": [0.5]}
     given = {"t": [1, 2, 4], "regret": [1.0, 2.0, 3.0], "window": (1, 4)}
     yield "fitted_exponent", evaluation.fitted_exponent, given

@@ -105,7 +105,7 @@ def test_with_v_unknown_the_number_is_for_every_v() -> None:
         (hlmc.HLMC(K, memory=20, horizon=T, switches=9, epochs=50), "epochs"),
         (hlmc.EXP3P(K, T, gamma=0.1), "Lemma 4"),
         (hlmc.EXP3P(K, None), "unknown horizon"),
-        (hlmc.EXP3S(K, T), "told"),
+        (hlmc.EXP3S(K, T), "known V"),
         (hlmc.EXP3S(K, T, switches=2, alpha=0.1), "Lemma 5"),
         (hlmc.EXP3IX(K, T, eta=0.1), "EXP3IX"),
         (hlmc.EXP3M(K, memory=20), "adversary"),

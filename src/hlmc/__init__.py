@@ -14,7 +14,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hlmc import adversaries, advice, arenas, bounds, games, planning, routines, testing, tickets
+    from hlmc import adversaries, advice, arenas, bounds, delays, games, planning, routines, testing, tickets
     from hlmc.arenas import arena
     from hlmc.errors import BadTicket
     from hlmc.files import load
@@ -71,6 +71,7 @@ __all__ = [
     "arena",
     "arenas",
     "bounds",
+    "delays",
     "derive_seed",
     "estimate",
     "games",
@@ -102,7 +103,18 @@ _HOMES = {
     "simulate": "hlmc.simulation",
     "trace": "hlmc.simulation",
 }
-_MODULES = ("adversaries", "advice", "arenas", "bounds", "games", "planning", "routines", "testing", "tickets")
+_MODULES = (
+    "adversaries",
+    "advice",
+    "arenas",
+    "bounds",
+    "delays",
+    "games",
+    "planning",
+    "routines",
+    "testing",
+    "tickets",
+)
 
 
 def __getattr__(name: str) -> Any:

@@ -77,9 +77,7 @@ SPECIAL: dict[str, dict[str, Any]] = {
     "adversaries.named": {"name": "Needle", "arms": 9},
 }
 # Records that the library fills in and users read; the last two are attacked as crafted objects.
-RECORDS = (
-    "Guarantee Moments Policy Result Words Level Game GameResult Group OperatingPoint Place Routine Custom Advice "
-)
+RECORDS = "Guarantee Moments Policy Result Words Level Game GameResult Group Place Routine Custom Advice "
 RECORDS += "Candidate Measured Adversary NotCompiled Learner Fleet"
 LISTED = "simulate estimate play trace load load_result derive_seed arena"
 PATHS = ("path", "file", "store", "table", "report")
@@ -156,7 +154,6 @@ def judging(adversary: Any) -> list[tuple[str, Callable[..., Any], dict[str, Any
         (evaluation.best_switching, {**against, "horizon": 5, "switches": 2, **how}),
         (evaluation.cumulative, {**against, "arm": 0}),
         (evaluation.t_interval, {**samples, **level}),
-        (evaluation.bootstrap_interval, {**samples, **level, "seed": 0, "resamples": 100, "method": "bca"}),
         (evaluation.quantile_interval, {**samples, **level, "probability": 0.5}),
         (evaluation.quantiles, {**samples, "probabilities": (0.5, 0.9)}),
         (evaluation.paired_ratio_interval, {"a": [1.0, 2.0], "b": [3.0, 4.0], **level, "axis": 0, "paired": True}),

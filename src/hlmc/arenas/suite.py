@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,9 @@ from hlmc.arenas.contenders import Factory, budget, chosen, made
 from hlmc.arenas.held_out import HELD_OUT
 from hlmc.arenas.playing import Cell, Costs, play
 from hlmc.arenas.result import ArenaResult, runs_of
-from hlmc.checks import choice, flag, listed, whole
+from hlmc.checks import choice, flag, listed, share, whole
 from hlmc.checks import path as checked_path
+from hlmc.delays import Delays, checked
 from hlmc.errors import BadArgument, shown
 from hlmc.evaluation.regret import PATHWISE as KINDS
 from hlmc.evaluation.segments import checked_threads
@@ -59,6 +61,8 @@ def arena(
     progress: bool | None = None,
     device: str = "cpu",
     precision: str | None = None,
+    delays: Delays | int | None = None,
+    missing: float = 0.0,
 ) -> ArenaResult:
     """Compare policies of equal memory with the paper's HLMC, on every adversary and at many sizes.
 
@@ -101,6 +105,8 @@ def arena(
     device, precision
         As in :func:`hlmc.simulate`. A GPU plays all policies and runs with the same sequence of rewards in
         parallel; benchmarks are always computed on the processor.
+    delays, missing
+        As in :func:`hlmc.simulate`. A policy without ``pending`` gets a window that is as long as the longest delay.
 
     Returns
     -------
@@ -129,6 +135,8 @@ def arena(
         usual_runs if runs is None else whole("runs", runs, 2),
         seed,
         checked_arithmetic(device, precision),
+        checked(delays),
+        share("missing", missing),
     )
     if not cells:
         raise BadArgument("no adversary supports these sizes: most need K times T of at most 10^10")
@@ -166,16 +174,22 @@ def _cells(
     runs: int,
     seed: int,
     arithmetic: tuple[str, str],
+    delays: Delays | None = None,
+    missing: float = 0.0,
 ) -> list[Cell]:
     """Small sizes first, so that the first results come soon."""
     cells = []
     for arms, horizon in sorted(sizes, key=lambda size: size[0] * size[1]):
         words = budget(arms) if memory is None else whole("memory", memory, 2)
         policies = made(field, arms, words, horizon)
+        if delays is not None or missing > 0.0:
+            window = 1 if delays is None else min(delays.longest + 1, horizon)
+            policies = {name: replace(each, pending=each.pending or window) for name, each in policies.items()}
         for case in cases:
             kinds = tuple(kind for kind in case.kinds(arms, words, horizon) if kind in wanted)
             if kinds:
-                cells.append(Cell(case, arms, words, horizon, runs, seed, kinds, policies, arithmetic))
+                sizes_of = case, arms, words, horizon, runs, seed, kinds
+                cells.append(Cell(*sizes_of, policies, arithmetic, delays, missing))
     return cells
 
 

@@ -59,6 +59,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="A,B,...",
         help="routine of each level, top first; or one for all levels",
     )
+    parser.add_argument(
+        "--pending", type=whole_number, default=0, metavar="W", help="decisions that may await their rewards (0)"
+    )
+    parser.add_argument(
+        "--delay", type=whole_number, default=0, metavar="D", help="decisions after which a reward is expected (0)"
+    )
     parser.add_argument("--all", action="store_true", help="show all operating points, not only the nearest")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument(
@@ -168,6 +174,8 @@ def run(options: argparse.Namespace) -> None:
         delta=options.delta,
         switches=options.switches,
         routines=options.routines,
+        pending=options.pending,
+        delay=options.delay,
     )
     memory = options.memory or sum(policy.groups_used)
     advice = advise(policy.arms, memory, policy.horizon, policy.switches) if policy.arms > 1 and memory > 1 else None
@@ -229,6 +237,8 @@ def _show_plan(policy: HLMC) -> None:
     line()
     if plan.note:
         line(plan.note)
+    for about in plan.awaiting():
+        line(about)
     total = plan.statistics + plan.control
     line(f"words: {plan.statistics:,} statistics + {plan.control} control = {total:,}, {8 * total:,} bytes")
     T = _steps(policy)

@@ -52,9 +52,7 @@ _L7 = 0.14617807153417325
 
 _SQRT_HALF = 0.7071067811865476
 _SUBNORMAL = 2.2250738585072014e-308  # 2^-1022: smaller numbers are subnormal
-_HUGE = 1e300
 _2_54 = 18014398509481984.0
-_2_MINUS_54 = 5.551115123125783e-17
 _MINUS_HALF = -0.2928932188134524  # sqrt(1/2) - 1,
 _PLUS_HALF = 0.41421356237309503  # sqrt(2) - 1: within, 1 + x needs no power of two
 
@@ -123,18 +121,17 @@ def logarithm_one_plus(x: float) -> float:
 
 @kernel
 def _logarithm(x: float, lost: float) -> float:
-    """log(x) + lost."""
-    if not (0.0 < x < math.inf):
-        return -math.inf if x == 0.0 else x
+    """log(x) + lost, for x >= 0."""
+    if not (x < math.inf):
+        return x
+    if x <= 0.0:
+        return -math.inf
     k = 0
     if x < _SUBNORMAL:
         x *= _2_54
         k = -54
-    elif x > _HUGE:
-        x *= _2_MINUS_54
-        k = 54
     e = exponent(x)
-    m = x * power_of_two(-e)
+    m = 0.25 * (x * power_of_two(2 - e))  # 2^-e itself may be subnormal
     if m < _SQRT_HALF:
         m += m
         e -= 1

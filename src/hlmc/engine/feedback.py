@@ -88,6 +88,17 @@ def ask(program_at: Address, row_at: Address, learner: int, ticket_at: Address) 
     t = int(row[TIME])
     if t >= int(program[HORIZON]):
         return PAST_HORIZON
+    arm = make_decision(program, row, t, learner, ticket)
+    put_bits(ticket, TAG, tag_of(program, row, ticket, int(program[LEVELS])))
+    place = t % int(program[PENDING])
+    word = int(program[WINDOW]) + BITS + (place >> 6)
+    put_bits(row, word, bits(row, word) | (_ONE << np.uint64(place & 63)))
+    return arm
+
+
+@kernel
+def make_decision(program: Array, row: Array, t: int, learner: int, ticket: Array) -> int:
+    """Make the decision of step t and write its ticket but for the tag; the arm. The bit of the window is not set."""
     arm = decide(program, row, t)
     levels = int(program[LEVELS])
     put_number(ticket, LEARNER, learner)
@@ -104,15 +115,11 @@ def ask(program_at: Address, row_at: Address, learner: int, ticket_at: Address) 
         ticket[CHILDREN_AT + levels + d] = row[control + CHANCE] if chosen else 1.0
         level += FIELDS
     no_note(program, row, ticket)
-    put_bits(ticket, TAG, tag_of(program, row, ticket, levels))
     window = int(program[WINDOW])
     row[TIME] = t + 1
     row[window + UNANSWERED] += 1.0
     if t + 1 == int(row[UNTIL]):
         row[window + DUE] = 1.0
-    place = t % int(program[PENDING])
-    word = window + BITS + (place >> 6)
-    put_bits(row, word, bits(row, word) | (_ONE << np.uint64(place & 63)))
     return arm
 
 
@@ -155,9 +162,13 @@ def settle(program: Array, row: Array, ticket: Array, reward: float, learns: int
     if outstanding & mask == _NONE:
         return DUPLICATE
     put_bits(row, word, outstanding ^ mask)
-    if learns == 0:
-        return APPLIED
-    current = now - int(row[window + DUE])
+    return APPLIED if learns == 0 else credit(program, row, ticket, t, now, reward)
+
+
+@kernel
+def credit(program: Array, row: Array, ticket: Array, t: int, now: int, reward: float) -> int:
+    """Learn the reward of decision t after ``now`` decisions; a code."""
+    current = now - int(row[int(program[WINDOW]) + DUE])
     if t >= int(row[BEGAN]) and current < int(row[UNTIL]):
         return _learn(program, row, ticket, reward, now)
     return LATE if no_late(program, row, ticket, reward, current) else EXPIRED
@@ -178,10 +189,18 @@ def _learn(program: Array, row: Array, ticket: Array, reward: float, now: int) -
         tau = choices_counted(program, row, level, now)
         if program[level + FEEDBACK] == COUNTS:
             tau -= 1
-        learn_from(program, row, level, n, tau, slot, chance, reward)
+        learn_last(program, row, level, n, tau, slot, chance, reward)
     row[int(program[level + CONTROL]) + SUM] += reward
     row[int(program[WINDOW]) + UNANSWERED] -= 1.0
     return APPLIED
+
+
+@kernel
+def learn_last(
+    program: Array, row: Array, level: int, n: int, tau: int, slot: int, chance: float, reward: float
+) -> None:
+    """Hook: the last level learns the reward of an earlier choice. Default: through the program's table."""
+    learn_from(program, row, level, n, tau, slot, chance, reward)
 
 
 @cache

@@ -29,6 +29,23 @@ def routine_check(
     return True
 
 
+class NotedKernels(NamedTuple):
+    """The same routine with notes beside its statistics: numbers that follow from these and save work.
+
+    Only the loop over the steps on a processor takes notes, in memory of its own, and only while it runs; a learner's
+    row has no room for them. What is selected and what is written to the row must be the same to the last bit.
+
+    ``start(program, level, row, at, n, notes)`` makes the notes on statistics as they stand; ``select`` and ``update``
+    are those of :class:`RoutineKernels` with one more argument, ``notes``. ``per_slot`` is how many words of them there
+    are for a slot.
+    """
+
+    start: Callable[..., None]
+    select: Callable[..., tuple[int, float]]
+    update: Callable[..., tuple[float, float]]
+    per_slot: int
+
+
 class RoutineKernels(NamedTuple):
     """The kernels of a routine.
 
@@ -51,6 +68,7 @@ class RoutineKernels(NamedTuple):
     select: Callable[..., tuple[int, float]]
     update: Callable[..., tuple[float, float]]
     check: Callable[..., bool] = routine_check
+    noted: NotedKernels | None = None
 
 
 class LevelKernels(NamedTuple):

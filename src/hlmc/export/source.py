@@ -17,6 +17,7 @@ from hlmc.engine import elementary, weights
 from hlmc.engine.hooks import StoreHooks
 from hlmc.engine.layout import (
     ARM,
+    ARMS,
     CHILDREN,
     FIELDS,
     HEADER,
@@ -28,14 +29,17 @@ from hlmc.engine.layout import (
     TIME,
     WORDS,
 )
-from hlmc.engine.linker import constant
+from hlmc.engine.linker import constant, substitute_where_used
 from hlmc.engine.routines import level_kernels
+from hlmc.engine.scale import update_scaled
 from hlmc.engine.step import select, update
 from hlmc.errors import BadArgument, BadType, shown
 from hlmc.export import sizes
+from hlmc.export.compact import compact_draw
 from hlmc.export.vectors import Vectors, vectors
+from hlmc.routines import kind
 from hlmc.streams import keys
-from hlmc.targets.c.types import Precision, Type, literal
+from hlmc.targets.c.types import DOUBLE, Numbers, Type, literal
 from hlmc.targets.c.unit import Table, Unit
 from hlmc.versions import VERSION
 
@@ -74,6 +78,8 @@ OWN: dict[str, Kernel] = {
 """What stands for functions of the C library, which differ in the last digit from machine to machine."""
 
 MOST_ARMS = 2**31 - 1
+MOST_NARROW = 2**28
+"""With arms and steps up to this many, no integer of a step needs more than 32 bits."""
 
 
 @dataclass(frozen=True)
@@ -160,8 +166,8 @@ def exported(policy: Policy, name: str = "hlmc", row: Array | None = None, porta
     """
     _check(policy, name)
     unit = _unit(policy, name, portable)
-    chosen = unit.entry(select, Type.RUN, Type.RUN)
-    learned = unit.entry(update, Type.RUN, Type.RUN, Type.REAL)
+    chosen = unit.entry(select, Type.PROGRAM, Type.RUN)
+    learned = unit.entry(update_scaled if policy.scaled else update, Type.PROGRAM, Type.RUN, Type.REAL)
     begins = _fresh(policy) if row is None else np.array(row, np.float64)
     table = policy.program
     words, arms = int(table[WORDS]), policy.arms
@@ -221,24 +227,47 @@ def _check(policy: Policy, name: str) -> None:
 
 def _unit(policy: Policy, name: str, portable: bool) -> Unit:
     """The kernels that a policy's step reaches."""
-    hooks = StoreHooks(**_without_trees(policy))
+    substitutions = {**StoreHooks(**_without_trees(policy)).substitutions, weights._scan_draw: compact_draw}
     structure = policy.structure
+
+    def into(kernel: Kernel) -> Kernel:
+        return substitute_where_used(kernel, substitutions)
+
     routines = [routine.kernels for routine in policy.routines_used]
     distinct = len(set(routines)) > 1
     table = Table(
-        {0: {role: hooks.into(getattr(structure, role)) for role in ("begin", "end", "arm_of")}},
+        {0: {role: into(getattr(structure, role)) for role in ("begin", "end", "arm_of")}},
         {
-            d: {role: hooks.into(kernel) for role, kernel in level_kernels(kernels)._asdict().items()}
+            d: {role: into(kernel) for role, kernel in level_kernels(kernels)._asdict().items()}
             for d, kernels in enumerate(routines)
         },
     )
-    unit = Unit(name, table, frozenset(PUBLIC), OWN if portable else {}, public=frozenset(ERRORS))
+    unit = Unit(
+        name,
+        table,
+        frozenset(PUBLIC),
+        OWN if portable else {},
+        Numbers(whole="int32_t" if _narrow(policy) else "int64_t"),
+        frozenset(ERRORS),
+        policy.program,
+    )
     if distinct:
         for d, routine in enumerate(policy.routines_used):
             label = re.sub(r"\W", "_", getattr(routine, "label", routine.name))
             for role, kernel in table.routines[d].items():
                 unit.prefer(kernel, f"level_{role}_{label}")
     return unit
+
+
+def _narrow(policy: Policy) -> bool:
+    """Whether all integers fit into 32 bits, which makes small processors faster and their code smaller.
+
+    Times reach twice the horizon, and places in a random order the next power of four above the arms. What a user's own
+    routine counts, and what a ticket from outside says, is not known.
+    """
+    own = any(routine.opaque or kind(routine) < 0 for routine in policy.routines_used)
+    header = policy.program[:FIELDS]
+    return not own and not policy.pending and max(header[[ARMS, HORIZON, WORDS]]) <= MOST_NARROW
 
 
 def _without_trees(policy: Policy) -> dict[str, Kernel]:
@@ -287,7 +316,7 @@ def _program(table: Array, name: str) -> str:
             names = [word.name or "unused" for word in (HEADER if i == 0 else LEVEL)][:used]
             title += ": " + ", ".join(names)
         lines += _listed(f"/* {title} */", " ", "    ")
-        values = [literal(float(x), Precision.DOUBLE).text for x in record[:used]]
+        values = [literal(float(x), DOUBLE).text for x in record[:used]]
         lines += _listed(f"[{i * FIELDS}] = {', '.join(values)},", " ", "    ")
     return "\n".join([*lines, "};"])
 

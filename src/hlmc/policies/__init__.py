@@ -44,6 +44,8 @@ EXAMPLES: tuple[Policy, ...] = (
     Champion(arms=23),
     Champion(arms=100, memory=14, horizon=400, switches=2),
     Champion(arms=5, memory=9, horizon=100),
+    Champion(arms=30, memory=12, horizon=500, bits=10),
+    Champion(arms=400, memory=7, bits=6),
     CrownedHLMC(arms=30, memory=12, horizon=500),
     CrownedHLMC(arms=23, estimator="reduced-variance"),
     CrownedHLMC(arms=100, memory=14, horizon=400),

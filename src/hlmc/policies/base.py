@@ -200,6 +200,10 @@ class Policy(Common):
         """The words for decisions that await their rewards. They lie between the control words and the statistics."""
         return window_words(self.pending)
 
+    def _awaited(self, run: int) -> tuple[int, int, float]:
+        """For the plan: ``pending``, ``delay``, and the share of rewards that come after a run of so many steps."""
+        return self.pending, self.delay, min(1.0, self.delay / run)
+
     def _finished(self, table: Array) -> Array:
         """Complete a program: fill in the fields that the structure and the routines determine; return it flattened."""
         if self.pending:

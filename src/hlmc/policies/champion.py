@@ -5,17 +5,18 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
 
 from hlmc import bounds, planning
 from hlmc.checks import whole
 from hlmc.engine.layout import LEVEL_CONTROL
-from hlmc.engine.structures import CHAMPION, Structure
+from hlmc.engine.structures import CHAMPION, CODED_CHAMPION, Structure
 from hlmc.engine.structures.champion import LEAST_DOUBT, MOST
+from hlmc.errors import BadArgument
 from hlmc.policies.base import Array, Words
 from hlmc.policies.tree import TreePolicy
-from hlmc.routines import Contest, TsallisINF
+from hlmc.routines import Contest, TsallisINF, coded
 from hlmc.routines.base import Routine
+from hlmc.routines.coded import ALL_BITS, checked_bits
 
 STRETCH = 1.2
 """Epochs are longer by this factor than those that balance the regret of two levels of Tsallis-INF. It was the best
@@ -42,11 +43,15 @@ class Champion(TreePolicy):
     arms
         K.
     memory
-        M: as few levels as at most M words allow. Default: two levels, about 2 sqrt(K) words.
+        M: as few levels as at most M words allow, with groups as large as they allow. Default: two levels, about
+        2 sqrt(K) words.
     horizon
         T, or None when it is not known: groups and doubts start afresh in stages of 2^r steps, the champion stays.
     switches
         V, if it is known how often the best arm changes: epochs are sqrt(V) times shorter.
+    bits
+        Bits of a loss: 64, or 4 to 32. With fewer than 64 the losses are packed codes, and ``memory`` holds more of
+        them (``docs/bits.md``).
 
     Guarantee
     ---------
@@ -69,7 +74,11 @@ class Champion(TreePolicy):
     horizon: int | None = None
     switches: int | None = None
 
-    structure: ClassVar[Structure] = CHAMPION
+    bits: int = 64
+
+    @property
+    def structure(self) -> Structure:  # type: ignore[override]
+        return CHAMPION if self.bits == ALL_BITS else CODED_CHAMPION
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -77,17 +86,21 @@ class Champion(TreePolicy):
         for name, least in (("memory", 1), ("horizon", 1), ("switches", 1)):
             if getattr(self, name) is not None:
                 self._keep(**{name: whole(name, getattr(self, name), least)})
+        self._keep(bits=checked_bits(self.bits))
+        if self.pending and self.bits < ALL_BITS:
+            raise BadArgument(f"pending must be 0 with fewer than 64 bits for a champion, not {self.pending}")
         _ = self.groups_used
 
     @cached_property
     def groups_used(self) -> tuple[int, ...]:
         if self.memory is None:
             return planning.even_groups(self.arms, min(2, planning.deepest(self.arms)))
-        return planning.tight_depth(self.arms, self.memory)[1]
+        return planning.filled_groups(self.arms, self.memory, lambda groups: sum(self._level_words(groups)))
 
     @cached_property
     def routines_used(self) -> tuple[Routine, ...]:
-        return (*(TsallisINF(),) * (len(self.groups_used) - 1), Contest())
+        plain = (*(TsallisINF(),) * (len(self.groups_used) - 1), Contest())
+        return tuple(coded(routine, self.bits) for routine in plain)
 
     def epochs_used(self, horizon: int) -> tuple[int, ...]:
         balanced = super().epochs_used(horizon)
@@ -100,7 +113,14 @@ class Champion(TreePolicy):
 
     @property
     def level_words(self) -> tuple[int, ...]:
-        *above, last = self.groups_used
+        return self._level_words(self.groups_used)
+
+    def _level_words(self, groups: tuple[int, ...]) -> tuple[int, ...]:
+        *above, last = groups
+        if self.bits < ALL_BITS:
+            slots = (*above, last + (1 if above else 0))
+            *others, arms = (-(-n * self.bits // ALL_BITS) if n > 1 else 0 for n in slots)
+            return (*others, arms + 1)
         # At the arms: the losses of the others, less that of the champion, and the champion's name.
         others = last if above else last - 1
         return (*(n - 1 for n in above), others + 1)
@@ -117,6 +137,8 @@ class Champion(TreePolicy):
         return min(0.5, max(FLOOR, arms.children / (1.0 + 2.0 * REACH * math.sqrt(arms.choices)) ** 2))
 
     def _stage_bound(self, horizon: int, switches: int | None) -> float | None:
+        if self.bits < ALL_BITS:
+            return None
         *above, last = self.levels_at(horizon)
         total, runs = 0.0, 1
         for level in above:
@@ -140,6 +162,8 @@ class Champion(TreePolicy):
 
     @property
     def _lost(self) -> str:
+        if self.bits < ALL_BITS:
+            return "a bound: the theorem is for losses of 64 bits"
         return "regret of single runs, a best arm that changes, rewards that react to the play"
 
     def _write(self, records: Array, horizon: int) -> None:

@@ -231,7 +231,7 @@ class HLMC(TreePolicy):
 
     @property
     def guarantee(self) -> Guarantee:
-        if self.switches is None and self.delta is None:
+        if (self.switches is None and self.delta is None) or self.delay:
             return super().guarantee
         T = self.horizon
         if T is None and self.delta is not None:

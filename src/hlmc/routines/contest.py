@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from hlmc.engine.ftrl import ftrl_draw, ftrl_learn, ftrl_sound, normaliser
+from hlmc.engine.ftrl import ftrl_draw, ftrl_sound, ftrl_update
 from hlmc.engine.kernel import kernel
 from hlmc.engine.structures.champion import FADING, contest_rate
 from hlmc.routines.base import Array, Kernels, LevelContext, Routine
@@ -47,9 +47,9 @@ def contest_update(
 ) -> tuple[float, float]:
     """Add the estimated losses, update the baseline, and compute the next normaliser."""
     loss = 1.0 - reward
-    ftrl_learn(row, at, n, contest_rate(program, level, tau), x, slot, chance, loss, baseline)
-    baseline += max(1.0 / (float(tau) + 2.0), FADING) * (loss - baseline)
-    return normaliser(row, at, n, contest_rate(program, level, tau + 1), x), baseline
+    eta = contest_rate(program, level, tau)
+    x = ftrl_update(row, at, n, eta, x, slot, chance, loss, baseline, contest_rate(program, level, tau + 1))
+    return x, baseline + max(1.0 / (float(tau) + 2.0), FADING) * (loss - baseline)
 
 
 @kernel

@@ -11,7 +11,7 @@ from typing import ClassVar, Literal
 
 from hlmc import bounds
 from hlmc.checks import choice
-from hlmc.engine.ftrl import ftrl_draw, ftrl_learn, ftrl_sound, normaliser
+from hlmc.engine.ftrl import ftrl_draw, ftrl_sound, ftrl_update
 from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import PARAMETERS
 from hlmc.routines.base import Array, Kernels, LevelContext, Routine
@@ -58,12 +58,9 @@ def tsallis_update(
     A part of a loss that is credited later (tau < 0) is added over its probability, as it is in either estimator once
     the baseline has been counted, and the learning rate stays.
     """
-    if tau < 0:
-        ftrl_learn(row, at, n, eta, x, slot, chance, 1.0 - reward, 0.0)
-        return normaliser(row, at, n, eta, x), eta
-    ftrl_learn(row, at, n, eta, x, slot, chance, 1.0 - reward, program[level + BASELINE])
-    eta = program[level + RATE] / math.sqrt(float(tau) + 2.0)
-    return normaliser(row, at, n, eta, x), eta
+    following = program[level + RATE] / math.sqrt(float(tau) + 2.0) if tau >= 0 else eta
+    baseline = program[level + BASELINE] if tau >= 0 else 0.0
+    return ftrl_update(row, at, n, eta, x, slot, chance, 1.0 - reward, baseline, following), following
 
 
 @kernel

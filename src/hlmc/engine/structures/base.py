@@ -150,9 +150,17 @@ def learn_from(
     standing = row[control + CHANCE]
     row[control + CHILD] = slot
     row[control + CHANCE] = chance
-    call_update(int(program[level + ROUTINE]), program, level, row, int(program[level + AT]), n, control, tau, reward)
+    level_update(program, level, row, int(program[level + AT]), n, control, tau, reward)
     row[control + CHILD] = child
     row[control + CHANCE] = standing
+
+
+@kernel
+def level_update(
+    program: Array, level: int, row: Array, at: int, n: int, control: int, tau: int, reward: float
+) -> None:
+    """Hook: a level learns. Default: through the program's table."""
+    call_update(int(program[level + ROUTINE]), program, level, row, at, n, control, tau, reward)
 
 
 # --- What the checks of all structures share

@@ -131,6 +131,36 @@ def _decide(row: Array, t: int, epochs: int) -> float:
     return rate
 
 
+# Hooks: how the losses of a level are stored. Defaults: as words, the losses of the slots less that of slot 0.
+
+
+@kernel
+def slot_chance(program: Array, row: Array, level: int, at: int, slot: int, x: float, eta: float, tau: int) -> float:
+    """The probability that a level's routine gives a slot at choice ``tau``."""
+    return probability_of(loss_of(row, at, slot), x, eta)
+
+
+@kernel
+def group_rate(program: Array, row: Array, level: int, control: int, tau: int) -> float:
+    """The learning rate of choice ``tau`` of a group level: the second scalar of Tsallis-INF."""
+    return float(row[control + SCALARS + 1])
+
+
+@kernel
+def leader(program: Array, row: Array, level: int, at: int, n: int) -> int:
+    """The slot of least loss; of several, the first."""
+    return ftrl_leader(row, at, n)
+
+
+@kernel
+def lay_prior(program: Array, row: Array, record: int, at: int, n: int, control: int, behind: float, x: float) -> None:
+    """Start the routine over the arms: slot 0 has loss 0, the others ``behind``, and ``x`` is the normaliser."""
+    for j in range(at, at + n - 1):
+        row[j] = behind
+    row[control + SCALARS] = x
+    row[control + SCALARS + 1] = 0.5
+
+
 @kernel
 def _choose(program: Array, row: Array, t: int, d: int, level: int, n: int, control: int, tau: int) -> float:
     """The lowest group level chooses by its routine, or the next group in turn when the champion is challenged.
@@ -150,9 +180,8 @@ def _choose(program: Array, row: Array, t: int, d: int, level: int, n: int, cont
     if row[CHALLENGE] == 1.0:
         row[TURN] += 1.0
         row[control + CHILD] = next_in_turn
-        # The routine is Tsallis-INF, whose scalars are the normaliser and the learning rate.
-        x = row[control + SCALARS]
-        chance = probability_of(loss_of(row, at, next_in_turn), x, row[control + SCALARS + 1])
+        eta = group_rate(program, row, level, control, tau - turn)
+        chance = slot_chance(program, row, level, at, next_in_turn, row[control + SCALARS], eta, tau - turn)
         row[control + CHANCE] = max(chance, LEAST)
     reached = (1.0 - rate) * float(row[control + CHANCE])
     return reached + (rate if int(row[control + CHILD]) == next_in_turn else 0.0)
@@ -179,10 +208,9 @@ def _start_arms(program: Array, row: Array, record: int, base: int, count: int) 
         sure = math.sqrt(1.0 - doubt)
         # Never negative by a last digit: among equals, slot 0 is the best.
         behind = max(0.0, 2.0 / eta * (math.sqrt((n - 1.0) / doubt) - 1.0 / sure))
-        for j in range(at, at + n - 1):
-            row[j] = behind
-        row[control + SCALARS] = -2.0 / (eta * sure)
-    row[control + SCALARS + 1] = 0.5
+        lay_prior(program, row, record, at, n, control, behind, -2.0 / (eta * sure))
+    else:
+        row[control + SCALARS + 1] = 0.5
     return n
 
 
@@ -251,15 +279,15 @@ def _crown(program: Array, row: Array, record: int, t: int) -> None:
     at = int(program[record + AT])
     x = row[int(program[record + CONTROL]) + SCALARS]
     eta = contest_rate(program, record, choices_counted(program, row, record, t))
-    best = ftrl_leader(row, at, int(row[COUNT]))
+    best = leader(program, row, record, at, int(row[COUNT]))
     challenged = row[CHALLENGE] == 1.0
-    if best != 0 and (not challenged or probability_of(loss_of(row, at, best), x, eta) >= DECISIVE):
+    if best != 0 and (not challenged or slot_chance(program, row, record, at, best, x, eta, 0) >= DECISIVE):
         row[PLACE] = _other(int(row[BASE]), int(row[PLACE]), best)
         row[DOUBT] = EVEN
         row[TENURE] = 0.0
         row[CRISIS] = 0.0
     elif not challenged:
-        held = probability_of(0.0, x, eta)
+        held = slot_chance(program, row, record, at, 0, x, eta, 0)
         if held >= 0.5:
             row[DOUBT] = max(program[record + LEAST_DOUBT], CALMER * row[DOUBT])
         elif held < 0.25:

@@ -21,12 +21,12 @@ void ${name}_start(${name}_learner *learner, uint64_t key)
 $resume
 int32_t ${name}_select(${name}_learner *learner)
 {
-    return (int32_t)$select(${name}_program, learner->words);
+    return (int32_t)$select(learner->words);
 }
 
 int32_t ${name}_update(${name}_learner *learner, double reward)
 {
-    return (int32_t)$update(${name}_program, learner->words, reward);
+    return (int32_t)$update(learner->words, reward);
 }
 
 double ${name}_probability(const ${name}_learner *learner)

@@ -20,6 +20,9 @@ HELPERS = {
     "bits": "/* The raw 64 bits of a word. */\n"
     "static uint64_t {name}({run}run, {whole} at)\n"
     "{{\n    uint64_t bits;\n    memcpy(&bits, &run[at], sizeof bits);\n    return bits;\n}}",
+    "put_bits": "/* Set the raw 64 bits of a word. */\n"
+    "static void {name}({real} *run, {whole} at, uint64_t bits)\n"
+    "{{\n    memcpy(&run[at], &bits, sizeof bits);\n}}",
     "exponent": "/* The binary exponent e of a positive number: x = m 2^e with m in [1/2, 1). */\n"
     "static {whole} {name}(double x)\n"
     "{{\n    uint64_t bits;\n    memcpy(&bits, &x, sizeof bits);\n"
@@ -43,7 +46,7 @@ def _same(unit: Unit, values: list[Value], translator: Translator) -> Value:
 
 def _offset(unit: Unit, values: list[Value], translator: Translator) -> Value:
     run, at = values
-    return replace(run, text=f"{run.text} + {at.within(SUM + 1)}", binds=SUM)
+    return replace(run, text=f"{run.text} + {at.within(SUM + 1)}", binds=SUM, type=Type.RUN)
 
 
 def _row_of(unit: Unit, values: list[Value], translator: Translator) -> Value:
@@ -72,6 +75,12 @@ ROLES: dict[Kernel, str] = {
 }
 """Calls through a program's table, and whose they are."""
 
+
+def _put_bits(unit: Unit, values: list[Value], translator: Translator) -> Value:
+    translator.writes(values[0])
+    return Value(f"{unit.helper('put_bits')}({', '.join(value.text for value in values)})", Type.NONE)
+
+
 LOWERED: dict[Kernel, Lowering] = {
     primitives.words: _same,
     primitives.offset: _offset,
@@ -80,6 +89,7 @@ LOWERED: dict[Kernel, Lowering] = {
     primitives.prefetch: _nothing,
     primitives.row_of: _row_of,
     primitives.bits: _helper("bits", Type.BITS),
+    primitives.put_bits: _put_bits,
     primitives.floor_log2: _helper("floor_log2", Type.INT),
     primitives.exponent: _helper("exponent", Type.INT),
     primitives.power_of_two: _helper("power_of_two", Type.REAL),

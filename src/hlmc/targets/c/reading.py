@@ -12,12 +12,14 @@ import textwrap
 import tokenize
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from hlmc.engine.kernel import is_kernel, is_primitive
-from hlmc.engine.linker import names_of
+from hlmc.engine.linker import callees, names_of
+from hlmc.engine.primitives import words
 from hlmc.errors import BadArgument
 
 Kernel = Callable[..., Any]
@@ -57,8 +59,8 @@ class Source:
         return OutsideDialect(f"{file}, line {line}: {what} (kernel {self.kernel.__name__}; see docs/dialect.md)")
 
 
-def read(kernel: Kernel) -> Source:
-    """Read a kernel's source."""
+def read(kernel: Kernel, programs: Mapping[str, Any] | None = None) -> Source:
+    """Read a kernel's source; ``programs``: what is known of the words of some of its parameters."""
     code = kernel.__code__
     try:
         lines, first = inspect.getsourcelines(code)
@@ -78,7 +80,9 @@ def read(kernel: Kernel) -> Source:
         for token in tokenize.generate_tokens(io.StringIO(text).readline)
         if token.type == tokenize.COMMENT and token.line.lstrip().startswith("#")
     }
-    tree.body = _pruned(tree.body, names)
+    tree.body = _pruned(tree.body, _Known(names, dict(programs or {}), tree))
+    while _drop_unread(tree, names):
+        pass
     return Source(kernel, tree, names, comments)
 
 
@@ -111,27 +115,69 @@ def _is_text(node: ast.stmt) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
-def number_of(node: ast.expr, names: Mapping[str, Any]) -> int | float | None:
-    """The number that an expression is, if it is a literal, a constant or a kernel that returns one."""
-    if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
-        return node.value
-    if isinstance(node, ast.Name) and isinstance(names.get(node.id), int | float):
-        return names[node.id]  # type: ignore[no-any-return]
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.args:
-        called = names.get(node.func.id)
-        if called is not None and is_kernel(called):
+class _Known:
+    """What is known of a kernel's names before it runs.
+
+    Numbers: global constants, and variables that are assigned once, to a number that is known. Programs: parameters
+    whose words are known, and the names that they are given.
+    """
+
+    def __init__(self, names: Mapping[str, Any], programs: dict[str, Any], tree: ast.FunctionDef) -> None:
+        self.names = names
+        self.programs = programs
+        self.numbers: dict[str, int | float] = {}
+        parameters = {argument.arg for argument in tree.args.args}
+        stored = [node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
+        for statement in tree.body:
+            if not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Name):
+                continue
+            name, value = statement.targets[0].id, statement.value
+            if stored.count(name) != 1 or name in parameters:
+                continue
+            number = self.number(value)
+            if number is not None:
+                self.numbers[name] = number
+            elif isinstance(value, ast.Call) and names.get(ast.unparse(value.func)) is words and len(value.args) == 1:
+                source = ast.unparse(value.args[0])
+                if source in programs:
+                    programs[name] = programs[source]
+
+    def number(self, node: ast.expr) -> int | float | None:
+        """The number that an expression is, if that is known."""
+        if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
+            return node.value
+        if isinstance(node, ast.Name):
+            value = self.numbers.get(node.id, self.names.get(node.id))
+            return value if isinstance(value, int | float) else None
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            return self._called(node.func.id, node.args)
+        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id in self.programs:
+            at = self.number(node.slice)
+            return float(self.programs[node.value.id][at]) if isinstance(at, int) else None
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
+            left, right = self.number(node.left), self.number(node.right)
+            if isinstance(left, int) and isinstance(right, int):
+                return left + right if isinstance(node.op, ast.Add) else left - right
+        return None
+
+    def _called(self, name: str, arguments: list[ast.expr]) -> int | float | None:
+        called = self.names.get(name)
+        if called is None and len(arguments) == 1 and name in ("int", "float"):
+            inner = self.number(arguments[0])
+            return None if inner is None else int(inner) if name == "int" else float(inner)
+        if called is not None and is_kernel(called) and not arguments:
             found = constant_result(called)
             return names_of(called).get(found) if isinstance(found, str) else found
-    return None
+        return None
 
 
-def _truth(test: ast.expr, names: Mapping[str, Any]) -> bool | None:
+def _truth(test: ast.expr, known: _Known) -> bool | None:
     """Whether a condition holds, if constants decide it."""
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        inner = _truth(test.operand, names)
+        inner = _truth(test.operand, known)
         return None if inner is None else not inner
     if isinstance(test, ast.Compare) and len(test.ops) == 1:
-        left, right = number_of(test.left, names), number_of(test.comparators[0], names)
+        left, right = known.number(test.left), known.number(test.comparators[0])
         op = test.ops[0]
         if isinstance(right, int) and right >= _MOST and isinstance(op, ast.LtE | ast.Gt):
             return isinstance(op, ast.LtE)
@@ -146,40 +192,92 @@ def _truth(test: ast.expr, names: Mapping[str, Any]) -> bool | None:
             ast.NotEq: left != right,
         }
         return results.get(type(op))
-    known = number_of(test, names)
-    return None if known is None else bool(known)
+    number = None if isinstance(test, ast.Constant) else known.number(test)
+    return None if number is None else bool(number)
 
 
-def _pruned(body: list[ast.stmt], names: Mapping[str, Any]) -> list[ast.stmt]:
+def _pruned(body: list[ast.stmt], known: _Known) -> list[ast.stmt]:
     """Statements without the branches that constants rule out, and without what follows a return."""
     found: list[ast.stmt] = []
     for statement in body:
         if isinstance(statement, ast.If):
-            truth = _truth(statement.test, names)
+            truth = _truth(statement.test, known)
             if truth is None:
-                statement.body = _pruned(statement.body, names)
-                statement.orelse = _pruned(statement.orelse, names)
-                found.append(_Choices(names).visit(statement))
+                statement.body = _pruned(statement.body, known)
+                statement.orelse = _pruned(statement.orelse, known)
+                found.append(_Choices(known).visit(statement))
             else:
-                found += _pruned(statement.body if truth else statement.orelse, names)
-        else:
+                found += _pruned(statement.body if truth else statement.orelse, known)
+        elif not _never(statement, known):
             if isinstance(statement, ast.While | ast.For):
-                statement.body = _pruned(statement.body, names)
-            found.append(_Choices(names).visit(statement))
+                statement.body = _pruned(statement.body, known)
+            found.append(_Choices(known).visit(statement))
         if found and isinstance(found[-1], ast.Return):
             break
     return found
 
 
+@cache
+def writes(kernel: Kernel) -> bool:
+    """Whether a kernel may do more than compute a result: write words, or call through a table."""
+    if is_primitive(kernel):
+        return kernel.__name__.startswith(("call_", "put_"))
+    tree = read(kernel).tree
+    stores = any(isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store) for node in ast.walk(tree))
+    return stores or any(writes(callee) for callee in callees(kernel).values())
+
+
+def acts(node: ast.AST, names: Mapping[str, Any]) -> bool:
+    """Whether an expression may do more than compute a value."""
+    calls = [each for each in ast.walk(node) if isinstance(each, ast.Call) and isinstance(each.func, ast.Name)]
+    called = [names.get(each.func.id) for each in calls if isinstance(each.func, ast.Name)]
+    return any(each is not None and is_kernel(each) and writes(each) for each in called)
+
+
+def _drop_unread(tree: ast.FunctionDef, names: Mapping[str, Any]) -> bool:
+    """Drop assignments to variables that nothing reads any more; whether there were any."""
+    read = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+    dropped = False
+
+    def keep(statement: ast.stmt) -> bool:
+        targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
+        if not isinstance(statement, ast.Assign | ast.AugAssign | ast.AnnAssign) or statement.value is None:
+            return True
+        idle = all(isinstance(target, ast.Name) and target.id not in read for target in targets)
+        return not idle or acts(statement.value, names)
+
+    def visit(body: list[ast.stmt]) -> list[ast.stmt]:
+        nonlocal dropped
+        kept = [statement for statement in body if keep(statement)]
+        dropped = dropped or len(kept) < len(body)
+        for statement in kept:
+            for field in ("body", "orelse"):
+                if isinstance(statement, ast.If | ast.While | ast.For):
+                    setattr(statement, field, visit(getattr(statement, field)))
+        return kept
+
+    tree.body = visit(tree.body)
+    return dropped
+
+
+def _never(statement: ast.stmt, known: _Known) -> bool:
+    """Whether a statement is a loop over an empty range."""
+    if not isinstance(statement, ast.For) or not isinstance(statement.iter, ast.Call):
+        return False
+    arguments = statement.iter.args
+    last = known.number(arguments[0]) if len(arguments) == 1 else None
+    return last is not None and last <= 0
+
+
 class _Choices(ast.NodeTransformer):
     """Conditional expressions that constants decide."""
 
-    def __init__(self, names: Mapping[str, Any]) -> None:
-        self._names = names
+    def __init__(self, known: _Known) -> None:
+        self._known = known
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
         self.generic_visit(node)
-        truth = _truth(node.test, self._names)
+        truth = _truth(node.test, self._known)
         return node if truth is None else node.body if truth else node.orelse
 
 

@@ -132,18 +132,26 @@ class Translator:
     """The translation of one kernel."""
 
     def __init__(self, unit: Unit, kernel: Kernel, arguments: Iterable[Type]) -> None:
+        arguments = list(arguments)
+        code = kernel.__code__
+        given = zip(code.co_varnames[: code.co_argcount], arguments, strict=False)
         self.unit = unit
-        self.source: Source = read(kernel)
-        self.precision = unit.precision
-        self.done = Translated(unit.name_of(kernel))
+        self.source: Source = read(kernel, {name: unit.program for name, kind in given if kind is Type.PROGRAM})
+        self.numbers = unit.numbers
+        self.done = Translated(unit.name_of(kernel, arguments))
         self.variables: dict[str, Types] = {}
         self.roots: dict[str, str] = {}  # of runs: the parameter that a local name leads to
         self.used: set[str] = set()
         self.lines: list[str] = []
         self.depth = 1
         self._temporary = 0
-        self._signature(list(arguments))
+        self._signature(arguments)
         self._places = declarations(self.source.tree)
+        self._read = {
+            node.id
+            for node in ast.walk(self.source.tree)
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+        }
 
     def translate(self) -> Translated:
         """The C function."""
@@ -160,7 +168,8 @@ class Translator:
             self._walk(body)
         if self.done.result is not Type.NONE and not _ends(body):
             raise self.source.refuse(tree, "a kernel with a result ends in a return")
-        head = [f"{_INDENT}(void){self.c_name(name)};" for name, _ in self.done.parameters if name not in self.used]
+        idle = [name for name, kind in self.done.parameters if kind is not Type.PROGRAM and name not in self.used]
+        head = [f"{_INDENT}(void){self.c_name(name)};" for name in idle]
         signature = self.unit.signature(self.done)
         text = ast.get_docstring(tree) or ""
         # Docstrings with sections are for Python's readers.
@@ -181,6 +190,8 @@ class Translator:
             raise self.source.refuse(tree, f"it is called with {len(arguments)} arguments")
         for argument, kind in zip(given.args, arguments, strict=True):
             declared = self._annotated(argument, argument.annotation) if argument.annotation else kind
+            if declared is Type.RUN and kind is Type.PROGRAM:
+                declared = kind
             self.done.parameters.append((argument.arg, declared))
             self.variables[argument.arg] = declared
             if declared is Type.RUN:
@@ -233,14 +244,14 @@ class Translator:
 
     def _declare_before(self, name: str) -> None:
         kind = self.variables.get(name)
-        if kind is None or name == "_":
-            return  # the first walk has yet to see its type
+        if kind is None or kind is Type.PROGRAM or name == "_" or name not in self._read:
+            return  # the first walk has yet to see its type, or there is nothing to declare
         if kind is Type.RUN:
             self._line(f"{self._run_type(self.roots[name])}{self.c_name(name)};")
         else:
             assert isinstance(kind, Type)
-            zero = {Type.BOOL: "false", Type.REAL: literal(0.0, self.precision).text}.get(kind, "0")
-            self._line(f"{self.precision.c(kind)} {self.c_name(name)} = {zero};")
+            zero = {Type.BOOL: "false", Type.REAL: literal(0.0, self.numbers).text}.get(kind, "0")
+            self._line(f"{self.numbers.c(kind)} {self.c_name(name)} = {zero};")
 
     def _run_type(self, root: str) -> str:
         return self.unit.run_type(root in self.done.mutable)
@@ -329,12 +340,16 @@ class Translator:
         self._kept(name, value.type, statement)
         kind = self.variables[name]
         assert isinstance(kind, Type)
+        if kind is Type.PROGRAM:
+            return
+        if name not in self._read:
+            self._line(f"(void){value.within(UNARY)};")
+            return
         if kind is Type.RUN:
-            assert value.root is not None
-            self._joined(name, value.root, statement)
-            declared = self._run_type(value.root)
+            self._joined(name, value.root or "", statement)
+            declared = self._run_type(value.root or "")
         else:
-            declared = f"{self.precision.c(kind)} "
+            declared = f"{self.numbers.c(kind)} "
         text = f"{self.c_name(name)} = {self._convert(value, kind, statement).text};"
         self._line(declared + text if name in self._places.by_assignment.get(statement, ()) else text)
 
@@ -364,7 +379,7 @@ class Translator:
                 assert name is not None
                 kind = _scalar(each)
                 kept = f"next_{self.c_name(name)}"
-                self._line(f"const {self.precision.c(kind)} {kept} = {each.text};")
+                self._line(f"const {self.numbers.c(kind)} {kept} = {each.text};")
                 later.append((name, replace(each, text=kept, binds=ATOM, number=None)))
             for name, each in later:
                 self._assign_name(statement, name, each)
@@ -372,12 +387,15 @@ class Translator:
         call = self.value(value)
         if not isinstance(call.type, tuple) or len(call.type) != len(names):
             raise self.source.refuse(statement, f"{ast.unparse(value)} has another number of results")
+        if not any(name in self._read for name in names):
+            self._line(f"(void){call.text};")
+            return
         self._temporary += 1
         kept = f"found_{self._temporary}" if self._temporary > 1 else "found"
         self._line(f"const {self.unit.struct(call.type)} {kept} = {call.text};")
         for i, (name, part) in enumerate(zip(names, call.type, strict=True)):
             assert name is not None
-            if name != "_":
+            if name != "_" and name in self._read:
                 self._assign_name(statement, name, Value(f"{kept}.r{i}", part))
 
     def _augassign(self, statement: ast.AugAssign) -> None:
@@ -445,14 +463,14 @@ class Translator:
         ):
             raise self.source.refuse(statement, "a for loop goes over a range of integers")
         bounds = [self._convert(self.value(node), Type.INT, node) for node in loop.args]
-        first = bounds[0] if len(bounds) > 1 else literal(0, self.precision)
+        first = bounds[0] if len(bounds) > 1 else literal(0, self.numbers)
         last = bounds[1] if len(bounds) > 1 else bounds[0]
-        step = bounds[2] if len(bounds) > 2 else literal(1, self.precision)
+        step = bounds[2] if len(bounds) > 2 else literal(1, self.numbers)
         if step.number is None or step.number == 0:
             raise self.source.refuse(statement, "the step of a range is a constant")
         name = statement.target.id
         self._kept(name, Type.INT, statement)
-        kind = self.precision.c(Type.INT)
+        kind = self.numbers.c(Type.INT)
         own = name == "_" or name in self._places.by_assignment.get(statement, ())
         changed = {name for each in statement.body for name in _stored_names(each)}
         counter = self.c_name(name)
@@ -488,7 +506,7 @@ class Translator:
         return method(node)  # type: ignore[no-any-return]
 
     def _convert(self, value: Value, kind: Type, node: ast.AST) -> Value:
-        found = converted(value, kind, self.precision) if isinstance(value.type, Type) else None
+        found = converted(value, kind, self.numbers) if isinstance(value.type, Type) else None
         if found is None:
             given = value.type.value if isinstance(value.type, Type) else "several results"
             raise self.source.refuse(node, f"{given} where {kind.value} is needed")
@@ -500,12 +518,14 @@ class Translator:
     def _value_constant(self, node: ast.Constant) -> Value:
         if not isinstance(node.value, bool | int | float):
             raise self.source.refuse(node, f"the constant {node.value!r} is not in the dialect")
-        return literal(node.value, self.precision)
+        return literal(node.value, self.numbers)
 
     def _value_name(self, node: ast.Name) -> Value:
         name = node.id
         if name in self.variables:
             self.used.add(name)
+            if self.variables[name] is Type.PROGRAM:
+                return self.unit.program_value()
             return Value(self.c_name(name), self.variables[name], root=self.roots.get(name))
         if name in self.source.names and is_number(self.source.names[name]):
             return self.unit.constant(name, self.source.names[name], self.source.kernel)
@@ -514,9 +534,9 @@ class Translator:
     def _value_attribute(self, node: ast.Attribute) -> Value:
         text = ast.unparse(node)
         if text == "math.inf":
-            return literal(float("inf"), self.precision)
+            return literal(float("inf"), self.numbers)
         if text == "math.pi":
-            return literal(3.141592653589793, self.precision)
+            return literal(3.141592653589793, self.numbers)
         raise self.source.refuse(node, f"{text} is not in the dialect")
 
     def _value_subscript(self, node: ast.Subscript) -> Value:
@@ -524,15 +544,17 @@ class Translator:
 
     def _word(self, node: ast.Subscript, writes: bool) -> Value:
         run = self.value(node.value)
-        if run.type is not Type.RUN or isinstance(node.slice, ast.Slice | ast.Tuple):
+        if run.type not in (Type.RUN, Type.PROGRAM) or isinstance(node.slice, ast.Slice | ast.Tuple):
             raise self.source.refuse(node, f"{ast.unparse(node)} is not a word of an Array")
         index = self._convert(self.value(node.slice), Type.INT, node)
         if writes:
-            self._writes(run)
+            self.writes(run, node)
         return self.unit.word(run, index, node.slice, self.source)
 
-    def _writes(self, run: Value) -> None:
-        assert run.root is not None
+    def writes(self, run: Value, node: ast.AST | None = None) -> None:
+        """Note that words of a run are written."""
+        if run.root is None:
+            raise self.source.refuse(node or self.source.tree, "the words of a program are constants")
         self.done.mutable.add(run.root)
 
     def _value_unaryop(self, node: ast.UnaryOp) -> Value:
@@ -653,7 +675,7 @@ class Translator:
         if known is not None and not values:
             if isinstance(known, str):
                 return self.unit.constant(known, called.__globals__[known], called)
-            return literal(known, self.precision)
+            return literal(known, self.numbers)
         target = self.unit.function(called, [_scalar(value) for value in values], self.source, node)
         return self.call(target, values, node)
 
@@ -661,11 +683,13 @@ class Translator:
         """A call of a C function."""
         texts = []
         for value, (name, kind) in zip(values, target.parameters, strict=True):
+            if kind is Type.PROGRAM:
+                continue
             if kind is Type.RUN:
                 if value.type is not Type.RUN:
                     raise self.source.refuse(node, f"{value.text} is no Array")
                 if name in target.mutable:
-                    self._writes(value)
+                    self.writes(value, node)
                 texts.append(value.text)
             else:
                 texts.append(self._convert(value, kind, node).text)
@@ -687,7 +711,14 @@ class Translator:
     def _bits(self, node: ast.Call, value: Value) -> Value:
         if value.type not in (Type.INT, Type.BOOL, Type.BITS):
             raise self.source.refuse(node, "np.uint64 of something else than an integer")
-        return cast(value, Type.BITS, self.precision)
+        return self._widened(node.args[0], value) if self.numbers.narrow else cast(value, Type.BITS, self.numbers)
+
+    def _widened(self, node: ast.expr, value: Value) -> Value:
+        """An integer in 64 bits, computed there: 32 do not hold what is made of several."""
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub | ast.Mult):
+            left = self._widened(node.left, self.value(node.left))
+            return self._binary(node, node.op, left, self._widened(node.right, self.value(node.right)))
+        return cast(value, Type.BITS, self.numbers)
 
     def _builtin_int(self, node: ast.Call) -> Value:
         return self._cast(node, Type.INT)
@@ -701,12 +732,13 @@ class Translator:
 
     def _cast(self, node: ast.Call, kind: Type) -> Value:
         values = [self.value(each) for each in node.args]
-        if len(values) != 1 or not isinstance(values[0].type, Type) or values[0].type in (Type.RUN, Type.NONE):
+        kinds = (Type.REAL, Type.INT, Type.BOOL, Type.BITS)
+        if len(values) != 1 or values[0].type not in kinds:
             raise self.source.refuse(node, f"{ast.unparse(node)} is not a conversion of one number")
         (value,) = values
         if value.type is Type.INT and kind is Type.REAL:
             return self._convert(value, kind, node)
-        return cast(value, kind, self.precision)
+        return cast(value, kind, self.numbers)
 
     def _builtin_min(self, node: ast.Call) -> Value:
         return self._extreme(node, "min")

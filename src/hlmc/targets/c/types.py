@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 
-__all__ = ["ATOM", "Precision", "Type", "Value", "converted", "literal"]
+__all__ = ["ATOM", "DOUBLE", "Numbers", "Type", "Value", "converted", "literal"]
 
 
 class Type(Enum):
@@ -17,29 +17,34 @@ class Type(Enum):
     BOOL = "bool"
     BITS = "np.uint64"
     RUN = "Array"
+    PROGRAM = "Array (the program)"
     NONE = "None"
 
 
-class Precision(Enum):
-    """What ``float`` and ``int`` are in C."""
+@dataclass(frozen=True)
+class Numbers:
+    """What ``float`` and ``int`` are in C: double or float, 64 bits or 32."""
 
-    DOUBLE = "float64"
-    SINGLE = "float32"
-
-    @property
-    def real(self) -> str:
-        """The C type of a float."""
-        return "double" if self is Precision.DOUBLE else "float"
+    real: str = "double"
+    whole: str = "int64_t"
 
     @property
-    def whole(self) -> str:
-        """The C type of an int."""
-        return "int64_t" if self is Precision.DOUBLE else "int32_t"
+    def single(self) -> bool:
+        """Whether floats have 32 bits."""
+        return self.real == "float"
+
+    @property
+    def narrow(self) -> bool:
+        """Whether ints have 32 bits."""
+        return self.whole == "int32_t"
 
     def c(self, kind: Type) -> str:
         """The C type of a scalar."""
         names = {Type.REAL: self.real, Type.INT: self.whole, Type.BOOL: "bool", Type.BITS: "uint64_t"}
         return names.get(kind, "void")
+
+
+DOUBLE = Numbers()
 
 
 # How tightly C's operators bind, loosest first. An operand that binds less tightly is put in parentheses.
@@ -75,10 +80,10 @@ class Value:
         return self.text if self.binds >= binds else f"({self.text})"
 
 
-def literal(number: bool | int | float, precision: Precision) -> Value:
+def literal(number: bool | int | float, numbers: Numbers) -> Value:
     """A number written out.
 
-    >>> literal(0.1, Precision.DOUBLE).text, literal(-2, Precision.DOUBLE).text, literal(2.0, Precision.SINGLE).text
+    >>> literal(0.1, DOUBLE).text, literal(-2, DOUBLE).text, literal(2.0, Numbers("float")).text
     ('0.1', '-2', '2.0f')
     """
     if isinstance(number, bool):
@@ -87,7 +92,7 @@ def literal(number: bool | int | float, precision: Precision) -> Value:
         if math.isinf(number):
             text = "INFINITY" if number > 0 else "-INFINITY"
         else:
-            text = repr(number) if precision is Precision.DOUBLE else f"{_single(number)}f"
+            text = repr(number) if not numbers.single else f"{_single(number)}f"
         return Value(text, Type.REAL, ATOM if number >= 0 else UNARY, number)
     text = str(number) if abs(number) < 2**31 else f"INT64_C({number})"
     return Value(text, Type.INT, ATOM if number >= 0 else UNARY, number)
@@ -101,24 +106,25 @@ def _single(number: float) -> str:
     return text if "." in text or "e" in text else f"{text}.0"
 
 
-def converted(value: Value, kind: Type, precision: Precision) -> Value | None:
+def converted(value: Value, kind: Type, numbers: Numbers) -> Value | None:
     """A value in another type, where the dialect converts by itself: bool to int to float, numbers in conditions."""
     if value.type is kind:
         return value
     if value.type is Type.INT and kind is Type.REAL and value.number is not None and value.text.lstrip("-").isdigit():
-        return literal(float(value.number), precision)
+        return literal(float(value.number), numbers)
     if (value.type, kind) in ((Type.INT, Type.REAL), (Type.BOOL, Type.REAL), (Type.BOOL, Type.INT)):
-        return cast(value, kind, precision)
+        return cast(value, kind, numbers)
     if kind is Type.BOOL and value.type in (Type.INT, Type.REAL):
-        zero = "0" if value.type is Type.INT else literal(0.0, precision).text
+        zero = "0" if value.type is Type.INT else literal(0.0, numbers).text
         return Value(f"{value.within(RELATION)} != {zero}", Type.BOOL, EQUALITY)
     return None
 
 
-def cast(value: Value, kind: Type, precision: Precision) -> Value:
+def cast(value: Value, kind: Type, numbers: Numbers) -> Value:
     """A C cast."""
     if value.type is kind:
         return value
-    return replace(
-        value, text=f"({precision.c(kind)}){value.within(UNARY)}", type=kind, binds=UNARY, number=None, root=None
-    )
+    number = None if value.number is None or kind is Type.BITS else float(value.number)
+    if number is not None and kind is Type.INT:
+        number = int(number)
+    return Value(f"({numbers.c(kind)}){value.within(UNARY)}", kind, UNARY, number)

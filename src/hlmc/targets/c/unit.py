@@ -13,13 +13,18 @@ from typing import Any
 
 import numpy as np
 
-from hlmc.engine.layout import KIND, STRUCTURE
+from hlmc.engine.layout import HEADER, KIND, STRUCTURE
 from hlmc.targets.c import primitives
 from hlmc.targets.c.reading import Source
 from hlmc.targets.c.translator import Translated, Translator, _wrapped, comment
-from hlmc.targets.c.types import ATOM, UNARY, Precision, Type, Value, literal
+from hlmc.targets.c.types import ATOM, DOUBLE, UNARY, Numbers, Type, Value, literal
 
 Kernel = Callable[..., Any]
+_Form = tuple[Kernel, tuple[bool, ...]]  # a kernel, and for each of its arguments whether it is the program
+
+
+def _form(kernel: Kernel, arguments: list[Type]) -> _Form:
+    return kernel, tuple(kind is Type.PROGRAM for kind in arguments)
 
 
 @dataclass(frozen=True)
@@ -70,25 +75,29 @@ class Unit:
         Names, without the prefix, that the file's own templates use.
     elementary
         Kernels in place of functions of the C library, by their names in :mod:`math`.
-    precision
+    numbers
         What floats and ints are.
     public
         Constants that the header defines.
+    program
+        The words of the program if it is known: a constant of the file. What it decides is not translated.
     """
 
     prefix: str
     table: Table
     reserved: frozenset[str] = frozenset()
     elementary: Mapping[str, Kernel] = field(default_factory=dict)
-    precision: Precision = Precision.DOUBLE
+    numbers: Numbers = DOUBLE
     public: frozenset[str] = frozenset()
+    program: np.ndarray | None = None
     functions: list[Translated] = field(default_factory=list)
     constants: dict[str, str] = field(default_factory=dict)
     structs: dict[tuple[Type, ...], str] = field(default_factory=dict)
     helpers: dict[str, str] = field(default_factory=dict)
     library: set[str] = field(default_factory=set)
-    _known: dict[Kernel, Translated] = field(default_factory=dict)
-    _names: dict[Kernel, str] = field(default_factory=dict)
+    _known: dict[_Form, Translated] = field(default_factory=dict)
+    _names: dict[_Form, str] = field(default_factory=dict)
+    _preferred: dict[Kernel, str] = field(default_factory=dict)
     _values: dict[str, object] = field(default_factory=dict)
     _dispatchers: dict[Kernel, Translated] = field(default_factory=dict)
     _under_way: list[Kernel] = field(default_factory=list)
@@ -97,8 +106,9 @@ class Unit:
 
     def function(self, kernel: Kernel, arguments: list[Type], caller: Source | None, node: ast.AST) -> Translated:
         """A kernel's C function, translated when first asked for."""
-        if kernel in self._known:
-            found = self._known[kernel]
+        form = _form(kernel, arguments)
+        if form in self._known:
+            found = self._known[form]
         else:
             if kernel in self._under_way:
                 assert caller is not None
@@ -106,7 +116,7 @@ class Unit:
             self._under_way.append(kernel)
             found = Translator(self, kernel, arguments).translate()
             self._under_way.pop()
-            self._known[kernel] = found
+            self._known[form] = found
             self.functions.append(found)
         if caller is not None and len(found.parameters) != len(arguments):
             raise caller.refuse(node, f"{kernel.__name__} takes {len(found.parameters)} arguments")
@@ -116,20 +126,24 @@ class Unit:
         """The C function of a kernel that the file's template calls."""
         return self.function(kernel, list(arguments), None, ast.Pass())
 
-    def name_of(self, kernel: Kernel) -> str:
+    def name_of(self, kernel: Kernel, arguments: list[Type]) -> str:
         """The C name of a kernel: its own, or with its module's where another has that."""
-        if kernel not in self._names:
-            taken = {*self._names.values(), *(f"{self.prefix}_{name}" for name in self.reserved)}
-            plain = kernel.__name__.strip("_")
+        form = _form(kernel, arguments)
+        if form not in self._names:
+            reserved = {
+                f"{self.prefix}_{name}" for name in (*self.reserved, *(each.__name__ for each in primitives.ROLES))
+            }
+            taken = {*self._names.values(), *reserved}
+            plain = self._preferred.get(kernel, kernel.__name__.strip("_"))
             module = kernel.__module__.rsplit(".", 1)[-1].strip("_")
             numbered = (f"{plain}_{i}" for i in range(2, 1000))
             choices = (f"{self.prefix}_{name}" for name in (plain, f"{module}_{plain}", *numbered))
-            self._names[kernel] = next(name for name in choices if name not in taken)
-        return self._names[kernel]
+            self._names[form] = next(name for name in choices if name not in taken)
+        return self._names[form]
 
     def prefer(self, kernel: Kernel, name: str) -> None:
         """Give a kernel a name of its own."""
-        self._names.setdefault(kernel, f"{self.prefix}_{name}")
+        self._preferred.setdefault(kernel, name)
 
     def note(self, kernel: Kernel) -> str:
         """What is said of a copy of a kernel, in which other kernels stand for some of those that it calls."""
@@ -154,19 +168,19 @@ class Unit:
         parts = []
         for name, kind in function.parameters:
             shown = _plain_name(name)
+            if kind is Type.PROGRAM:
+                continue
             if kind is Type.RUN:
                 parts.append(f"{self.run_type(name in function.mutable)}{shown}")
             else:
-                parts.append(f"{self.precision.c(kind)} {shown}")
-        result = (
-            self.struct(function.result) if isinstance(function.result, tuple) else self.precision.c(function.result)
-        )
+                parts.append(f"{self.numbers.c(kind)} {shown}")
+        result = self.struct(function.result) if isinstance(function.result, tuple) else self.numbers.c(function.result)
         lines = _wrapped(f"{result} {function.name}({', '.join(parts) or 'void'})", "")
         return "\n".join(lines)
 
     def run_type(self, mutable: bool) -> str:
         """The C type of a run of words, up to the name that follows."""
-        return f"{self.precision.real} *" if mutable else f"const {self.precision.real} *"
+        return f"{self.numbers.real} *" if mutable else f"const {self.numbers.real} *"
 
     def struct(self, parts: tuple[Type, ...]) -> str:
         """The struct that holds several results."""
@@ -179,7 +193,7 @@ class Unit:
         """The definitions of the structs."""
         texts = []
         for parts, name in self.structs.items():
-            fields = "".join(f"    {self.precision.c(part)} r{i};\n" for i, part in enumerate(parts))
+            fields = "".join(f"    {self.numbers.c(part)} r{i};\n" for i, part in enumerate(parts))
             texts.append(f"typedef struct {{\n{fields}}} {name};")
         return texts
 
@@ -214,11 +228,11 @@ class Unit:
             return Value(f"UINT64_C({int(value):#x})" if value > 99 else f"UINT64_C({int(value)})", Type.BITS)
         if isinstance(value, np.integer):
             value = int(value)
-        return literal(value, self.precision)
+        return literal(value, self.numbers)
 
     def wide(self, value: Value) -> str:
         """A literal int in the full width of an int."""
-        kind = self.precision.whole
+        kind = self.numbers.whole
         if value.text.isdigit():
             return f"{kind.upper().removesuffix('_T')}_C({value.text})"
         return f"(({kind}){value.text})"
@@ -230,7 +244,7 @@ class Unit:
         full = f"{self.prefix}_{name}"
         if name not in self.helpers:
             self.helpers[name] = HELPERS[name].format(
-                name=full, real=self.precision.real, whole=self.precision.whole, run=self.run_type(False)
+                name=full, real=self.numbers.real, whole=self.numbers.whole, run=self.run_type(False)
             )
         return full
 
@@ -241,12 +255,21 @@ class Unit:
             target = self.function(kernel, [Type.REAL] * len(values), translator.source, ast.Pass())
             return translator.call(target, values, ast.Pass())
         self.library.add(name)
-        suffix = "" if self.precision is Precision.DOUBLE else "f"
+        suffix = "" if not self.numbers.single else "f"
         return Value(f"{name}{suffix}({', '.join(value.text for value in values)})", Type.REAL)
 
     def word(self, run: Value, index: Value, node: ast.expr, source: Source) -> Value:
-        """A word of a run."""
+        """A word of a run; of a known program, under the name that the layout gives it."""
+        if run.type is Type.PROGRAM and self.program is not None and isinstance(index.number, int):
+            number = literal(float(self.program[index.number]), self.numbers)
+            macro = f"{self.prefix}_program_{HEADER[index.number].name}".upper()
+            self.constants[macro] = number.within(ATOM)
+            return Value(macro, Type.REAL, number=number.number)
         return Value(f"{run.within(ATOM)}[{index.text}]", Type.REAL)
+
+    def program_value(self) -> Value:
+        """The program, which is a constant of the file."""
+        return Value(f"{self.prefix}_program", Type.PROGRAM)
 
     def primitive(self, called: Kernel, values: list[Value], node: ast.Call, translator: Translator) -> Value | None:
         """A call of a primitive, or None if it has no form in C."""
@@ -290,8 +313,8 @@ class Unit:
     ) -> Translated:
         """A function that calls one of several by a number."""
         first = next(iter(targets.values()))
-        names = [_plain_name(name) for name, _ in first.parameters]
-        parameters = list(zip(names, [kind for _, kind in first.parameters], strict=True))
+        parameters = [(_plain_name(name), kind) for name, kind in first.parameters]
+        names = [name for name, kind in parameters if kind is not Type.PROGRAM]
         mutable = {
             name
             for target in targets.values()
@@ -302,7 +325,7 @@ class Unit:
             parameters = [("which", Type.INT), *parameters]
         made = Translated(f"{self.prefix}_{called.__name__}", parameters, first.result, mutable)
         made.calls = [target.name for target in targets.values()]
-        whole = self.precision.whole
+        whole = self.numbers.whole
         selector = "which" if by_level else self._selected(of_structure, whole)
         arguments = ", ".join(names)
         lines = [*comment((called.__doc__ or "").splitlines()[0]), f"static {self.signature(made)}", "{"]
