@@ -246,6 +246,25 @@ def test_code_that_no_step_reaches_is_left_out() -> None:
     assert "tree_draw" in hlmc.EXP3(arms=600, horizon=100).to_c().source
 
 
+@needs("gcc")
+def test_a_program_can_be_cut_to_the_steps_that_are_needed(tmp_path: Path) -> None:
+    """The same rows, in a shorter table; past its end, an error."""
+    policy = hlmc.HLMC(arms=20, memory=10)
+    whole, cut = exported(policy, "whole", portable=False), exported(policy, "cut", steps=1000, portable=False)
+    assert "cut_program[420]" in cut.source
+    assert "whole_program[2140]" in whole.source
+    code = library(tmp_path, whole, cut)
+    one, other = (Compiled(code, name, policy.words.total) for name in ("whole", "cut"))
+    one.start(5)
+    other.start(5)
+    for reward in rewards(1023).tolist():
+        assert one.select() == other.select()
+        assert one.update(reward) == other.update(reward) == 0
+    assert one.row.tobytes() == other.row.tobytes()
+    assert one.select() >= 0
+    assert other.select() == -1
+
+
 # --- Routines of a user's own
 
 

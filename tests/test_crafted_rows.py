@@ -227,7 +227,7 @@ def test_flawed_programs_are_refused(name: str) -> None:
 
 @pytest.mark.interpreted
 def test_no_loss_is_so_large_that_its_slot_has_probability_0() -> None:
-    slot, chance = ftrl.ftrl_draw(np.array([0.0, 1e200]), 0, 3, 1.0, -4.0, 1.0 - 2.0**-53)
+    slot, chance = ftrl.ftrl_draw(np.array([0.0, 1e200]), 0, 3, 2.0, -4.0, 1.0 - 2.0**-53)
     assert slot == 2
     assert chance > 0.0
 

@@ -1,6 +1,7 @@
 """What policies say about their guarantees: that it is the bound in force, and nothing where there is none."""
 
 import dataclasses
+import inspect
 import math
 import re
 
@@ -44,7 +45,7 @@ def test_what_holds_against_an_adversary_is_what_the_bound_says(policy: hlmc.Pol
 
 def test_every_docstring_says_it_in_words() -> None:
     for cls in CATALOGUE.values():
-        assert "    Guarantee\n    ---------\n" in (cls.__doc__ or ""), cls
+        assert "\nGuarantee\n---------\n" in (inspect.getdoc(cls) or ""), cls
 
 
 @pytest.mark.parametrize(

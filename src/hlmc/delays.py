@@ -232,7 +232,7 @@ class FromFile(Delays):
         _ = self.listed
 
     @cached_property
-    def listed(self) -> Array:  # type: ignore[override]
+    def listed(self) -> Array:
         """The delays of the file."""
         try:
             found = [int(line) for line in disk.contents(Path(self.path)).decode().split()]

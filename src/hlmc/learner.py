@@ -268,7 +268,7 @@ class Learner:
 
         save(path, self.policy, self._row[None, :], "learner")
 
-    def to_c(self, name: str = "hlmc") -> CSource:
+    def to_c(self, name: str = "hlmc", steps: int | None = None) -> CSource:
         """The learner in C99, going on from its state: ``NAME_resume`` in place of ``NAME_start``.
 
         >>> import hlmc
@@ -278,7 +278,7 @@ class Learner:
         """
         from hlmc.export import exported
 
-        return exported(self.policy, name, self._row)
+        return exported(self.policy, name, self._row, steps)
 
     def __eq__(self, other: object) -> bool:
         """Whether the two will behave alike from here on: the same policy and the same state."""

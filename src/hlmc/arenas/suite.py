@@ -15,14 +15,14 @@ from hlmc.arenas.contenders import Factory, budget, chosen, made
 from hlmc.arenas.held_out import HELD_OUT
 from hlmc.arenas.playing import Cell, Costs, play
 from hlmc.arenas.result import ArenaResult, runs_of
-from hlmc.checks import choice, flag, listed, share, whole
+from hlmc.checks import choice, flag, listed, whole
 from hlmc.checks import path as checked_path
-from hlmc.delays import Delays, checked
+from hlmc.delays import Delays
 from hlmc.errors import BadArgument, shown
 from hlmc.evaluation.regret import PATHWISE as KINDS
 from hlmc.evaluation.segments import checked_threads
 from hlmc.interrupts import Interrupted, kept_in
-from hlmc.simulation.experiment import checked_arithmetic
+from hlmc.simulation.experiment import checked_arithmetic, checked_feedback
 from hlmc.simulation.progress import duration, reporter
 from hlmc.simulation.workers import checked_executor
 from hlmc.streams import derive_seed
@@ -126,6 +126,7 @@ def arena(
     choice("suite", suite, *SUITES)
     usual_arms, usual_horizons, usual_runs = DEFAULTS[suite, flag("quick", quick)]
     derive_seed(seed)
+    law, never = checked_feedback(device, delays, missing)
     cells = _cells(
         chosen(policies, against),
         _cases(SUITES[suite], adversaries),
@@ -135,8 +136,8 @@ def arena(
         usual_runs if runs is None else whole("runs", runs, 2),
         seed,
         checked_arithmetic(device, precision),
-        checked(delays),
-        share("missing", missing),
+        law,
+        never,
     )
     if not cells:
         raise BadArgument("no adversary supports these sizes: most need K times T of at most 10^10")

@@ -1,4 +1,4 @@
-"""``hlmc export``: a policy or a saved learner as C99 for a microcontroller."""
+"""``hlmc export``: a policy or a saved learner as C99 for a microcontroller, or as WebAssembly for a web page."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hlmc.cli.expression import policy_of
+from hlmc.cli.numbers import whole_number
 from hlmc.cli.output import Table, line, show, show_json
 from hlmc.errors import BadArgument
 
@@ -20,6 +21,7 @@ examples:
   hlmc export c 'HLMC(arms=20, memory=10)' -o radio
   hlmc export c 'Champion(arms=100, memory=20, horizon=10**6)' -o champion --name champion
   hlmc export c learner.hlmc -o radio
+  hlmc export js 'Champion(arms=100, memory=20)' -o site
 
 The policy is written as the call that makes it. It is parsed and never evaluated: numbers, texts, tuples and
 routines are understood. A file of learner.save goes on from the learner's state.
@@ -31,26 +33,39 @@ _CALL = re.compile(r"\s*[\w.]+\s*\(")
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     parser.epilog = EXAMPLES
-    parser.add_argument("language", choices=("c",), help="c: C99 for microcontrollers")
+    parser.add_argument("language", choices=("c", "js"), help="c: C99 for microcontrollers; js: for browsers and Node")
     parser.add_argument("policy", metavar="POLICY", help="a policy as the call that makes it, or a saved learner")
     parser.add_argument("-o", "--out", type=Path, required=True, metavar="FOLDER", help="where the files go")
-    parser.add_argument("--name", default="hlmc", help="what files and functions begin with (default hlmc)")
+    parser.add_argument("--name", default="hlmc", help="c: what files and functions begin with (default hlmc)")
+    parser.add_argument(
+        "--steps",
+        type=whole_number,
+        metavar="N",
+        help="c: the most steps of a learner, if its horizon is not known; a shorter table",
+    )
     parser.add_argument("--json", action="store_true", help="print JSON, for programs")
 
 
 def run(options: argparse.Namespace) -> None:
     """Write the files and say which."""
     what = given(options.policy)
-    source = what.to_c(options.name)
-    paths = source.save(options.out)
+    if options.language == "c":
+        paths = what.to_c(options.name, options.steps).save(options.out)
+        then = f"make -C {options.out} test compiles it and compares it with Python."
+    else:
+        from hlmc.export.javascript import save
+        from hlmc.learner import Learner
+
+        paths = save(options.out, what.policy, what.state) if isinstance(what, Learner) else save(options.out, what)
+        then = f"In a page: import {{ load }} from './{options.out.name}/hlmc.js'."
     if options.json:
-        show_json({"name": source.name, "files": [str(path) for path in paths]})
+        show_json({"files": [str(path) for path in paths]})
         return
     table = Table(("file", "bytes"), left=frozenset({0}))
     for path in paths:
         table.add(str(path), f"{path.stat().st_size:,}")
     show(table)
-    line(f"make -C {options.out} test compiles it and compares it with Python.")
+    line(then)
 
 
 def given(text: str) -> Policy | Learner:

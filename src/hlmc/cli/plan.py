@@ -60,10 +60,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="routine of each level, top first; or one for all levels",
     )
     parser.add_argument(
-        "--pending", type=whole_number, default=0, metavar="W", help="decisions that may await their rewards (0)"
+        "--pending",
+        type=whole_number,
+        default=0,
+        metavar="W",
+        help="decisions that may await a reward (default: 0)",
     )
     parser.add_argument(
-        "--delay", type=whole_number, default=0, metavar="D", help="decisions after which a reward is expected (0)"
+        "--delay",
+        type=whole_number,
+        default=0,
+        metavar="D",
+        help="expected delay of a reward, in decisions (default: 0)",
     )
     parser.add_argument("--all", action="store_true", help="show all operating points, not only the nearest")
     parser.add_argument("--json", action="store_true", help="print JSON")

@@ -136,53 +136,64 @@ def normaliser(row: Array, at: int, n: int, eta: float, x: float) -> float:
 
 
 @kernel
+def newton(excess: float) -> float:
+    """S (1 - sqrt(S)) for S = 1 + excess, by its series: the root would take longer than all the rest of a step.
+
+    Off by less than |excess|^7 / 50.
+    """
+    e2 = excess * excess
+    low = -0.5 - 0.375 * excess
+    high = (0.0625 - 0.0234375 * excess) + e2 * (0.01171875 - 0.0068359375 * excess)
+    return excess * (low + e2 * high)
+
+
+@kernel
 def ftrl_update(
     row: Array,
     at: int,
     n: int,
-    eta: float,
+    drawn: float,
     x: float,
     slot: int,
     chance: float,
     loss: float,
     baseline: float,
-    following: float,
+    scale: float,
 ) -> float:
-    """Learn a loss (:func:`ftrl_learn`); the normaliser for the losses then and the learning rate ``following``.
+    """Learn a loss (:func:`ftrl_learn`); the normaliser for the losses then and the ``scale`` of the next choice.
 
-    ``x`` is the normaliser for the losses before and ``eta``, with which the slot was drawn.
+    ``x`` is the normaliser for the losses before and ``drawn``, the scale with which the slot was drawn. A scale is
+    2 / eta.
     """
-    scale = 2.0 / following
-    far, own, above, zero = estimates(row, at, eta, x, slot, chance, loss, baseline)
+    far, own, above, zero = estimates(row, at, drawn, x, slot, chance, loss, baseline)
     # At the new rate and at x moved by the baseline, as if no slot had lost more than that.
     squares, cubes, fourths, least = power_sums(row, at, n, x, scale, far, baseline)
     before = loss_of(row, at, slot) - x - (baseline - own)
     after = before + above
     old = scale / before
+    old2 = old * old
     new = scale / after
-    squares += new * new - old * old
-    cubes += new * new * new - old * old * old
-    fourths += new * new * new * new - old * old * old * old
+    new2 = new * new
+    excess = (squares - 1.0 - old2) + new2
+    cubes = (cubes - old2 * old) + new2 * new
+    fourths = (fourths - old2 * old2) + new2 * new2
     inverse = 1.0 / cubes
-    step = (squares - squares * math.sqrt(squares)) * inverse
-    step -= 1.5 * (step * step) * (fourths * inverse - cubes / squares)
+    step = newton(excess) * inverse
+    step -= 1.5 * (step * step) * (fourths * inverse - cubes * (1.0 - excess + excess * excess))
     # A loss below the baseline, estimated from a small chance, can make the slot played the one that decides.
-    most = after / scale - 1.0
-    step = step if step < most and after > 0.0 else most
-    predicted = (x + baseline - zero) + scale * step
+    predicted = (x + baseline - zero) + min(scale * step, after - scale)
     squares, cubes, fourths, least = learned_sums(row, at, n, predicted, scale, x + far, baseline, zero, slot, above)
     inverse = 1.0 / cubes
     excess = squares - 1.0
-    step = excess * (-0.5 - excess * (0.375 - 0.0625 * excess)) * inverse  # z for a small excess, without the root
+    step = newton(excess) * inverse
     if abs(step) < NEAR and least > 0.9 * scale:
         return predicted + scale * (step - 1.5 * (step * step) * (fourths * inverse - cubes))
-    return normaliser(row, at, n, following, predicted)
+    return normaliser(row, at, n, 2.0 / scale, predicted)
 
 
 @kernel
-def ftrl_draw(row: Array, at: int, n: int, eta: float, x: float, u: float) -> tuple[int, float]:
+def ftrl_draw(row: Array, at: int, n: int, scale: float, x: float, u: float) -> tuple[int, float]:
     """A slot, and its probability. Rounding can draw the last slot, however small its probability is."""
-    scale = 2.0 / eta
     root = scale / -x
     p = root * root
     if u < p:
@@ -235,12 +246,12 @@ def ftrl_leader(row: Array, at: int, n: int) -> int:
 
 @kernel
 def estimates(
-    row: Array, at: int, eta: float, x: float, slot: int, chance: float, loss: float, baseline: float
+    row: Array, at: int, scale: float, x: float, slot: int, chance: float, loss: float, baseline: float
 ) -> tuple[float, float, float, float]:
     """What a loss says of all: (the distance up to which p >= eta^2; the baseline, if the slot played is within it;
     what was estimated above it; what slot 0 has lost).
     """
-    far = 2.0 / (eta * eta)
+    far = 0.5 * scale * scale
     own = baseline if loss_of(row, at, slot) - x <= far else 0.0
     above = (loss - own) * (1.0 / chance)
     zero = baseline if -x <= far else 0.0
@@ -287,5 +298,5 @@ def ftrl_learn(
     baseline: float,
 ) -> None:
     """Add every slot's estimated loss: the baseline where p >= eta^2, and for the slot played, what was above it."""
-    far, _, above, zero = estimates(row, at, eta, x, slot, chance, loss, baseline)
+    far, _, above, zero = estimates(row, at, 2.0 / eta, x, slot, chance, loss, baseline)
     add_losses(row, at, n, x + far, baseline, zero, slot, above)

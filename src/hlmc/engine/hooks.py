@@ -37,7 +37,7 @@ class ArithmeticHooks(Hooks):
 
     >>> ArithmeticHooks(divde=None)
     Traceback (most recent call last):
-    TypeError: ArithmeticHooks.__init__() got an unexpected keyword argument 'divde'
+    TypeError: ArithmeticHooks.__init__() got an unexpected keyword argument 'divde'...
     """
 
     exponential: Hook = arithmetic.exponential

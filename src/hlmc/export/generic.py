@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 from functools import cache
 from importlib import resources
 from string import Template
 
 from hlmc.engine.layout import ARM, PROBABILITY
 from hlmc.engine.routines import level_kernels
-from hlmc.engine.step import select, update
+from hlmc.engine.scale import update_scaled
+from hlmc.engine.step import select
 from hlmc.engine.structures import CATALOGUE as STRUCTURES
 from hlmc.export.source import OWN, PUBLIC
 from hlmc.routines import CATALOGUE as ROUTINES
+from hlmc.routines import CODED as CODED_FORMS
 from hlmc.routines import Custom
 from hlmc.targets.c.types import Type
-from hlmc.targets.c.unit import Table, Unit
+from hlmc.targets.c.unit import CODED, Table, Unit
 from hlmc.versions import VERSION
 
 
@@ -29,6 +33,7 @@ def generic_source(name: str = "hlmc", portable: bool = True) -> str:
     True
     """
     routines = {kind: cls for kind, cls in enumerate(ROUTINES) if cls is not Custom}
+    routines |= {CODED + kind: CODED_FORMS[cls] for kind, cls in routines.items() if cls in CODED_FORMS}
     table = Table(
         {
             number: {role: getattr(structure, role) for role in ("begin", "end", "arm_of")}
@@ -40,9 +45,10 @@ def generic_source(name: str = "hlmc", portable: bool = True) -> str:
     unit = Unit(name, table, frozenset(PUBLIC), OWN if portable else {})
     for kind, cls in routines.items():
         for role, kernel in table.routines[kind].items():
-            unit.prefer(kernel, f"level_{role}_{cls.name}".replace("-", "_"))
+            form = "coded_" if kind >= CODED else ""
+            unit.prefer(kernel, f"level_{role}_{form}{cls.name}".replace("-", "_"))
     chosen = unit.entry(select, Type.RUN, Type.RUN)
-    learned = unit.entry(update, Type.RUN, Type.RUN, Type.REAL)
+    learned = unit.entry(update_scaled, Type.RUN, Type.RUN, Type.REAL)
     text = resources.files("hlmc.export").joinpath("templates", "generic.c").read_text(encoding="utf-8")
     return Template(text).substitute(
         name=name,
@@ -53,3 +59,13 @@ def generic_source(name: str = "hlmc", portable: bool = True) -> str:
         arm_at=ARM,
         probability_at=PROBABILITY,
     )
+
+
+def code_digest(text: str) -> str:
+    """A digest of C code, whatever its comments and its layout.
+
+    >>> code_digest("int a;  /* one */") == code_digest("int a;") != code_digest("int b;")
+    True
+    """
+    code = re.sub(r"/\*.*?\*/", " ", text, flags=re.DOTALL)
+    return hashlib.sha256(" ".join(code.split()).encode()).hexdigest()

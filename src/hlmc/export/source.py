@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hlmc.checks import whole
 from hlmc.engine import elementary, weights
 from hlmc.engine.hooks import StoreHooks
 from hlmc.engine.layout import (
     ARM,
     ARMS,
     CHILDREN,
+    DOUBLING,
     FIELDS,
     HEADER,
     HORIZON,
@@ -150,7 +152,9 @@ class CSource:
         return paths
 
 
-def exported(policy: Policy, name: str = "hlmc", row: Array | None = None, portable: bool = True) -> CSource:
+def exported(
+    policy: Policy, name: str = "hlmc", row: Array | None = None, steps: int | None = None, portable: bool = True
+) -> CSource:
     """A policy in C or, with a learner's row, a learner that goes on from there.
 
     Parameters
@@ -161,15 +165,17 @@ def exported(policy: Policy, name: str = "hlmc", row: Array | None = None, porta
         A C identifier: what files, functions and, in capitals, macros begin with.
     row
         The state that ``NAME_resume`` begins with.
+    steps
+        The most steps that a learner will take, if the horizon is not known: later stages of the program are left out.
     portable
         Whether exponentials and logarithms are our own, the same on every machine, or the C library's, as in Python.
     """
     _check(policy, name)
-    unit = _unit(policy, name, portable)
+    table = _cut(policy, steps)
+    unit = _unit(policy, table, name, portable)
     chosen = unit.entry(select, Type.PROGRAM, Type.RUN)
     learned = unit.entry(update_scaled if policy.scaled else update, Type.PROGRAM, Type.RUN, Type.REAL)
     begins = _fresh(policy) if row is None else np.array(row, np.float64)
-    table = policy.program
     words, arms = int(table[WORDS]), policy.arms
     key = f"UINT64_C({int(keys(0, 0, 1)[0]):#018x})"
     about = "Reentrant, without heap, recursion or input and output; all that a learner knows is its struct."
@@ -187,7 +193,7 @@ def exported(policy: Policy, name: str = "hlmc", row: Array | None = None, porta
         "about": about,
         "arms": arms,
         "horizon": f"INT64_C({horizon})",
-        "horizon_text": "steps of a learner" if policy.horizon else "no horizon was given: steps that can be counted",
+        "horizon_text": "steps of a learner" if policy.horizon or steps else "no horizon: steps that can be counted",
         "key": key,
         "resume_prototype": _template("resume.h", common) if row is not None else "",
         "includes": "\n".join(f"#include <{file}>" for file in _includes(unit)),
@@ -225,7 +231,23 @@ def _check(policy: Policy, name: str) -> None:
         raise BadArgument(f"arms must be at most {MOST_ARMS} in C, not {policy.arms}")
 
 
-def _unit(policy: Policy, name: str, portable: bool) -> Unit:
+def _cut(policy: Policy, steps: int | None) -> Array:
+    """The program without the stages that begin after so many steps. Rows are the same as long as a learner runs."""
+    table: Array = policy.program
+    first = int(table[DOUBLING])
+    if steps is None or first < 0:
+        return table
+    needed = whole("steps", steps, 1)
+    stages, end = 1, 2**first
+    while end < needed and FIELDS * (1 + stages * int(table[LEVELS])) < len(table):
+        end += 2 ** (first + stages)
+        stages += 1
+    table = table[: FIELDS * (1 + stages * int(table[LEVELS]))].copy()
+    table[HORIZON] = min(float(end), table[HORIZON])
+    return table
+
+
+def _unit(policy: Policy, program: Array, name: str, portable: bool) -> Unit:
     """The kernels that a policy's step reaches."""
     substitutions = {**StoreHooks(**_without_trees(policy)).substitutions, weights._scan_draw: compact_draw}
     structure = policy.structure
@@ -247,9 +269,9 @@ def _unit(policy: Policy, name: str, portable: bool) -> Unit:
         table,
         frozenset(PUBLIC),
         OWN if portable else {},
-        Numbers(whole="int32_t" if _narrow(policy) else "int64_t"),
+        Numbers(whole="int32_t" if _narrow(policy, program) else "int64_t"),
         frozenset(ERRORS),
-        policy.program,
+        program,
     )
     if distinct:
         for d, routine in enumerate(policy.routines_used):
@@ -259,14 +281,14 @@ def _unit(policy: Policy, name: str, portable: bool) -> Unit:
     return unit
 
 
-def _narrow(policy: Policy) -> bool:
+def _narrow(policy: Policy, program: Array) -> bool:
     """Whether all integers fit into 32 bits, which makes small processors faster and their code smaller.
 
-    Times reach twice the horizon, and places in a random order the next power of four above the arms. What a user's own
-    routine counts, and what a ticket from outside says, is not known.
+    Times reach twice the horizon, and places in a random order the next power of four above the arms. Coded statistics
+    are packed into 64 bits. What a user's own routine counts, and what a ticket from outside says, is not known.
     """
-    own = any(routine.opaque or kind(routine) < 0 for routine in policy.routines_used)
-    header = policy.program[:FIELDS]
+    own = any(routine.opaque or kind(routine) < 0 or routine.bits < 64 for routine in policy.routines_used)
+    header = program[:FIELDS]
     return not own and not policy.pending and max(header[[ARMS, HORIZON, WORDS]]) <= MOST_NARROW
 
 

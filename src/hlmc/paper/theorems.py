@@ -248,7 +248,7 @@ def _order(results: Results, settings: Settings, D: int) -> Claim:
         f"Corollary 2: with D = {D}, regret of the order of T^{promised:.4g}, up to logarithms.",
         "exponent",
         fit,
-        (f"at most {promised:.4g}", promised),
+        ("exponent of the bound", promised),
     )
     if claim.verdict is Verdict.HOLDS or bound < T:
         return claim

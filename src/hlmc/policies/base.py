@@ -273,10 +273,11 @@ class Policy(Common):
 
         return Fleet.fresh(self, size, seed, file)
 
-    def to_c(self, name: str = "hlmc") -> CSource:
+    def to_c(self, name: str = "hlmc", steps: int | None = None) -> CSource:
         """The learner of this policy in C99: no heap, no recursion, the row of words that Python has.
 
-        ``name`` is what files, functions and, in capitals, macros begin with. See ``docs/embedded.md``.
+        ``name`` is what files, functions and, in capitals, macros begin with. ``steps`` is the most steps of a learner
+        if the horizon is not known: it makes the program shorter. See ``docs/embedded.md``.
 
         >>> import hlmc
         >>> c = hlmc.EXP3(arms=3, horizon=100).to_c()
@@ -285,7 +286,7 @@ class Policy(Common):
         """
         from hlmc.export import exported
 
-        return exported(self, name)
+        return exported(self, name, steps=steps)
 
     def _adopt(self, routine: Routine) -> None:
         """Keep a routine's parameters, which are fields of the same names here, as the routine has checked them."""

@@ -119,8 +119,8 @@ class Champion(TreePolicy):
         *above, last = groups
         if self.bits < ALL_BITS:
             slots = (*above, last + (1 if above else 0))
-            *others, arms = (-(-n * self.bits // ALL_BITS) if n > 1 else 0 for n in slots)
-            return (*others, arms + 1)
+            *groups_words, arms = (-(-n * self.bits // ALL_BITS) if n > 1 else 0 for n in slots)
+            return (*groups_words, arms + 1)
         # At the arms: the losses of the others, less that of the champion, and the champion's name.
         others = last if above else last - 1
         return (*(n - 1 for n in above), others + 1)

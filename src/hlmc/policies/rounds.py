@@ -142,9 +142,8 @@ class RoundsPolicy(Policy):
         h0, b0 = self.phases
         level = PlanLevel(1, self.routine.name, self.held, 1, b0, 1, {}, self.words.statistics)
         note = f"phase i = 0, 1, ... has {h0} sub-phases of {b0} x 2^i steps; shown for i = 0"
-        words = self.words
-        sizes = words.statistics, words.control
-        return Plan(repr(self), self.arms, None, (level,), *sizes, None, self._noted(note), *self._awaited(b0))
+        made = (repr(self), self.arms, None, (level,), self.words.statistics, self.words.control, None)
+        return Plan(*made, self._noted(note), *self._awaited(b0))
 
 
 @dataclass(frozen=True, repr=False)

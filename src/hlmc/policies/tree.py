@@ -209,9 +209,7 @@ class TreePolicy(Policy):
         shown = self.horizon or 2**SHOWN_STAGE
         bound = self.bound(shown)
         if bound is None and self.delay:
-            return Guarantee(
-                lost="a bound for rewards that come late: it is for EXP3 at every level (docs/feedback.md)"
-            )
+            return Guarantee(lost="a bound for late rewards: there is one for EXP3 at every level (docs/feedback.md)")
         if bound is None:
             return Guarantee(measured=self._measured, lost=self._lost)
         staged = self.horizon is None and not self.anytime
@@ -219,8 +217,7 @@ class TreePolicy(Policy):
         example = "for instance " if self.horizon is None else ""
         proved = f"{stages}{example}{at_most(self.promised, bound, shown)}"
         if self.delay:
-            late = f"rewards that come more than {self.delay} decisions late or depend on the play"
-            lost = f"{late}, a best arm that changes"
+            lost = f"rewards that come more than {self.delay} decisions late, a best arm that changes"
             return Guarantee(proved, "Theorem 1 of docs/feedback.md", "", lost, adversarial=True)
         return Guarantee(proved, self._proof, self._measured, self._lost, adversarial=True)
 

@@ -11,8 +11,14 @@ from typing import ClassVar, Literal
 
 from hlmc.engine.ftrl import ftrl_draw, ftrl_sound, ftrl_update
 from hlmc.engine.kernel import kernel
-from hlmc.engine.structures.champion import FADING, contest_rate
+from hlmc.engine.structures.champion import FADING, SPAN_STEPS, contest_rate
 from hlmc.routines.base import Array, Kernels, LevelContext, Routine
+
+
+@kernel
+def contest_scale(program: Array, level: int, tau: int) -> float:
+    """2 / eta for the learning rate of choice ``tau`` (:func:`hlmc.engine.structures.champion.contest_rate`)."""
+    return 0.5 * math.sqrt(program[level + SPAN_STEPS] + float(tau) + 1.0)
 
 
 @kernel
@@ -28,7 +34,7 @@ def contest_select(
     program: Array, level: int, row: Array, at: int, n: int, x: float, baseline: float, tau: int, u: float
 ) -> tuple[int, float]:
     """Draw a slot by Tsallis-INF with the learning rate of this choice."""
-    return ftrl_draw(row, at, n, contest_rate(program, level, tau), x, u)
+    return ftrl_draw(row, at, n, contest_scale(program, level, tau), x, u)
 
 
 @kernel
@@ -47,8 +53,8 @@ def contest_update(
 ) -> tuple[float, float]:
     """Add the estimated losses, update the baseline, and compute the next normaliser."""
     loss = 1.0 - reward
-    eta = contest_rate(program, level, tau)
-    x = ftrl_update(row, at, n, eta, x, slot, chance, loss, baseline, contest_rate(program, level, tau + 1))
+    scale = contest_scale(program, level, tau)
+    x = ftrl_update(row, at, n, scale, x, slot, chance, loss, baseline, contest_scale(program, level, tau + 1))
     return x, baseline + max(1.0 / (float(tau) + 2.0), FADING) * (loss - baseline)
 
 

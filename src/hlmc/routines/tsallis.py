@@ -36,7 +36,7 @@ def tsallis_select(
     program: Array, level: int, row: Array, at: int, n: int, x: float, eta: float, tau: int, u: float
 ) -> tuple[int, float]:
     """``x`` is the normaliser for the losses and the learning rate ``eta`` as they stand."""
-    return ftrl_draw(row, at, n, eta, x, u)
+    return ftrl_draw(row, at, n, 2.0 / eta, x, u)
 
 
 @kernel
@@ -60,7 +60,7 @@ def tsallis_update(
     """
     following = program[level + RATE] / math.sqrt(float(tau) + 2.0) if tau >= 0 else eta
     baseline = program[level + BASELINE] if tau >= 0 else 0.0
-    return ftrl_update(row, at, n, eta, x, slot, chance, 1.0 - reward, baseline, following), following
+    return ftrl_update(row, at, n, 2.0 / eta, x, slot, chance, 1.0 - reward, baseline, 2.0 / following), following
 
 
 @kernel

@@ -62,17 +62,14 @@ class Experiment:
                 )
         derive_seed(seed)
         steps = _horizon(named, adversary, horizon)
-        share_missing = share("missing", missing)
-        law = checked(Constant(0) if delays is None and share_missing > 0.0 else delays)
+        law, never = checked_feedback(arithmetic[0], delays, missing)
         if law is not None:
-            if arithmetic[0] != "cpu":
-                raise BadArgument(f'delays and missing must be left out with device="{arithmetic[0]}"')
             for name, policy in named.items():
                 if not policy.pending:
                     raise BadArgument(f"policy {name!r} needs pending=W for rewards that come late, and has none")
         number = whole("runs", runs, 1)
         at = time_points(points, steps)
-        return cls(named, adversary, steps, number, int(seed), at, arithmetic, law, share_missing)
+        return cls(named, adversary, steps, number, int(seed), at, arithmetic, law, never)
 
     @property
     def device(self) -> str:
@@ -129,6 +126,15 @@ class Experiment:
             "switches": {name: getattr(policy, "switches", None) for name, policy in policies.items()},
             "versions": versions(),
         }
+
+
+def checked_feedback(device: str, delays: Any, missing: Any) -> tuple[Delays | None, float]:
+    """The law of the delays, or None if every reward is told at once; and the share of rewards that never come."""
+    never = share("missing", missing)
+    law = checked(Constant(0) if delays is None and never > 0.0 else delays)
+    if law is not None and device != "cpu":
+        raise BadArgument(f'delays and missing must be left out with device="{device}": they are for the processor')
+    return law, never
 
 
 def checked_arithmetic(device: Any, precision: Any) -> tuple[str, str]:

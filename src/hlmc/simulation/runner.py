@@ -12,7 +12,7 @@ import numpy as np
 from hlmc.adversaries.base import Adversary
 from hlmc.delays import Delays
 from hlmc.interrupts import Interrupted, Interrupts, kept_in
-from hlmc.simulation.experiment import Experiment, checked_arithmetic
+from hlmc.simulation.experiment import Experiment, checked_arithmetic, checked_feedback
 from hlmc.simulation.progress import Opened, reporter
 from hlmc.simulation.result import Result
 from hlmc.simulation.runs import Played, Task, play
@@ -88,6 +88,7 @@ def simulate(
     >>> result.data["reward"].dims
     ('policy', 'run', 'time')
     """
+    checked_feedback(device, delays, missing)
     arithmetic = checked_arithmetic(device, precision)
     experiment = Experiment.of(policies, adversary, horizon, runs, seed, points, arithmetic, delays, missing)
     checked_executor(executor, device)

@@ -15,7 +15,7 @@ from hlmc.engine.codes import clear_codes, distance_of, put_code, rounded, round
 from hlmc.engine.ftrl import probability_of
 from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import FIELDS, INVERSE, LEVELS, PARAMETERS, SCALARS, WIDTH
-from hlmc.engine.linker import substitute
+from hlmc.engine.linker import Substitutions, substitute
 from hlmc.engine.structures.champion import (
     CHAMPION,
     champion_begin,
@@ -102,7 +102,7 @@ def _lay_prior(program: Array, row: Array, record: int, at: int, n: int, control
     row[control + SCALARS + 1] = seed_and_baseline(rounding_seed(row, record), 0.5)
 
 
-_hooks = {slot_chance: _slot_chance, leader: _leader}
+_hooks: Substitutions = {slot_chance: _slot_chance, leader: _leader}
 
 CODED_CHAMPION = replace(
     CHAMPION,

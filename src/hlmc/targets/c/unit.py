@@ -13,13 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from hlmc.engine.layout import HEADER, KIND, STRUCTURE
+from hlmc.engine.layout import HEADER, KIND, STRUCTURE, WIDTH
 from hlmc.targets.c import primitives
 from hlmc.targets.c.reading import Source
 from hlmc.targets.c.translator import Translated, Translator, _wrapped, comment
 from hlmc.targets.c.types import ATOM, DOUBLE, UNARY, Numbers, Type, Value, literal
 
 Kernel = Callable[..., Any]
+CODED = 100
+"""What is added to the KIND of a routine for its form with statistics of a few bits."""
 _Form = tuple[Kernel, tuple[bool, ...]]  # a kernel, and for each of its arguments whether it is the program
 
 
@@ -38,7 +40,8 @@ class Table:
     routines
         ``start``, ``select`` and ``update`` of each routine by its number.
     by_kind
-        Whether a routine's number is the KIND of the level's record, or its place among the routines of one policy.
+        Whether a routine's number is the KIND of the level's record (plus CODED for its form with statistics of a few
+        bits), or its place among the routines of one policy.
     """
 
     structures: Mapping[int, Mapping[str, Kernel]]
@@ -352,7 +355,10 @@ class Unit:
         anchor.__module__ = layout.__name__
         if of_structure:
             return f"({whole})program[{self.constant('STRUCTURE', STRUCTURE, anchor).text}]"
-        return f"({whole})program[level + {self.constant('KIND', KIND, anchor).text}]"
+        number = f"({whole})program[level + {self.constant('KIND', KIND, anchor).text}]"
+        if any(number >= CODED for number in self.table.routines):
+            return f"{number} + (program[level + {self.constant('WIDTH', WIDTH, anchor).text}] > 0.0 ? {CODED} : 0)"
+        return number
 
     def text(self) -> str:
         """Everything, in order."""

@@ -1,0 +1,49 @@
+/** What `hlmc export js` writes to program.json: a policy as numbers. */
+export interface Program {
+    format: "hlmc-program-1";
+    /** The policy as Python prints it. */
+    policy: string;
+    arms: number;
+    /** Steps, or null if the horizon is not known. */
+    horizon: number | null;
+    /** 64-bit words of a learner. */
+    words: number;
+    program: number[];
+    /** The key of the random stream, as a number in hexadecimal. */
+    key: string;
+    /** The bytes of a learner's state, if one was exported. */
+    state?: number[];
+}
+
+export interface Options {
+    /** 64 bits that decide all chance. Default: the program's. */
+    key?: bigint;
+    /** A state to go on from. */
+    state?: ArrayBuffer | Uint8Array;
+    /** The module, if it does not lie beside hlmc.js. */
+    wasm?: BufferSource | WebAssembly.Module;
+}
+
+export interface Learner {
+    readonly policy: string;
+    readonly arms: number;
+    readonly words: number;
+    /** The number of completed steps. */
+    readonly time: number;
+    /** The probability of the last selection, given everything before it. */
+    readonly probability: number;
+    /** A copy of the row: 8 * words bytes, little-endian, the state of the same learner in Python. */
+    readonly state: Uint8Array;
+    /** The arm to play now, 0 to arms - 1. */
+    select(): number;
+    /** Learn the reward of the arm selected. */
+    update(reward: number): void;
+    /** Go on from a state of a learner of the same policy. */
+    restore(state: ArrayBuffer | Uint8Array): void;
+}
+
+/** A learner of a program. */
+export function load(program: Program, options?: Options): Promise<Learner>;
+
+/** 64 random bits, for a learner that draws independently of all others. */
+export function randomKey(): bigint;

@@ -1,0 +1,109 @@
+// hlmc in a browser or in Node: a learner in WebAssembly, with the row of words that Python has.
+//
+//     import { load } from "./hlmc.js";
+//     const learner = await load(await (await fetch("program.json")).json());
+//     const arm = learner.select();
+//     learner.update(reward);                    // in [0, 1], or in the range that the policy was given
+//
+// program.json is what `hlmc export js` writes: the policy as numbers. One module plays every policy.
+
+const ERRORS = {
+    "-1": "the horizon has been reached; start a new learner",
+    "-2": "update needs a selection first: call select() once before each update()",
+    "-3": "reward is not a number in the range of the policy",
+};
+const TIME = 1, PROBABILITY = 3; // words of a row
+
+let compiled = null;
+
+/** The module, compiled once. It lies beside this file, or is given as bytes or as a WebAssembly.Module. */
+async function moduleOf(wasm) {
+    if (wasm instanceof WebAssembly.Module) return wasm;
+    if (wasm) return WebAssembly.compile(wasm);
+    if (!compiled) {
+        const place = new URL("hlmc.wasm", import.meta.url);
+        compiled = place.protocol === "file:"
+            ? import("node:fs/promises").then((fs) => fs.readFile(place)).then((bytes) => WebAssembly.compile(bytes))
+            : fetch(place).then((answer) => answer.arrayBuffer()).then((bytes) => WebAssembly.compile(bytes));
+    }
+    return compiled;
+}
+
+/** 64 random bits: the key of a learner that draws independently of all others. */
+export function randomKey() {
+    return globalThis.crypto.getRandomValues(new BigUint64Array(1))[0];
+}
+
+/** A learner of a program. Options: key (a BigInt; default: the program's), state (a saved row), wasm (the module). */
+export async function load(program, options = {}) {
+    if (!program || program.format !== "hlmc-program-1" || !Array.isArray(program.program)) {
+        throw new TypeError("program must be what `hlmc export js` writes");
+    }
+    const instance = await WebAssembly.instantiate(await moduleOf(options.wasm));
+    const learner = new Learner(program, instance.exports, options.key ?? BigInt(program.key));
+    const state = options.state ?? (program.state && Uint8Array.from(program.state));
+    if (state) learner.restore(state);
+    return learner;
+}
+
+class Learner {
+    #exports;
+    #program;
+    #row;
+
+    constructor(program, exports, key) {
+        const { memory, __heap_base: base } = exports;
+        const first = 8 * Math.ceil(base.value / 8);
+        const numbers = program.program.length;
+        const missing = first + 8 * (numbers + program.words) - memory.buffer.byteLength;
+        if (missing > 0) memory.grow(Math.ceil(missing / 65536));
+        new Float64Array(memory.buffer, first, numbers).set(program.program);
+        this.policy = program.policy;
+        this.arms = program.arms;
+        this.words = program.words;
+        this.#exports = exports;
+        this.#program = first;
+        this.#row = first + 8 * numbers;
+        exports.hlmc_start(this.#row, program.words, BigInt.asUintN(64, key));
+    }
+
+    /** The arm to play now. Asked again before update, the answer is the same. */
+    select() {
+        const arm = this.#exports.hlmc_select(this.#program, this.#row);
+        if (arm < 0) throw new Error(ERRORS[arm]);
+        return arm;
+    }
+
+    /** Learn the reward of the arm selected. */
+    update(reward) {
+        if (typeof reward !== "number") throw new TypeError("reward must be a number");
+        const status = this.#exports.hlmc_update(this.#program, this.#row, reward);
+        if (status < 0) throw status === -3 ? new RangeError(ERRORS[status]) : new Error(ERRORS[status]);
+    }
+
+    /** The number of completed steps. */
+    get time() {
+        return this.#view()[TIME];
+    }
+
+    /** The probability of the last selection, given everything before it. */
+    get probability() {
+        return this.#view()[PROBABILITY];
+    }
+
+    /** All that the learner knows: a copy of its row, little-endian, as Learner(policy, row) takes it in Python. */
+    get state() {
+        return new Uint8Array(this.#exports.memory.buffer, this.#row, 8 * this.words).slice();
+    }
+
+    /** Go on from a state of a learner of the same policy. It is trusted: check what comes from outside in Python. */
+    restore(state) {
+        if (state.byteLength !== 8 * this.words) throw new RangeError(`a state has ${8 * this.words} bytes`);
+        const bytes = new Uint8Array(state.buffer ?? state, state.byteOffset ?? 0, state.byteLength);
+        new Uint8Array(this.#exports.memory.buffer, this.#row, bytes.length).set(bytes);
+    }
+
+    #view() {
+        return new Float64Array(this.#exports.memory.buffer, this.#row, this.words);
+    }
+}

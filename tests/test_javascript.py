@@ -1,0 +1,195 @@
+"""Policies in WebAssembly: the shipped module plays every policy as Python does, in Node and in a browser."""
+
+import json
+import shutil
+import subprocess
+import threading
+from functools import partial
+from html import unescape
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import hlmc
+from c_tools import needs
+from hlmc.cli import main
+from hlmc.errors import BadArgument
+from hlmc.export.generic import code_digest, generic_source
+from hlmc.export.javascript import FILES, program_json, save
+from hlmc.export.source import OWN
+from hlmc.export.vectors import vectors
+from hlmc.policies import EXAMPLES
+from hlmc.routines import Custom
+
+SHIPPED = Path(hlmc.__file__).parent / "export" / "js"
+STEPS = 150
+POLICIES = EXAMPLES[::3]
+
+
+def test_the_shipped_module_is_what_the_kernels_translate_to() -> None:
+    """If it fails, a kernel has changed: run scripts/wasm.py."""
+    record = json.loads((SHIPPED / "hlmc.wasm.json").read_text())
+    assert record["code"] == code_digest(generic_source())
+
+
+def test_the_module_is_small() -> None:
+    assert (SHIPPED / "hlmc.wasm").stat().st_size < 60_000
+
+
+PLAY = """
+import { load, randomKey } from "./hlmc.js";
+
+// FNV-1a of the arms and of the row, as in the exported tests.
+function digested(digest, bits) {
+    for (let i = 0; i < 8; i++) {
+        digest = BigInt.asUintN(64, (digest ^ (bits & 0xFFn)) * 0x100000001b3n);
+        bits >>= 8n;
+    }
+    return digest;
+}
+
+export async function play(program, quarters, steps) {
+    const learner = await load(program);
+    let arms = 0xcbf29ce484222325n, row = arms;
+    for (let t = 0; t < steps; t++) {
+        const arm = learner.select();
+        learner.update(0.25 * (t < quarters.length ? quarters[t] : (7 * t + 3 * arm) % 5));
+        arms = digested(arms, BigInt(arm));
+    }
+    const state = learner.state;
+    for (const bits of new BigUint64Array(state.buffer)) row = digested(row, bits);
+    return [arms.toString(), row.toString(), learner.time];
+}
+
+export async function checks(program) {
+    const found = [];
+    const learner = await load(program);
+    const raised = (f) => { try { f(); return "nothing"; } catch (error) { return error.name; } };
+    found.push(raised(() => learner.update(0.5)));
+    const arm = learner.select();
+    found.push(arm === learner.select(), raised(() => learner.update(1.5)), raised(() => learner.update(NaN)));
+    found.push(raised(() => learner.update("1")), learner.time);
+    learner.update(1.0);
+    const other = await load(program, { state: learner.state, key: randomKey() });
+    found.push(other.time, other.select() === learner.select(), other.probability === learner.probability);
+    found.push(await load({}).then(() => "nothing", (error) => error.name));
+    found.push(raised(() => other.restore(new Uint8Array(3))));
+    return found;
+}
+"""
+EXPECTED = ["Error", True, "RangeError", "RangeError", "TypeError", 0, 1, True, True, "TypeError", "RangeError"]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[list[object]]]:
+    """A folder with the module and every policy of the catalogue; and what they must do."""
+    folder = tmp_path_factory.mktemp("site")
+    for name in FILES:
+        shutil.copy(SHIPPED / name, folder)
+    (folder / "package.json").write_text('{"type": "module"}')
+    (folder / "play.js").write_text(PLAY)
+    tasks, wanted = [], []
+    for policy in POLICIES:
+        start = policy.start(seed=0)
+        played = vectors(policy, start.state.copy(), OWN, min(policy.horizon or STEPS, STEPS))
+        tasks.append([json.loads(program_json(policy)), played.quarters, played.steps])
+        wanted.append([str(played.arms_digest), str(played.row_digest), played.steps])
+    (folder / "tasks.json").write_text(json.dumps(tasks))
+    return folder, wanted
+
+
+@needs("node")
+def test_node_plays_every_policy_as_python_does(site: tuple[Path, list[list[object]]]) -> None:
+    folder, wanted = site
+    script = (
+        "import { readFileSync } from 'node:fs'; import { play, checks } from './play.js';"
+        "const tasks = JSON.parse(readFileSync('tasks.json')), found = [];"
+        "for (const task of tasks) found.push(await play(...task));"
+        "console.log(JSON.stringify([found, await checks(tasks[0][0])]));"
+    )
+    done = subprocess.run(
+        ["node", "--input-type=module", "-e", script], cwd=folder, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    found, checked = json.loads(done.stdout)
+    for policy, ours, theirs in zip(POLICIES, wanted, found, strict=True):
+        assert ours == theirs, policy
+    assert checked == EXPECTED
+
+
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking")
+PAGE = """<!DOCTYPE html><body><pre id="found"></pre><script type="module">
+import { play, checks } from "./play.js";
+const tasks = await (await fetch("tasks.json")).json(), found = [];
+for (const task of tasks) found.push(await play(...task));
+document.getElementById("found").textContent = JSON.stringify([found, await checks(tasks[0][0])]);
+</script></body>"""
+
+
+class _Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@pytest.mark.skipif(BROWSER is None, reason="not installed: chromium")
+def test_a_browser_plays_as_python_does(site: tuple[Path, list[list[object]]]) -> None:
+    folder, wanted = site
+    (folder / "page.html").write_text(PAGE)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(folder)))
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        address = f"http://127.0.0.1:{server.server_address[1]}/page.html"
+        profile = f"--user-data-dir={folder / 'profile'}"
+        command = [BROWSER, *FLAGS, profile, "--virtual-time-budget=60000", "--dump-dom", address]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+    text = done.stdout.split('<pre id="found">')[1].split("</pre>")[0]
+    found, checked = json.loads(unescape(text))
+    assert found == wanted
+    assert checked == EXPECTED
+
+
+def test_the_types_name_what_the_module_exports() -> None:
+    code, types = ((SHIPPED / name).read_text() for name in ("hlmc.js", "hlmc.d.ts"))
+    for name in ("load", "randomKey"):
+        assert f"function {name}(" in code
+        assert f"export function {name}(" in types
+    for member in ("select", "update", "restore", "time", "probability", "state", "policy", "arms", "words"):
+        assert f"{member}(" in code or f"this.{member} =" in code or f"get {member}()" in code
+        assert f"{member}(" in types or f"readonly {member}:" in types
+
+
+def test_export_writes_a_folder_for_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["export", "js", "HLMC(arms=20, memory=10)", "-o", str(tmp_path / "site"), "--json"]) == 0
+    names = [Path(path).name for path in json.loads(capsys.readouterr().out)["files"]]
+    assert names == [*FILES, "program.json"]
+    program = json.loads((tmp_path / "site" / "program.json").read_text())
+    policy = hlmc.HLMC(arms=20, memory=10)
+    assert np.array_equal(program["program"], policy.program)
+    assert int(program["key"], 16) == int(policy.start(seed=0).state.view(np.uint64)[0])
+
+
+def test_a_learner_is_exported_with_its_state(tmp_path: Path) -> None:
+    learner = hlmc.UCB1(arms=4).start(seed=1)
+    learner.select()
+    learner.update(0.5)
+    save(tmp_path, learner.policy, learner.state)
+    state = json.loads((tmp_path / "program.json").read_text())["state"]
+    assert bytes(state) == learner.state.tobytes()
+
+
+def test_routines_of_a_users_own_are_not_in_the_module() -> None:
+    own = Custom("own", test_the_module_is_small, test_the_module_is_small, test_the_module_is_small, print_nothing)
+    with pytest.raises(BadArgument, match="and not your own"):
+        program_json(hlmc.HLMC(arms=9, levels=2, horizon=10, routines=("exp3", own)))
+
+
+def print_nothing() -> None:
+    """Stands for a function of a user's own."""
