@@ -170,7 +170,7 @@ class Champion:
         """The probability that the next epoch is a challenge, among several groups."""
         if self.place is None or self.challenges + 1 > 4 * math.sqrt(self.epoch + 1):
             return 0.0
-        return 1.0 if self.crisis or self.rematch is not None else 0.3 / math.sqrt(self.tenure + 1.0)
+        return 1.0 if self.crisis or self.rematch is not None else 0.4 / math.sqrt(self.tenure + 1.0)
 
     def begin(self, base: int, challenged: bool) -> None:
         """An epoch begins, with the group whose first place is ``base``."""
@@ -208,6 +208,7 @@ class Champion:
         self.challenged = challenged
         # A firm champion keeps its place until it is beaten again, unless it was challenged for a crisis.
         self.once = challenged and (self.crisis or self.rematch is not None)
+        self.desperate = challenged and self.crisis
         self.challenges += challenged
         self.all_challenges += challenged
         self.epoch += 1
@@ -234,7 +235,8 @@ class Champion:
             self.losses = [0.0]
             return
         # The probabilities that are wanted, and the losses that have them: 2 / (eta sqrt(p)) + x.
-        e = min(0.75 if self.challenged else self.doubt, others / (others + 1.0))
+        prior = 0.5 if self.desperate else 0.75
+        e = min(prior if self.challenged else self.doubt, others / (others + 1.0))
         scale = 2.0 / self.eta()
         self.losses = [scale / math.sqrt(1.0 - e)] + [scale / math.sqrt(e / others)] * others
 
@@ -285,7 +287,7 @@ class Champion:
         # The least loss wins; of several, the first.
         least = min(self.losses)
         best = next(i for i, loss in enumerate(self.losses) if loss - least <= 1e-11 * max(1.0, abs(least)))
-        beaten = best != 0 and (not self.challenged or p[best] >= 0.5)
+        beaten = best != 0 and (not self.challenged or p[best] >= (0.65 if self.desperate else 0.5))
         hurried = self.once or self.crisis or self.exhausted or self.rematch is not None
         if beaten and self.doubt <= 0.1 and not hurried:
             self.rematch = self.first

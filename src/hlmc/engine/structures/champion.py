@@ -3,9 +3,9 @@
 HLMC forgets everything about arms when an epoch ends. Here one arm, the champion, is carried on and plays as slot 0 in
 whatever group is chosen, with a prior that grows with its tenure. It is challenged at times, less often the longer it
 has reigned, and after every epoch that paid much less than those before it (a crisis): a challenge goes to the groups
-in turn and starts from a prior that hardly favours it. A champion that has settled must be beaten twice: whoever wins
-against it once meets it again in the next epoch, in a challenge in the same group. In a crisis, once is enough. Arms
-are known by their places in a random order.
+in turn and starts from a prior that favours it little. A champion that is firm must be beaten twice: whoever wins
+against it once meets it again in the next epoch, in a challenge in the same group. In a crisis once is enough. Arms are
+known by their places in a random order.
 
 The walk through the levels is the tree's. The theorem in docs/champion.md rests on three things. Challenges are few: at
 most 4 sqrt(s) among the first s epochs of a run of the lowest group level. That level does not count them among its
@@ -81,11 +81,12 @@ SPAN_STEPS = PARAMETERS  # Delta: the learning rate there is 4 / sqrt(Delta + ta
 LEAST_DOUBT = PARAMETERS + 1  # and the least share of an epoch's prior that is left to others than the champion
 
 FADING = 0.02  # a baseline is a mean over about the last 50 losses
-EVEN = 0.5  # the share of the prior that others have after a coronation,
-OPEN = 0.75  # and in a challenge
-CHALLENGES = 0.3  # a champion of tenure s is challenged with probability CHALLENGES / sqrt(s + 1),
+EVEN = 0.5  # the share of the prior that others have after a coronation and in a challenge after a crisis,
+OPEN = 0.75  # and in any other challenge
+CHALLENGES = 0.4  # a champion of tenure s is challenged with probability CHALLENGES / sqrt(s + 1),
 MOST = 4.0  # and never more than MOST sqrt(s) times in s epochs of a run of the lowest group level
-DECISIVE = 0.5  # who has this probability at the end of a challenge has won it
+DECISIVE = 0.5  # who has this probability at the end of a challenge has won it,
+CLEAR = 0.65  # or this one after a crisis, when many groups challenge in a row
 FIRM = 0.1  # a champion that is doubted no more than this is beaten twice before another is crowned
 CALMER = 0.6  # doubt shrinks by this factor when the champion has held its own,
 UNEASIER = 1.5  # and grows by this one when it has not
@@ -93,6 +94,7 @@ SETTLED = 5  # epochs before a crisis can be told from the noise of the first on
 DEVIATIONS = 4.0  # a crisis is a loss so many standard deviations (each at most 0.5 / sqrt(steps)) above the usual one
 
 REMATCH = 2.0  # what CRISIS says when a rematch is due
+AFTER_CRISIS = 2.0  # what CHALLENGE says when the challenge follows a crisis
 
 DUEL = 63  # the purpose of the random number that decides on a challenge
 
@@ -225,7 +227,9 @@ def _start_arms(program: Array, row: Array, record: int, base: int, count: int) 
         doubt = 1.0
     else:
         n = count if base <= champion < base + count else count + 1
-        doubt = OPEN if row[CHALLENGE] > 0.0 else row[DOUBT]
+        doubt = row[DOUBT]
+        if row[CHALLENGE] > 0.0:
+            doubt = EVEN if row[CHALLENGE] == AFTER_CRISIS else OPEN
     doubt = min(doubt, (n - 1.0) / n)
     if n > 1:
         eta = contest_rate(program, record, 0)
@@ -306,7 +310,8 @@ def _crown(program: Array, row: Array, record: int, t: int) -> None:
     eta = contest_rate(program, record, choices_counted(program, row, record, t))
     best = leader(program, row, record, at, int(row[COUNT]))
     challenged = row[CHALLENGE] > 0.0
-    beaten = best != 0 and (not challenged or slot_chance(program, row, record, at, best, x, eta, 0) >= DECISIVE)
+    enough = CLEAR if row[CHALLENGE] == AFTER_CRISIS else DECISIVE
+    beaten = best != 0 and (not challenged or slot_chance(program, row, record, at, best, x, eta, 0) >= enough)
     if beaten and row[CHALLENGE] < 2.0 and row[DOUBT] <= FIRM and row[CRISIS] == 0.0:
         row[CRISIS] = REMATCH
     elif beaten:
