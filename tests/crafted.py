@@ -33,6 +33,7 @@ import numpy as np
 
 import hlmc
 from hlmc import gate, routines
+from hlmc.arms import NamedLearner
 from hlmc.engine import codes, weights
 from hlmc.engine.ftrl import normaliser
 from hlmc.engine.kernel import Address, kernel
@@ -87,6 +88,8 @@ POLICIES: dict[str, tuple[hlmc.Policy, ...]] = {
         hlmc.TsallisINF(arms=10, estimator="importance-weighted"),
         hlmc.UCB1(arms=10),
         hlmc.Uniform(arms=10),
+        hlmc.HLMC(arms=17, groups=(4, 5), horizon=300, epochs=(10, 30), routines=("tsallis-inf", "ucb1"), dynamic=True),
+        hlmc.EXP3(arms=10, horizon=1000, dynamic=True),
         hlmc.TsallisINF(arms=10, bits=12),
         hlmc.TsallisINF(arms=600, estimator="importance-weighted", bits=32),
         hlmc.EXP3(arms=10, horizon=1000, bits=9),
@@ -103,6 +106,8 @@ POLICIES: dict[str, tuple[hlmc.Policy, ...]] = {
         hlmc.Champion(arms=23),
         hlmc.Champion(arms=100, memory=14, horizon=400, switches=2),
         hlmc.Champion(arms=5, memory=9, horizon=100),
+        hlmc.Champion(arms=30, memory=12, horizon=500, dynamic=True),
+        hlmc.Champion(arms=9, memory=9, dynamic=True),
     ),
     "coded champion": (
         hlmc.Champion(arms=30, memory=12, horizon=500, bits=10),
@@ -119,6 +124,8 @@ POLICIES: dict[str, tuple[hlmc.Policy, ...]] = {
 
 SHORT = (("tree", 1), ("tree", 0), ("block rotation", 0), ("block rotation", 2), ("champion", 2), ("crown", 0))
 """Those of the short form, which compile in a few seconds."""
+DYNAMIC = (("tree", 15), ("champion", 4))
+"""Those whose arms come and go."""
 
 Which = Sequence[tuple[str, int]]
 """Which of the policies."""
@@ -261,7 +268,7 @@ def stretch_codes(
         rate = program[level + PARAMETERS + (1 if isinstance(routine, routines.CodedEXP3) else 0)]
         row[control + SCALARS] = shares_total(program, level, row, at, n, rate)
         return
-    least = codes.distance_of(codes.largest_weight(row, at, n, routine.bits, 2.0**-routine.bits), s)
+    least = codes.distance_of(codes.largest_weight(row, row, at, n, routine.bits, 2.0**-routine.bits), s)
     row[control + SCALARS] = least - dice.uniform(1.5, 2.2 * math.sqrt(n)) / eta
 
 
@@ -374,9 +381,11 @@ def stage(policy: hlmc.Policy, at_end: bool) -> Stage:
     width = policy.words.total
     sources = [fresh_rows(policy, keys(1, 0, 1))[0]]
     for steps in (0, 1, 2, 9, 29, 30, 31, 60, 75, 120):
-        learner = policy.start(seed=steps)
+        learner = policy.start(seed=steps, arms=numbered(policy.arms, steps % 3) if policy.dynamic else None)
         for t in range(min(steps, (policy.horizon or steps) - 1)):
             learner.update(float((t * 5 + learner.select()) % 4) / 3.0)
+            if isinstance(learner, NamedLearner) and t % 3 == 0:
+                come_or_go(learner.arms, t)
         sources.append(learner.state.copy())
         learner.select()
         sources.append(learner.state.copy())
@@ -392,6 +401,21 @@ def stage(policy: hlmc.Policy, at_end: bool) -> Stage:
     program.structure, program.routines = original.structure, original.routines
     row = np.zeros(width).view(Checked)
     return Stage(policy, row, np.asarray(program), program, row, sources)
+
+
+def numbered(capacity: int, idle: int) -> hlmc.Arms:
+    """Arms that are called 0, 1, ..., and room for a few more."""
+    arms = hlmc.Arms(capacity)
+    arms.add(*range(capacity - idle))
+    return arms
+
+
+def come_or_go(arms: hlmc.Arms, t: int) -> None:
+    """An arm comes, or one goes."""
+    if len(arms) < arms.capacity and t % 2:
+        arms.add(1000 + t)
+    elif len(arms) > 1:
+        arms.remove(list(arms)[t % len(arms)])
 
 
 def sound(here: Stage) -> bool:

@@ -160,7 +160,6 @@ class Champion:
         self.lengths = [math.prod(self.epochs[d + 1 :]) for d in range(len(self.groups))]
         self.local, self.doubt, self.tenure, self.crisis = 0, 0.5, 0, False
         self.rematch: int | None = None  # the first place of the group in which the champion was beaten once
-        self.exhausted = False  # whether no challenge may follow
         self.runs: list[Groups] = [Groups(1)] * (len(self.groups) - 1)
         self.due = True
         steps = self.epochs[-1]
@@ -276,7 +275,6 @@ class Champion:
                 if lowest:
                     self.crisis, self.rematch = far, None
                     self.crises += far
-                    self.exhausted = self.challenges + 1 > 4 * math.sqrt(self.epoch + 1)
         self.tenure += 1
         self.due = True
         if len(self.slots) > 1:
@@ -288,7 +286,8 @@ class Champion:
         least = min(self.losses)
         best = next(i for i, loss in enumerate(self.losses) if loss - least <= 1e-11 * max(1.0, abs(least)))
         beaten = best != 0 and (not self.challenged or p[best] >= (0.65 if self.desperate else 0.5))
-        hurried = self.once or self.crisis or self.exhausted or self.rematch is not None
+        exhausted = not self.runs or self.challenges + 1 > 4 * math.sqrt(self.epoch + 1)  # no challenge may follow
+        hurried = self.once or self.crisis or exhausted or self.rematch is not None
         if beaten and self.doubt <= 0.1 and not hurried:
             self.rematch = self.first
             self.rematches += 1

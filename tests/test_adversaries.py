@@ -756,9 +756,11 @@ def test_a_trace_of_a_file_travels_by_its_path(tmp_path, cache, monkeypatch):
         pickle.loads(data).reward(3, 2)
 
 
-def test_a_mapped_array_is_not_copied(tmp_path):
+def test_a_large_mapped_array_is_not_copied(tmp_path, monkeypatch):
     np.save(tmp_path / "rewards.npy", table())
     rows = np.load(tmp_path / "rewards.npy", mmap_mode="r")
+    assert Trace(rows).spec[0] != rows.ctypes.data
+    monkeypatch.setattr("hlmc.adversaries.tables.COPIED", rows.nbytes - 1)
     trace = Trace(rows)
     assert trace.spec[0] == rows.ctypes.data
 

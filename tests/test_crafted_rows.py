@@ -261,6 +261,12 @@ def test_crafted_rows_and_programs_are_refused_or_harmless(jit: bool, count: int
     assert found[crafted.HARMLESS] > count // 10
 
 
+def test_crafted_rows_whose_arms_come_and_go_are_refused_or_harmless() -> None:
+    found, texts = crafted.attacked(crafted.DYNAMIC, 1500, math.inf, True)
+    assert texts == []
+    assert min(found[crafted.REFUSED], found[crafted.HARMLESS]) > 100
+
+
 def test_crafted_rows_of_a_champion_of_three_levels_are_refused_or_harmless() -> None:
     """Found so: one that had drawn a group that is next to impossible stated 0 for its choice, and divided by it."""
     here = crafted.stage(hlmc.Champion(arms=100, memory=14, horizon=400, switches=2), at_end=True)

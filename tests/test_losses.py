@@ -286,7 +286,7 @@ CHAMPIONS = [
     (hlmc.Champion(27, memory=9, horizon=2500), 2500),  # three levels
     (hlmc.Champion(25, memory=9, horizon=2500), 2500),  # three levels, the last group with one arm
     (hlmc.Champion(31, horizon=2000), 2000),  # the last group has one arm
-    (hlmc.Champion(23, horizon=2000), 2000),
+    (hlmc.Champion(24, horizon=2100), 2100),
     (hlmc.Champion(30), 2100),
     (hlmc.Champion(27, memory=9), 1100),
     (hlmc.Champion(5, memory=5, horizon=300), 300),  # one level

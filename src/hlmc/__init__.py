@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from hlmc import adversaries, advice, arenas, bounds, delays, games, planning, routines, testing, tickets
     from hlmc.arenas import arena
+    from hlmc.arms import Arms
     from hlmc.errors import BadTicket
     from hlmc.files import load
     from hlmc.fleet import Fleet
@@ -52,6 +53,7 @@ __all__ = [
     "HLMC",
     "UCB1",
     "UCBM",
+    "Arms",
     "BadTicket",
     "Champion",
     "CrownedHLMC",
@@ -87,6 +89,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Arms": "hlmc.arms",
     "BadTicket": "hlmc.errors",
     "Fleet": "hlmc.fleet",
     "Guarantee": "hlmc.guarantee",

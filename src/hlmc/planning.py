@@ -21,6 +21,7 @@ from hlmc.errors import BadArgument
 
 __all__ = [
     "best_split",
+    "best_width",
     "ceil_root",
     "choose_split",
     "coded_split",
@@ -280,7 +281,7 @@ def filled_groups(arms: int, memory: int, words: Callable[[Groups], int]) -> Gro
     takes.
 
     >>> [filled_groups(1000, memory, sum) for memory in (64, 128, 341, 502, 1000)]
-    [(32, 32), (9, 112), (3, 334), (2, 500), (1000,)]
+    [(36, 28), (9, 112), (3, 334), (2, 500), (1000,)]
     >>> filled_groups(1000, 40, sum)
     (10, 10, 10)
     """
@@ -323,6 +324,30 @@ def coded_split(arms: int, memory: int, bits: int, horizon: int | None = None) -
         return fewest
     least = coded_words(fewest, bits)
     raise BadArgument(f"memory must be at least {least} words for {K} arms with bits={bits}, not {M}")
+
+
+LEVEL_BITS = (10, 8, 6, 4)
+"""Bits of a statistic of levels with epochs, most first: the first with which a hierarchy fits is taken."""
+
+
+def best_width(arms: int, memory: int, horizon: int | None = None) -> int:
+    """Bits of a statistic: what all arms leave each other in M words if that is enough, else 10, 8, 6 or 4.
+
+    Enough for one level over all T steps is half the logarithm of T to the base 2, rounded up (``docs/bits.md``), 15
+    where T is not known; more than 32 are never taken.
+
+    >>> best_width(100, 20, 10**7), best_width(20, 10, 10**6), best_width(1000, 20, 10**7), best_width(10**9, 20)
+    (12, 32, 10, 8)
+    """
+    K, M = whole("arms", arms, 1), whole("memory", memory, 1)
+    enough = 15 if horizon is None else max(8, math.ceil(math.log2(whole("horizon", horizon, 1)) / 2))
+    room = 64 * M // K
+    if room >= enough:
+        return min(32, room)
+    for bits in LEVEL_BITS[:-1]:
+        if min(coded_words(tight_groups(K, D), bits) + 1 for D in range(1, deepest(K) + 1)) <= M:
+            return bits
+    return LEVEL_BITS[-1]
 
 
 def coded_words(groups: Sequence[int], bits: int) -> int:

@@ -14,7 +14,7 @@ from functools import cache
 import numpy as np
 
 from hlmc.engine.arithmetic import logarithm
-from hlmc.engine.feedback import credit, for_structure, learn_last, make_decision
+from hlmc.engine.feedback import credit, for_structure, for_users, learn_last, make_decision
 from hlmc.engine.kernel import Address, kernel
 from hlmc.engine.layout import KEY, LEVELS, TIME
 from hlmc.engine.linker import Kernel, substitute
@@ -149,10 +149,15 @@ def run_delayed(
     return 0
 
 
+@kernel
+def _for_nobody(row: Array, ticket: Array, learner: int, arm: int) -> None:
+    """These tickets are seen by nobody."""
+
+
 @cache
 def delayed_loop(structure: Structure, last: RoutineKernels | None) -> Kernel:
     """:func:`run_delayed` for a structure, the last level's routine compiled in; None: called through the table."""
-    loop = for_structure(run_delayed, structure)
+    loop = substitute(for_structure(run_delayed, structure), {for_users: _for_nobody})
     if last is None:
         return loop
     own = level_kernels(last)

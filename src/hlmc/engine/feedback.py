@@ -36,6 +36,7 @@ from hlmc.engine.layout import (
     FEEDBACK,
     FIELDS,
     HORIZON,
+    IDLE,
     LEVELS,
     PENDING,
     PROBABILITY,
@@ -48,7 +49,7 @@ from hlmc.engine.layout import (
 )
 from hlmc.engine.linker import Kernel, substitute_where_used
 from hlmc.engine.primitives import bits, put_bits, words
-from hlmc.engine.step import BAD_REWARD, PAST_HORIZON, decide
+from hlmc.engine.step import BAD_REWARD, PAST_HORIZON, arm_of, decide
 from hlmc.engine.structures.base import Structure, choices_counted, learn_from, no_late, no_note
 from hlmc.engine.tickets import (
     CHILDREN_AT,
@@ -101,10 +102,8 @@ def make_decision(program: Array, row: Array, t: int, learner: int, ticket: Arra
     """Make the decision of step t and write its ticket but for the tag; the arm. The bit of the window is not set."""
     arm = decide(program, row, t)
     levels = int(program[LEVELS])
-    put_number(ticket, LEARNER, learner)
     put_number(ticket, TICKET_TIME, t)
-    put_number(ticket, TICKET_ARM, arm)
-    ticket[TICKET_PROBABILITY] = row[PROBABILITY]
+    for_users(row, ticket, learner, arm)
     last = int(row[RECORD])
     level = last - FIELDS * (levels - 1)
     for d in range(levels):
@@ -121,6 +120,14 @@ def make_decision(program: Array, row: Array, t: int, learner: int, ticket: Arra
     if t + 1 == int(row[UNTIL]):
         row[window + DUE] = 1.0
     return arm
+
+
+@kernel
+def for_users(row: Array, ticket: Array, learner: int, arm: int) -> None:
+    """Write those words of a ticket that its learner does not need. Hook: a simulation leaves them out."""
+    put_number(ticket, LEARNER, learner)
+    put_number(ticket, TICKET_ARM, arm)
+    ticket[TICKET_PROBABILITY] = row[PROBABILITY]
 
 
 @kernel
@@ -184,7 +191,9 @@ def _learn(program: Array, row: Array, ticket: Array, reward: float, now: int) -
         slot = ticket_slot(ticket, levels, levels - 1)
         chance = ticket_chance(ticket, levels, levels - 1)
         if not (0 <= slot < n and chance > 0.0):
-            return EXPIRED  # no ticket of ours, although the tag matches
+            return EXPIRED  # no ticket of ours, although the tag matches; or there are fewer arms than there were
+        if program[IDLE] > 0.0 and arm_of(program, row, slot) != ticket_int(ticket, TICKET_ARM):
+            return EXPIRED
         # Told at once, ``now`` is one step after the decision: the tau of its choice.
         tau = choices_counted(program, row, level, now)
         if program[level + FEEDBACK] == COUNTS:

@@ -233,6 +233,65 @@ def ftrl_sound(row: Array, at: int, n: int, eta: float, x: float, chance: float)
 
 
 @kernel
+def ftrl_change(row: Array, at: int, n: int, m: int, slot: int, eta: float, x: float) -> float:
+    """Make m of n losses (``change`` of :class:`hlmc.engine.routines.RoutineKernels`); the normaliser then.
+
+    A fresh loss is the one whose probability is 1/m.
+    """
+    if n < 2:
+        for j in range(at, at + m - 1):
+            row[j] = 0.0
+        return -2.0 * math.sqrt(float(m)) / eta
+    if m > n:
+        return _ftrl_join(row, at, n, m, eta, x)
+    if slot < 0:
+        slot = -1 - slot
+        if probability_of(loss_of(row, at, slot), x, eta) * float(n) >= 1.0:
+            return x
+    x = _ftrl_leave(row, at, n, slot, eta, x)
+    if m < n:
+        return x
+    # What is fresh has joined as the last one, whose loss is in ``slot``: they change places.
+    x = _ftrl_join(row, at, n - 1, n, eta, x)
+    fresh: float = row[at + n - 2]
+    if slot == 0:
+        for j in range(at, at + n - 2):
+            row[j] -= fresh
+        row[at + n - 2] = -fresh
+        return x - fresh
+    row[at + n - 2] = row[at + slot - 1]
+    row[at + slot - 1] = fresh
+    return x
+
+
+@kernel
+def _ftrl_join(row: Array, at: int, n: int, m: int, eta: float, x: float) -> float:
+    """Put fresh losses behind the n that there are, up to m, each of probability 1/m; the normaliser then.
+
+    The n others are left a sum of n/m. Their probabilities with learning rate eta sqrt(n/m) are m/n times as large, so
+    that normaliser is the one for them, and 2 sqrt(m) / eta above it lies the loss of probability 1/m.
+    """
+    x = normaliser(row, at, n, eta * math.sqrt(float(n) / float(m)), x)
+    fresh = x + 2.0 * math.sqrt(float(m)) / eta
+    for j in range(at + n - 1, at + m - 1):
+        row[j] = fresh
+    return x
+
+
+@kernel
+def _ftrl_leave(row: Array, at: int, n: int, slot: int, eta: float, x: float) -> float:
+    """Give the last of n losses the place of ``slot``; the normaliser of the n - 1 that are left."""
+    last: float = row[at + n - 2]
+    if slot == 0:
+        for j in range(at, at + n - 2):
+            row[j] -= last
+        x -= last
+    elif slot < n - 1:
+        row[at + slot - 1] = last
+    return normaliser(row, at, n - 1, eta, x)
+
+
+@kernel
 def ftrl_leader(row: Array, at: int, n: int) -> int:
     """The slot of least loss; of several, the first."""
     slot = 0

@@ -46,6 +46,7 @@ EXAMPLES: tuple[Policy, ...] = (
     Champion(arms=5, memory=9, horizon=100),
     Champion(arms=30, memory=12, horizon=500, bits=10),
     Champion(arms=400, memory=7, bits=6),
+    Champion(arms=20, memory=4, bits=12),
     CrownedHLMC(arms=30, memory=12, horizon=500),
     CrownedHLMC(arms=23, estimator="reduced-variance"),
     CrownedHLMC(arms=100, memory=14, horizon=400),

@@ -67,6 +67,7 @@ class RoundsPolicy(Policy):
         choice("ties", self.ties, *TIE_RULES)
         choice("fill", self.fill, *FILLS)
         self._adopt(self.routine)
+        self._check_dynamic()
 
     @property
     def routine(self) -> Routine:

@@ -28,7 +28,9 @@ from hlmc.engine.layout import (
     SPAN,
     WORDS,
 )
+from hlmc.engine.routines import routine_change
 from hlmc.engine.structures import TREE, Structure
+from hlmc.errors import BadArgument
 from hlmc.guarantee import Guarantee, at_most
 from hlmc.plan import Plan, PlanLevel
 from hlmc.policies.base import Array, Policy, Words
@@ -63,6 +65,15 @@ class TreePolicy(Policy):
     def routines_used(self) -> tuple[Routine, ...]:
         """The routine of each level, top first."""
         raise NotImplementedError
+
+    def _check_dynamic(self) -> None:
+        super()._check_dynamic()
+        for routine, children in zip(self.routines_used, self.groups_used, strict=True):
+            if self.dynamic and routine.kernels.change is routine_change:
+                raise BadArgument(f"dynamic must be False with {routine!r}: its children cannot come and go")
+            if self.dynamic and children > routine.most_changing:
+                most = f"at most {routine.most_changing} children of a level of {routine.name} can come and go"
+                raise BadArgument(f"dynamic must be False with {children} children at a level: {most}")
 
     def epochs_used(self, horizon: int) -> tuple[int, ...]:
         """S_1, ..., S_D at a horizon. Default: balanced by the costs of the routines."""

@@ -21,7 +21,7 @@ def coded_contest_start(program: Array, level: int, row: Array, at: int, n: int)
     """Set all losses to 0. The scalars are the normaliser; and the seed of the roundings with the baseline."""
     clear_codes(row, at, int(program[level + WIDTH]), n)
     s = contest_scale(program, level)
-    x, _ = coded_normaliser(program, level, row, at, n, s, contest_rate(program, level, 0), -s)
+    x, _ = coded_normaliser(program, level, row, row, at, n, s, contest_rate(program, level, 0), -s)
     return x, seed_and_baseline(rounding_seed(row, level), 0.5)
 
 
@@ -31,7 +31,7 @@ def coded_contest_select(
 ) -> tuple[int, float]:
     """Draw a slot by Tsallis-INF with the learning rate of this choice."""
     eta = contest_rate(program, level, tau)
-    return coded_draw(program, level, row, at, n, contest_scale(program, level), eta, x, u)
+    return coded_draw(program, level, row, row, at, n, contest_scale(program, level), eta, x, u)
 
 
 @kernel
@@ -55,7 +55,7 @@ def coded_contest_update(
     loss = 1.0 - reward
     baseline = baseline_in(both)
     draw = rounding_bits(both)
-    x = coded_learn(program, level, row, at, n, s, s, eta, following, x, slot, chance, loss, baseline, draw)
+    x = coded_learn(program, level, row, row, at, n, s, s, eta, following, x, slot, chance, loss, baseline, draw)
     baseline += max(1.0 / (float(tau) + 2.0), FADING) * (loss - baseline)
     return x, seed_and_baseline(next_seed(both), baseline)
 

@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from hlmc.engine.ftrl import ftrl_draw, ftrl_sound, ftrl_update
+from hlmc.engine.ftrl import ftrl_change, ftrl_draw, ftrl_sound, ftrl_update
 from hlmc.engine.kernel import kernel
 from hlmc.engine.structures.champion import FADING, SPAN_STEPS, contest_rate
 from hlmc.routines.base import Array, Kernels, LevelContext, Routine
@@ -75,6 +75,15 @@ def contest_check(
     return ftrl_sound(row, at, n, contest_rate(program, level, tau), x, chance) and -0.01 <= baseline <= 1.01
 
 
+@kernel
+def contest_change(
+    program: Array, level: int, row: Array, at: int, n: int, m: int, slot: int, x: float, baseline: float, tau: int
+) -> tuple[float, float]:
+    """A fresh arm has the loss with which its probability is that of one among equals."""
+    x = ftrl_change(row, at, n, m, slot, contest_rate(program, level, tau), x)
+    return x, 0.5 if n < 2 else baseline
+
+
 @dataclass(frozen=True, repr=False)
 class Contest(Routine):
     """Tsallis-INF with a learning rate for one epoch and a moving baseline.
@@ -87,7 +96,9 @@ class Contest(Routine):
 
     name: ClassVar[str] = "contest"
     feedback: ClassVar[Literal["gain", "loss", "counts"]] = "loss"
-    kernels: ClassVar[Kernels] = Kernels(contest_start, contest_select, contest_update, contest_check)
+    kernels: ClassVar[Kernels] = Kernels(
+        contest_start, contest_select, contest_update, contest_check, change=contest_change
+    )
 
     def words(self, n: int) -> int:
         return n - 1

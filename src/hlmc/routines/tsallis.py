@@ -11,7 +11,7 @@ from typing import ClassVar, Literal
 
 from hlmc import bounds
 from hlmc.checks import choice
-from hlmc.engine.ftrl import ftrl_draw, ftrl_sound, ftrl_update
+from hlmc.engine.ftrl import ftrl_change, ftrl_draw, ftrl_sound, ftrl_update
 from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import PARAMETERS
 from hlmc.routines.base import Array, Kernels, LevelContext, Routine
@@ -72,6 +72,16 @@ def tsallis_check(
     return abs(eta - rate) <= 1e-3 * rate and ftrl_sound(row, at, n, eta, x, chance)
 
 
+@kernel
+def tsallis_change(
+    program: Array, level: int, row: Array, at: int, n: int, m: int, slot: int, x: float, eta: float, tau: int
+) -> tuple[float, float]:
+    """A fresh child has the loss with which its probability is that of one among equals."""
+    if n < 2:
+        eta = program[level + RATE] / math.sqrt(float(tau) + 1.0)
+    return ftrl_change(row, at, n, m, slot, eta, x), eta
+
+
 @dataclass(frozen=True, repr=False)
 class TsallisINF(Routine):
     r"""Tsallis-INF at one level: :math:`p_i = 4 (\eta_t (\hat L_i - x))^{-2}`.
@@ -95,7 +105,9 @@ class TsallisINF(Routine):
     feedback: ClassVar[Literal["gain", "loss", "counts"]] = "loss"
     source: ClassVar[str] = "Zimmert and Seldin (2021), Theorem 1"
     anytime: ClassVar[bool] = True
-    kernels: ClassVar[Kernels] = Kernels(tsallis_start, tsallis_select, tsallis_update, tsallis_check)
+    kernels: ClassVar[Kernels] = Kernels(
+        tsallis_start, tsallis_select, tsallis_update, tsallis_check, change=tsallis_change
+    )
 
     def __post_init__(self) -> None:
         if self.estimator is not None:

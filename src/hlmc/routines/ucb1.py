@@ -12,7 +12,7 @@ from typing import ClassVar
 from hlmc.checks import choice
 from hlmc.engine.arithmetic import logarithm
 from hlmc.engine.kernel import kernel
-from hlmc.engine.layout import LAST, PARAMETERS, PENDING, RANDOM
+from hlmc.engine.layout import IDLE, LAST, PARAMETERS, PENDING, RANDOM
 from hlmc.engine.routines import NotedKernels
 from hlmc.engine.ucb import highest_two, noted_index
 from hlmc.routines.base import Array, Kernels, LevelContext, Routine
@@ -174,13 +174,43 @@ def ucb1_noted_update(
 def ucb1_check(
     program: Array, level: int, row: Array, at: int, n: int, a: float, b: float, tau: int, slot: int, chance: float
 ) -> bool:
-    """The first n choices were the slots in turn, and have been learned from unless rewards may come late."""
-    late = program[PENDING] > 0.0
+    """The first n choices were the slots in turn, and have been learned from, unless rewards may come late or children
+    may join: then a slot that was not played has an index that is not finite."""
+    late = program[PENDING] > 0.0 or program[IDLE] > 0.0
     for j in range(n):
         played = row[at + n + j]
         if not (played >= (1.0 if j < tau and not late else 0.0) and 0.0 <= row[at + j] <= played):
             return False
-    return slot < 0 or tau >= n or slot == tau
+    return slot < 0 or tau >= n or slot == tau or program[IDLE] > 0.0
+
+
+@kernel
+def ucb1_change(
+    program: Array, level: int, row: Array, at: int, n: int, m: int, slot: int, a: float, b: float, tau: int
+) -> tuple[float, float]:
+    """A fresh child has been played once and paid 1. The counts lie behind the sums, so they move."""
+    if slot < 0:
+        slot = -1 - slot
+    first = 0 if n < 2 else n
+    stop = m
+    if n < 2:
+        pass
+    elif m > n:
+        for k in range(n):
+            j = n - 1 - k  # from behind: the two runs overlap
+            row[at + m + j] = row[at + n + j]
+    elif m < n:
+        row[at + slot] = row[at + n - 1]
+        row[at + n + slot] = row[at + n + n - 1]
+        for j in range(m):
+            row[at + m + j] = row[at + n + j]
+    else:
+        first = slot
+        stop = slot + 1
+    for j in range(first, stop):
+        row[at + j] = 1.0
+        row[at + m + j] = 1.0
+    return a, b
 
 
 @dataclass(frozen=True, repr=False)
@@ -208,6 +238,7 @@ class UCB1(Routine):
         ucb1_update,
         ucb1_check,
         NotedKernels(ucb1_start_notes, ucb1_noted_select, ucb1_noted_update, per_slot=2),
+        change=ucb1_change,
     )
 
     def __post_init__(self) -> None:

@@ -33,21 +33,34 @@ from hlmc.engine.layout import (
     COUNT,
     FIELDS,
     FOREVER,
+    IDLE,
     KEY,
+    LENGTH,
     LEVELS,
     PARAMETERS,
     RECORD,
     ROUTINE,
     SCALARS,
     SIZE,
+    TIME,
     Word,
 )
 from hlmc.engine.linker import substitute
 from hlmc.engine.permutation import permuted
 from hlmc.engine.primitives import bits, call_select, call_update
 from hlmc.engine.stream import uniform
-from hlmc.engine.structures.base import Structure, check_routine, choices_counted, unanswered, whole_within
+from hlmc.engine.structures.base import (
+    Structure,
+    change_level,
+    check_routine,
+    choices_counted,
+    live_arms,
+    unanswered,
+    whole_within,
+)
 from hlmc.engine.structures.tree import (
+    change_arms,
+    change_groups,
     check_choices,
     check_groups,
     check_last_level,
@@ -56,6 +69,7 @@ from hlmc.engine.structures.tree import (
     stage_of,
     start_arms,
     tree_begin,
+    tree_change,
     tree_check_program,
     tree_end,
     tree_late,
@@ -70,7 +84,11 @@ HEADER = (
     Word("DOUBT", "the share of the prior that is left to others than the champion"),
     Word("CHALLENGE", "while it is being challenged: 1 by chance, 2 after a crisis, 3 in a rematch; else 0"),
     Word("TENURE", "epochs since it was crowned"),
-    Word("CRISIS", "1 when the last epoch paid much less than those before it; 2 when a rematch is due"),
+    Word(
+        "CRISIS",
+        "1 when the last epoch paid much less than those before it, 2 when a rematch is due, "
+        "2 + j when the last j groups have newcomers",
+    ),
     Word("TURN", "challenges since the lowest group level was restarted; they go round its groups"),
     Word("USUAL", "mean loss of that level's last epochs, by which a crisis is told"),
     Word("PLACE", "the champion's place in the order of the arms, or -1; a statistic"),
@@ -94,6 +112,7 @@ SETTLED = 5  # epochs before a crisis can be told from the noise of the first on
 DEVIATIONS = 4.0  # a crisis is a loss so many standard deviations (each at most 0.5 / sqrt(steps)) above the usual one
 
 REMATCH = 2.0  # what CRISIS says when a rematch is due
+NEWCOMERS = 3.0  # from this CRISIS on, arms have joined the last groups, to which the next challenges go
 AFTER_CRISIS = 2.0  # what CHALLENGE says when the challenge follows a crisis
 
 DUEL = 63  # the purpose of the random number that decides on a challenge
@@ -118,6 +137,8 @@ def champion_arm_of(program: Array, row: Array, slot: int) -> int:
     place = int(row[PLACE])
     if slot > 0:
         place = _other(int(row[BASE]), place, slot)
+    if program[IDLE] > 0.0:
+        return place  # an order of a number that changes would change, too
     return permuted(bits(row, KEY), int(program[ARMS]), place)
 
 
@@ -144,13 +165,17 @@ def _decide(row: Array, t: int, epochs: int) -> float:
         if row[CRISIS] == REMATCH:
             row[CRISIS] = 0.0  # the group of the rematch is none of this run's
     rate = _challenge_rate(row, epochs)
-    row[CHALLENGE] = 1.0 + row[CRISIS] if uniform(bits(row, KEY), t, DUEL) < rate else 0.0
+    row[CHALLENGE] = 0.0
+    if uniform(bits(row, KEY), t, DUEL) < rate:
+        row[CHALLENGE] = 1.0 if row[CRISIS] >= NEWCOMERS else 1.0 + row[CRISIS]
     return rate
 
 
 @kernel
 def _group_challenged(program: Array, row: Array, d: int, level: int, n: int) -> int:
-    """The group that a challenge goes to: the next in turn, or in a rematch that of the last epoch."""
+    """The group of a challenge: one with newcomers; in a rematch that of the last epoch; else the next in turn."""
+    if row[CRISIS] >= NEWCOMERS:
+        return max(0, n + 2 - int(row[CRISIS]))
     if row[CRISIS] == REMATCH:
         within = int(program[level - FIELDS + SIZE]) if d > 0 else int(program[ARMS])
         return min(int(row[BASE]) % within // int(program[level + SIZE]), n - 1)
@@ -204,6 +229,8 @@ def _choose(program: Array, row: Array, t: int, d: int, level: int, n: int, cont
     call_select(int(program[level + ROUTINE]), program, level, row, at, n, control, tau - turn, u)
     challenged = _group_challenged(program, row, d, level, n)
     if row[CHALLENGE] > 0.0:
+        if row[CRISIS] >= NEWCOMERS:
+            row[CRISIS] = row[CRISIS] - 1.0 if row[CRISIS] > NEWCOMERS else 0.0
         row[TURN] += 1.0
         row[control + CHILD] = challenged
         eta = group_rate(program, row, level, control, tau - turn)
@@ -215,7 +242,16 @@ def _choose(program: Array, row: Array, t: int, d: int, level: int, n: int, cont
 
 @kernel
 def _start_arms(program: Array, row: Array, record: int, base: int, count: int) -> int:
-    """Lay the prior: the champion, of loss 0, has probability 1 - doubt, and the others share the rest."""
+    """Lay the prior before the first choice of an epoch."""
+    return _lay_prior(program, row, record, base, count, 0)
+
+
+@kernel
+def _lay_prior(program: Array, row: Array, record: int, base: int, count: int, tau: int) -> int:
+    """Before choice ``tau``, the champion, of loss 0, has probability 1 - doubt, and the others share the rest.
+
+    Returns the number of slots.
+    """
     control = int(program[record + CONTROL])
     at = int(program[record + AT])
     champion = int(row[PLACE])
@@ -232,7 +268,7 @@ def _start_arms(program: Array, row: Array, record: int, base: int, count: int) 
             doubt = EVEN if row[CHALLENGE] == AFTER_CRISIS else OPEN
     doubt = min(doubt, (n - 1.0) / n)
     if n > 1:
-        eta = contest_rate(program, record, 0)
+        eta = contest_rate(program, record, tau)
         sure = math.sqrt(1.0 - doubt)
         # Never negative by a last digit: among equals, slot 0 is the best.
         behind = max(0.0, 2.0 / eta * (math.sqrt((n - 1.0) / doubt) - 1.0 / sure))
@@ -258,8 +294,8 @@ def _learn(
         told -= unanswered(program, row)
         loss = min(1.0, loss * float(steps) / told) if told > 0.0 else row[USUAL]
     worse = told > 0.0 and loss - row[USUAL] > DEVIATIONS * 0.5 / math.sqrt(told)
-    # Where no rematch could follow, who wins is crowned at once, as in a crisis.
-    row[CRISIS] = 1.0 if (worse and tau >= SETTLED) or not _may_challenge(row, tau + 1) else 0.0
+    if row[CRISIS] < NEWCOMERS:
+        row[CRISIS] = 1.0 if worse and tau >= SETTLED else 0.0
     row[USUAL] += max(1.0 / (tau + 2.0), FADING) * (loss - row[USUAL])
     if row[CHALLENGE] == 0.0:
         own = tau - int(row[TURN])
@@ -303,6 +339,19 @@ def _note(program: Array, row: Array, ticket: Array) -> None:
 
 
 @kernel
+def _may_follow(program: Array, row: Array, record: int, t: int) -> bool:
+    """Whether the epoch that ends at time t can be followed by a challenge."""
+    levels = int(program[LEVELS])
+    if levels < 2:
+        return False
+    _, origin, _ = stage_of(program, t - 1)
+    into = t - 1 - origin
+    if levels > 2:
+        into %= int(program[record - 2 * FIELDS + LENGTH])  # steps since the run of the lowest group level began
+    return _may_challenge(row, into // int(program[record - FIELDS + LENGTH]) + 1)
+
+
+@kernel
 def _crown(program: Array, row: Array, record: int, t: int) -> None:
     """The winner of the epoch is champion, or meets a firm one again; an old champion is doubted less, or more."""
     at = int(program[record + AT])
@@ -312,19 +361,130 @@ def _crown(program: Array, row: Array, record: int, t: int) -> None:
     challenged = row[CHALLENGE] > 0.0
     enough = CLEAR if row[CHALLENGE] == AFTER_CRISIS else DECISIVE
     beaten = best != 0 and (not challenged or slot_chance(program, row, record, at, best, x, eta, 0) >= enough)
-    if beaten and row[CHALLENGE] < 2.0 and row[DOUBT] <= FIRM and row[CRISIS] == 0.0:
+    firm = row[DOUBT] <= FIRM and row[CHALLENGE] < AFTER_CRISIS and row[CRISIS] == 0.0
+    if beaten and firm and _may_follow(program, row, record, t):
         row[CRISIS] = REMATCH
     elif beaten:
         row[PLACE] = _other(int(row[BASE]), int(row[PLACE]), best)
         row[DOUBT] = EVEN
         row[TENURE] = 0.0
-        row[CRISIS] = 0.0
+        row[CRISIS] = row[CRISIS] if row[CRISIS] >= NEWCOMERS else 0.0
     elif not challenged:
         held = slot_chance(program, row, record, at, 0, x, eta, 0)
         if held >= 0.5:
             row[DOUBT] = max(program[record + LEAST_DOUBT], CALMER * row[DOUBT])
         elif held < 0.25:
             row[DOUBT] = min(EVEN, UNEASIER * row[DOUBT])
+
+
+@kernel
+def _change_groups(
+    program: Array, changes: Address, row: Array, level: int, n: int, m: int, slot: int, tau: int, stands: bool
+) -> None:
+    """As in a tree; but of the lowest group level's ``tau`` epochs those with a challenge are no choices of its own."""
+    levels = int(program[LEVELS])
+    own = tau
+    if (level // FIELDS - 1) % levels == levels - 2:
+        if n < 2:
+            # With one group nobody has decided on challenges, and these words are older than the run.
+            row[TURN] = 0.0
+            row[USUAL] = 0.5
+            row[CHALLENGE] = 0.0
+        own = tau - int(row[TURN]) + (1 if stands and row[CHALLENGE] == 1.0 else 0)
+    change_level(program, changes, row, level, n, m, slot, own)
+
+
+@kernel
+def _change_arms(
+    program: Array,
+    changes: Address,
+    row: Array,
+    record: int,
+    base: int,
+    before: int,
+    count: int,
+    arm: int,
+    last: int,
+    moved: bool,
+    running: bool,
+) -> None:
+    """A champion that leaves or is forgotten abdicates; one that moves stays champion; one that newcomers have not yet
+    challenged is doubted.
+
+    Between epochs nobody is champion after an abdication. In an epoch the contest starts afresh if its arms have
+    changed, unless it is the only level and would lose everything.
+    """
+    champion = int(row[PLACE])
+    abdicates = champion >= 0 and arm == champion
+    follows = last >= 0 and champion == last and arm != last
+    if abdicates or arm < 0:
+        row[DOUBT] = EVEN
+        row[TENURE] = 0.0
+        row[CRISIS] = row[CRISIS] if row[CRISIS] >= NEWCOMERS else 0.0
+    if running and int(program[LEVELS]) == 1:
+        _change_contest(program, changes, row, record, before, count, arm, last)
+        row[COUNT] = count
+        return
+    if abdicates:
+        row[PLACE] = -1.0
+    elif follows:
+        row[PLACE] = arm
+    if not running:
+        row[COUNT] = count if base <= row[PLACE] < base + count else count + 1
+    elif moved or abdicates or follows or before != count or base <= arm < base + before:
+        tau = choices_counted(program, row, record, int(row[TIME]))
+        row[COUNT] = _lay_prior(program, row, record, base, count, tau)
+
+
+@kernel
+def _change_contest(
+    program: Array, changes: Address, row: Array, record: int, before: int, count: int, arm: int, last: int
+) -> None:
+    """Change the contest of a single level, in which slot 0 is the champion and the others follow in order.
+
+    Where the champion leaves, the last slot becomes slot 0: that of arm ``last``, which moves into the champion's
+    place, or of the one before it if the champion was the last arm.
+    """
+    champion = int(row[PLACE])
+    tau = choices_counted(program, row, record, int(row[TIME]))
+    slot = before - 1
+    if arm == champion:
+        slot = 0
+    elif arm >= 0:
+        slot = arm + 1 if arm < champion else arm
+    if last >= 0 and arm == champion:
+        row[PLACE] = arm if arm != last else last - 1
+    elif last >= 0 and champion == last:
+        # The champion moves to the place of the one that leaves, and all behind that move up by a slot.
+        row[PLACE] = arm
+        at = int(program[record + AT])
+        gone = row[at + slot - 1]
+        for j in range(at + slot - 1, at + before - 2):
+            row[j] = row[j + 1]
+        row[at + before - 2] = gone
+        slot = before - 1
+    change_level(program, changes, row, record, before, count, slot, tau)
+
+
+_tree_change = substitute(tree_change, {change_groups: _change_groups, change_arms: _change_arms})
+
+
+@kernel
+def champion_change(
+    program: Array, changes: Address, row: Array, step: int, running: bool, live: int, arm: int
+) -> None:
+    """As in a tree; and where there is one level of groups, those that have newcomers are the next to challenge.
+
+    They are the last ones, so CRISIS counts them from behind, with those that have not had their turn since before.
+    """
+    before = live_arms(program, row)
+    _tree_change(program, changes, row, step, running, live, arm)
+    if live > before and int(program[LEVELS]) == 2:
+        size = int(program[FIELDS + SIZE])
+        first = before // size
+        if row[CRISIS] >= NEWCOMERS:
+            first = min(first, max(0, (before + size - 1) // size + 2 - int(row[CRISIS])))
+        row[CRISIS] = 2.0 + float((live + size - 1) // size - first)
 
 
 @kernel
@@ -350,16 +510,20 @@ def champion_check_row(program: Array, checks: Address, row: Array, step: int, r
     below COUNT has a place below ARMS. When an epoch has ended, the champion may be another one than it was while COUNT
     was set; no slot is looked up before the next epoch.
 
+    Where arms come and go, PLACE can be -1 between two epochs, as it is before the first one.
+
     DOUBT is from LEAST_DOUBT to EVEN, so the prior divides by no 0; TENURE and TURN are counts, so the rate of
-    challenges is a probability and ``TURN % n`` one of the groups; CHALLENGE is 0 to 3 and CRISIS 0 to 2; the group of
-    a rematch is found from BASE, which is that of a group; USUAL is a mean of losses, but for rounding.
+    challenges is a probability and ``TURN % n`` one of the groups; CHALLENGE is 0 to 3; CRISIS is 0 to 2, or tells a
+    count of groups, of which no more than there are is taken; the group of a rematch is found from BASE, which is that
+    of a group; USUAL is a mean of losses, but for rounding.
     """
-    arms = int(program[ARMS])
-    if not (whole_within(row[PLACE], 0, arms - 1) and whole_within(row[TURN], 0, FOREVER)):
+    arms = live_arms(program, row)
+    least = -1 if program[IDLE] > 0.0 and not running else 0
+    if not (whole_within(row[PLACE], least, arms - 1) and whole_within(row[TURN], 0, FOREVER)):
         return False
     if not (whole_within(row[TENURE], 0, FOREVER) and whole_within(row[CHALLENGE], 0, 3)):
         return False
-    if not (whole_within(row[CRISIS], 0, 2) and -0.01 <= row[USUAL] <= 1.01):
+    if not (whole_within(row[CRISIS], 0, FOREVER if program[IDLE] > 0.0 else 2) and -0.01 <= row[USUAL] <= 1.01):
         return False
     sound, base, count, began, until, record = _check_groups(program, checks, row, step, running)
     if not (sound and 0.99 * program[record + LEAST_DOUBT] <= row[DOUBT] <= EVEN):
@@ -382,4 +546,5 @@ CHAMPION = Structure(
     random_order=True,
     late=tree_late,
     note=_note,
+    change=champion_change,
 )

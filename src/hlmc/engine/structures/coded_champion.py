@@ -62,7 +62,7 @@ def _level_scale(program: Array, level: int, tau: int) -> float:
 @kernel
 def _slot_chance(program: Array, row: Array, level: int, at: int, slot: int, x: float, eta: float, tau: int) -> float:
     """The probability of a slot, from its code."""
-    w = weight_of(row, at, int(program[level + WIDTH]), program[level + INVERSE], slot)
+    w = weight_of(row, row, at, int(program[level + WIDTH]), program[level + INVERSE], slot)
     return probability_of(distance_of(w, _level_scale(program, level, tau)), x, eta)
 
 
@@ -80,7 +80,7 @@ def _leader(program: Array, row: Array, level: int, at: int, n: int) -> int:
     slot = 0
     most = 0.0
     for j in range(n):
-        w = weight_of(row, at, width, inverse, j)
+        w = weight_of(row, row, at, width, inverse, j)
         if w > most:
             most = w
             slot = j
@@ -97,7 +97,7 @@ def _lay_prior(program: Array, row: Array, record: int, at: int, n: int, control
     code = rounded(behind, s, width, inverse, 1.0)
     for j in range(1, n):
         put_code(row, at, width, j, code)
-    x, _ = coded_normaliser(program, record, row, at, n, s, contest_rate(program, record, 0), x)
+    x, _ = coded_normaliser(program, record, row, row, at, n, s, contest_rate(program, record, 0), x)
     row[control + SCALARS] = x
     row[control + SCALARS + 1] = seed_and_baseline(rounding_seed(row, record), 0.5)
 

@@ -17,7 +17,7 @@ from numba import types
 from numba.core.typing.templates import ConcreteTemplate, infer_global, signature
 from numba.extending import intrinsic, lower_builtin, models, register_jitable, register_model
 
-from hlmc.engine import ftrl, ucb
+from hlmc.engine import coded_ftrl, ftrl, ucb
 from hlmc.engine.ftrl import PAD
 
 _INT = ir.IntType(64)
@@ -252,6 +252,46 @@ def _four_chances(row: Any, at: Any, n: Any, slot: Any, x: Any, scale: Any) -> A
     return lane(p, 0), lane(p, 1), lane(p, 2), lane(p, 3)
 
 
+def _noted_sums(row: Any, notes: Any, at: Any, n: Any, width: Any, inverse: Any, c: Any, d: Any) -> Any:
+    squares = repeat(0.0)
+    cubes = repeat(0.0)
+    fourths = repeat(0.0)
+    most = repeat(0.0)
+    whole = n // 4 * 4
+    for slot in range(0, whole, 4):
+        w = four_at(notes, slot)
+        most = where(most < w, w, most)
+        root = c * w / (1.0 - d * w)
+        p = root * root
+        squares = squares + p
+        cubes = cubes + p * root
+        fourths = fourths + p * p
+    if whole < n:
+        w1 = notes[whole + 1] if whole + 1 < n else 0.0
+        w2 = notes[whole + 2] if whole + 2 < n else 0.0
+        w = four(notes[whole], w1, w2, 0.0)
+        most = where(most < w, w, most)
+        root = c * w / (1.0 - d * w)
+        p = root * root
+        squares = squares + p
+        cubes = cubes + p * root
+        fourths = fourths + p * p
+    largest = max(max(lane(most, 0), lane(most, 1)), max(lane(most, 2), lane(most, 3)))
+    return _added(squares), _added(cubes), _added(fourths), largest
+
+
+def _noted_chances(row: Any, notes: Any, at: Any, n: Any, width: Any, inverse: Any, slot: Any, c: Any, d: Any) -> Any:
+    if slot + 4 <= n:
+        w = four_at(notes, slot)
+    else:
+        w1 = notes[slot + 1] if slot + 1 < n else 0.0
+        w2 = notes[slot + 2] if slot + 2 < n else 0.0
+        w = four(notes[slot], w1, w2, 0.0)
+    root = c * w / (1.0 - d * w)
+    p = root * root
+    return lane(p, 0), lane(p, 1), lane(p, 2), lane(p, 3)
+
+
 @register_jitable
 def _merged(slot: Any, top: Any, under: Any, other: Any, index: Any, below: Any) -> Any:
     under = max(max(under, below), min(top, index))
@@ -287,5 +327,7 @@ TWINS: dict[Callable[..., Any], Callable[..., Any]] = {
     ftrl.learned_sums: _learned_sums,
     ftrl.four_chances: _four_chances,
     ucb.highest_two: _highest_two,
+    coded_ftrl.noted_sums: _noted_sums,
+    coded_ftrl.noted_chances: _noted_chances,
 }
 """Kernels of the engine, and what this target compiles in their place."""
