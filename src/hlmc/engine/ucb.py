@@ -57,9 +57,9 @@ def close_slots(row: Array, at: int, n: int, slot: int, notes: Array, spread: fl
 @kernel
 def close_slot(n: int, notes: Array, spread: float, floor: float, wanted: int) -> int:
     """Of the slots whose index is at least ``floor``, the one that ``wanted`` others precede."""
-    seen = 0
     slot = 0
-    for j in range(n):
-        seen += int(noted_index(notes, n, j, spread) >= floor)
-        slot += int(seen <= wanted)
+    seen = int(noted_index(notes, n, 0, spread) >= floor)
+    while seen <= wanted and slot < n - 1:
+        slot += 1
+        seen += int(noted_index(notes, n, slot, spread) >= floor)
     return slot
