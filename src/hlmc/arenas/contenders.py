@@ -74,6 +74,12 @@ def _all_arms(arms: int, memory: int, horizon: int) -> Policy | None:
     return TsallisINF(arms, bits=bits) if bits >= LEAST_BITS and arms * horizon <= HEAVY else None
 
 
+def _champion_in_bytes(arms: int, memory: int, horizon: int) -> Policy | None:
+    """The champion with codes, unless its groups are so large that its steps take long."""
+    policy = Champion(arms, memory=memory, horizon=horizon, bits="auto")
+    return policy if max(policy.groups_used) * horizon <= HEAVY else None
+
+
 def _where_light(make: Callable[[int, int], Policy]) -> Factory:
     return lambda arms, memory, horizon: make(arms, horizon) if arms * horizon <= HEAVY else None
 
@@ -99,8 +105,8 @@ POLICIES: dict[str, Factory] = {
     "Champion unknown T": lambda arms, memory, horizon: Champion(arms, memory=memory),
     "Champion known V": lambda arms, memory, horizon: Champion(arms, memory=memory, horizon=horizon, switches=SWITCHES),
     # Equal bytes: as many codes of few bits as the same words hold.
-    "Tsallis-INF bits": lambda arms, memory, horizon: _all_arms(arms, memory, horizon),
-    "Champion bits": lambda arms, memory, horizon: Champion(arms, memory=memory, horizon=horizon, bits="auto"),
+    "Tsallis-INF bits": _all_arms,
+    "Champion bits": _champion_in_bytes,
     # Two words per arm: half as many arms as words.
     "UCB-M": lambda arms, memory, horizon: UCBM(arms, memory=max(2, memory // 2)),
     "EXP3-M": lambda arms, memory, horizon: EXP3M(arms, memory=max(2, memory // 2)),
