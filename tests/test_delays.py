@@ -234,6 +234,10 @@ def test_epochs_grow_with_the_delay() -> None:
         policy = hlmc.HLMC(arms=100, memory=20, horizon=10**6, pending=4096, delay=d)
         assert policy.plan.lengths[0] == math.ceil(math.sqrt(10**6 * (10 + d) / 10))
         assert policy.plan.late == d / policy.plan.lengths[0]
+    # Champion's grow less, but none is shorter than two delays.
+    champion = hlmc.Champion(arms=100, memory=20, horizon=10**6)
+    assert replace(champion, delay=1000).plan.lengths[0] == round(1.2 * math.ceil(1000 * 101**0.25))
+    assert replace(champion, delay=10**5).plan.lengths[0] >= 2 * 10**5
     assert "warning: the delay is near the epoch" in str(replace(policy, epochs=2000).plan)
     assert "warning: pending = 9 is too few for this delay" in str(replace(policy, pending=9).plan)
 
