@@ -3,6 +3,7 @@
     python benchmarks/bits.py write FOLDER ARMS HORIZON RUNS NAME=POLICY ...
     python benchmarks/bits.py play FOLDER [CASE ...]
     python benchmarks/bits.py table FOLDER
+    python benchmarks/bits.py plot FOLDER FILE
 
 ``write`` exports the policies (``policy.to_c``) and the adversaries of the arena, catalogue and held out, as C, and the
 adversaries' numbers as data. ``play`` compiles and plays them: every run is a sequence of rewards of its own, on which
@@ -181,11 +182,43 @@ def table(folder: Path) -> None:
         print(f"{case:20} {len(regrets):4} " + " ".join(f"{cell:>21}" for cell in cells))
 
 
+def plot(folder: Path, file: str) -> None:
+    """Draw the ratios to the first policy, adversaries on which its regret is significantly above 0."""
+    import matplotlib.pyplot as plt
+    import numpy as np
+
+    told = json.loads((folder / "told.json").read_text())
+    played = [json.loads(line) for line in (folder / "played.jsonl").read_text().splitlines()]
+    ratios = {}
+    for case in told["cases"]:
+        regret = np.array([np.subtract(each["best"], each["earned"]) for each in played if each["case"] == case])
+        mean = regret.mean(axis=0)
+        if mean[0] > 2 * regret[:, 0].std(ddof=1) / np.sqrt(len(regret)):
+            ratios[case] = mean / mean[0]
+    cases = sorted(ratios, key=lambda case: float(ratios[case][2]))
+    names = [f"{text}: {8 * told['words'][name]} bytes" for name, text in told["policies"].items()]
+    figure, axes = plt.subplots(figsize=(7.5, 6.2))
+    for i, marker in zip(range(1, len(names)), "os^vDP", strict=False):
+        points = [(ratios[case][i], y) for y, case in enumerate(cases) if ratios[case][i] > 0]
+        axes.plot(*zip(*points, strict=True), marker, label=names[i], markersize=5)
+    axes.set_yticks(range(len(cases)), cases, fontsize=8)
+    axes.set_xscale("log")
+    axes.axvline(1, color="0.6", linewidth=0.8)
+    axes.set_xlabel(f"weak regret divided by that of {names[0]}")
+    axes.set_title(f"K = {told['arms']}, T = {told['horizon']:,}, bytes of statistics", fontsize=10)
+    axes.legend(fontsize=7, loc="lower right")
+    axes.grid(alpha=0.25)
+    figure.tight_layout()
+    figure.savefig(file, dpi=110)
+
+
 if __name__ == "__main__":
     verb, place, *rest = sys.argv[1:]
     if verb == "write":
         write(Path(place), *(int(float(x)) for x in rest[:3]), dict(text.split("=", 1) for text in rest[3:]))
     elif verb == "play":
         play(Path(place), rest)
+    elif verb == "plot":
+        plot(Path(place), rest[0])
     else:
         table(Path(place))

@@ -151,7 +151,7 @@ class Champion:
         self.doubles, self.length = horizon is None, horizon or 1
         self.place: int | None = None
         self.all_challenges = 0
-        self.coronations = self.crises = self.begun = 0
+        self.coronations = self.crises = self.rematches = self.begun = 0
         self.due_rate = 0.0  # the sum of the rates of challenges
         self._stage()
 
@@ -159,6 +159,7 @@ class Champion:
         self.epochs = champion_epochs(self.groups, self.length, self.switches)
         self.lengths = [math.prod(self.epochs[d + 1 :]) for d in range(len(self.groups))]
         self.local, self.doubt, self.tenure, self.crisis = 0, 0.5, 0, False
+        self.rematch: int | None = None  # the first place of the group in which the champion was beaten once
         self.runs: list[Groups] = [Groups(1)] * (len(self.groups) - 1)
         self.due = True
         steps = self.epochs[-1]
@@ -168,12 +169,14 @@ class Champion:
         """The probability that the next epoch is a challenge, among several groups."""
         if self.place is None or self.challenges + 1 > 4 * math.sqrt(self.epoch + 1):
             return 0.0
-        return 1.0 if self.crisis else 0.25 / math.sqrt(self.tenure + 1.0)
+        return 1.0 if self.crisis or self.rematch is not None else 0.4 / math.sqrt(self.tenure + 1.0)
 
     def begin(self, base: int, challenged: bool) -> None:
         """An epoch begins, with the group whose first place is ``base``."""
         if self.local % (self.lengths[-3] if len(self.lengths) > 2 else self.length) == 0:
             self.epoch = self.challenges = 0  # counted for each run of the lowest groups
+            if self._groups(base) > 1:
+                self.rematch = None
         rate = self.rate() if self._groups(base) > 1 else 0.0
         assert 0.0 < rate < 1.0 or challenged == (rate == 1.0), "a challenge out of turn"
         self.begun += 1
@@ -192,14 +195,19 @@ class Champion:
                 if n > 1:
                     run.chance = reached = run.probabilities()[child]
                     if d == len(self.sizes) - 2:
-                        next_in_turn = self.turns(n)[self.challenges % n]
-                        assert not challenged or child == next_in_turn, "a challenge to the wrong group"
-                        reached = (1.0 - rate) * run.chance + (rate if child == next_in_turn else 0.0)
+                        due = self.turns(n)[self.challenges % n]
+                        if self.rematch is not None:
+                            due = (self.rematch - first) // size
+                        assert not challenged or child == due, "a challenge to the wrong group"
+                        reached = (1.0 - rate) * run.chance + (rate if child == due else 0.0)
                     self.above *= reached
             assert run.child == child, "a group changed while its choice stood"
             first, end = first + child * size, min(first + (child + 1) * size, end)
         assert first == base
         self.challenged = challenged
+        # A firm champion keeps its place until it is beaten again, unless it was challenged for a crisis.
+        self.once = challenged and (self.crisis or self.rematch is not None)
+        self.desperate = challenged and self.crisis
         self.challenges += challenged
         self.all_challenges += challenged
         self.epoch += 1
@@ -214,7 +222,7 @@ class Champion:
         return len(range(first, end, self.sizes[-2])) if len(self.sizes) > 1 else 1
 
     def _prior(self, first: int, end: int) -> None:
-        self.tau, self.base, self.due = 0, 0.5, False
+        self.tau, self.base, self.due, self.first = 0, 0.5, False, first
         if self.place is None:
             self.place = first
             self.slots = list(range(first, end))
@@ -226,7 +234,8 @@ class Champion:
             self.losses = [0.0]
             return
         # The probabilities that are wanted, and the losses that have them: 2 / (eta sqrt(p)) + x.
-        e = min(0.5 if self.challenged else self.doubt, others / (others + 1.0))
+        prior = 0.5 if self.desperate else 0.75
+        e = min(prior if self.challenged else self.doubt, others / (others + 1.0))
         scale = 2.0 / self.eta()
         self.losses = [scale / math.sqrt(1.0 - e)] + [scale / math.sqrt(e / others)] * others
 
@@ -264,7 +273,7 @@ class Champion:
                 lowest = d == len(self.runs) - 1
                 far = run.learn(lowest and self.challenged)
                 if lowest:
-                    self.crisis = far
+                    self.crisis, self.rematch = far, None
                     self.crises += far
         self.tenure += 1
         self.due = True
@@ -276,8 +285,15 @@ class Champion:
         # The least loss wins; of several, the first.
         least = min(self.losses)
         best = next(i for i, loss in enumerate(self.losses) if loss - least <= 1e-11 * max(1.0, abs(least)))
-        if best != 0 and (not self.challenged or p[best] >= 0.65):
+        beaten = best != 0 and (not self.challenged or p[best] >= (0.65 if self.desperate else 0.5))
+        exhausted = not self.runs or self.challenges + 1 > 4 * math.sqrt(self.epoch + 1)  # no challenge may follow
+        hurried = self.once or self.crisis or exhausted or self.rematch is not None
+        if beaten and self.doubt <= 0.1 and not hurried:
+            self.rematch = self.first
+            self.rematches += 1
+        elif beaten:
             self.place, self.doubt, self.tenure, self.crisis = self.slots[best], 0.5, 0, False
+            self.rematch = None
             self.coronations += 1
         elif not self.challenged:
             if p[0] >= 0.5:

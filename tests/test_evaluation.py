@@ -443,6 +443,31 @@ def test_the_catalogue_is_judged_as_its_rewards_say(adversary: Adversary) -> Non
     check_sequence(adversary, best)
 
 
+RANDOM = [adversary for adversary in EXAMPLES if adversary.mean_rule is not None]
+
+
+@pytest.mark.parametrize("adversary", RANDOM, ids=repr)
+def test_expected_rewards_are_the_means_of_the_rewards(adversary: Adversary) -> None:
+    """Rewards lie in [0, 1], so by Hoeffding a mean of n is off by more than sqrt(20 / n) once in 10^17."""
+    steps = 4000
+    rewards = adversary.rewards(0, steps).mean(axis=0)
+    expected = adversary.expected.rewards(0, steps).mean(axis=0)
+    assert np.abs(rewards - expected).max() < math.sqrt(20 / steps)
+    assert len(np.unique(np.round(expected, 3))) > 1
+
+
+@pytest.mark.parametrize("adversary", RANDOM, ids=repr)
+def test_the_pseudo_benchmark_is_the_largest_sum_of_means(adversary: Adversary) -> None:
+    points = np.array([1, 700, 3000])
+    sums = adversary.expected.rewards(0, 3000).cumsum(axis=0)[points - 1]
+    assert benchmark(adversary, points, "pseudo") == pytest.approx(sums.max(axis=1), rel=1e-12)
+
+
+def test_without_randomness_pseudo_is_weak() -> None:
+    adversary = next(adversary for adversary in EXAMPLES if adversary.mean_rule is None)
+    assert benchmark(adversary, [50], "pseudo") == benchmark(adversary, [50], "weak")
+
+
 def test_changes_out_of_order_are_noticed() -> None:
     class Confused(Noise):
         def changes(self, horizon: int) -> Iterator[int]:

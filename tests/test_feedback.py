@@ -29,7 +29,16 @@ from hlmc.policies import EXAMPLES
 from hlmc.tickets import CODES, ticket_dtype
 from reference_feedback import Remembering
 
-SMALL = [policy for policy in EXAMPLES if policy.arms <= 1000 and not policy.pending]
+
+def _waits(policy: hlmc.Policy) -> bool:
+    """Whether a policy takes pending decisions: some with fewer bits do not."""
+    try:
+        return bool(replace(policy, pending=70).pending)
+    except BadArgument:
+        return False
+
+
+SMALL = [policy for policy in EXAMPLES if policy.arms <= 1000 and not policy.pending and _waits(policy)]
 MODELLED = (
     hlmc.HLMC(arms=11, groups=(3, 4), horizon=200, epochs=13, pending=20),
     hlmc.HLMC(arms=23, groups=(3, 3, 3), horizon=200, epochs=(5, 5, 9), pending=70, routines="exp3-loss"),

@@ -602,3 +602,35 @@ def test_walk_notes_every_point_on_the_way() -> None:
     assert walk(prepared(policy, FACED[3]), policy, FACED[3], row, points, sums)
     _, rewards = hlmc.trace(policy, FACED[3], STEPS, seed=1)
     assert sums.tolist() == np.cumsum(rewards).tolist()
+
+
+def test_a_benchmark_is_computed_when_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At K = 10^6 the best fixed arm takes hours, and nobody waits for it who asks for rewards or pseudo-regret."""
+
+    def never(*_: Any, **__: Any) -> Any:
+        raise AssertionError("computed")
+
+    adversary = hlmc.adversaries.UniformMeans(arms=10**6)
+    result = hlmc.simulate(hlmc.HLMC(10**6, levels=3, horizon=10**6), adversary, runs=2, progress=False)
+    with monkeypatch.context() as patched:
+        patched.setattr("hlmc.evaluation.best_fixed", never)
+        assert result.default_kind() == "pseudo"
+        summary = result.summary()
+        assert "pseudo-regret" in repr(summary)
+        assert result.plot().get_ylabel() == "pseudo regret"
+    best = max(adversary.expected.rewards(0, 1)[0])
+    assert summary["regret"].iloc[0] == pytest.approx(best * 10**6 - summary["reward"].iloc[0], rel=1e-9)
+    with pytest.raises(BadArgument, match="force=True to compute it anyway; pseudo-regret"):
+        result.regret("weak")
+    with pytest.warns(UserWarning, match="the best fixed arm is not known"):
+        assert np.isnan(result.data["best_fixed"]).all()
+
+
+def test_without_a_benchmark_rewards_are_shown(tmp_path: Path) -> None:
+    adversary = hlmc.adversaries.Function(arms=10**6, reward=hlmc.adversaries.staircase)
+    result = hlmc.simulate(hlmc.Uniform(10**6), adversary, horizon=10**6, runs=1, progress=False)
+    assert result.default_kind() is None
+    assert np.isnan(result.summary()["regret"]).all()
+    assert result.plot().get_ylabel() == "reward"
+    result.save(tmp_path / "result.parquet")
+    assert "best_fixed" not in hlmc.load_result(tmp_path / "result.parquet")._data

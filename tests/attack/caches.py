@@ -63,7 +63,7 @@ def damaged_cache(trial: Trial) -> None:
         raise Harm("a damaged cache makes a learner select other arms")
 
 
-@attack(short=0, long=20, prepare=filled)
+@attack(short=0, long=20, prepare=filled, limit=600.0)  # five processes of 120 s at most
 def shared_cache(trial: Trial) -> None:
     """Fill one cache from four processes at the same time; in every second trial some of it is there already."""
     right, cache, _ = filled()

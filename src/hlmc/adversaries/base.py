@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -65,6 +66,8 @@ class Adversary(Value):
     and the step at which it ends, and a kernel ``reward_of(spec, state, arm)``."""
     binary: ClassVar[bool] = False
     """Whether every reward is 0 or 1."""
+    mean_rule: Callable[..., float] | None = None
+    """For random rewards, a kernel ``mean_rule(spec, t, arm)``: the expected reward of an arm at a step."""
 
     @cached_property
     def spec(self) -> Array:
@@ -86,6 +89,24 @@ class Adversary(Value):
         If an adversary has them, benchmarks are computed once per phase.
         """
         return None
+
+    def mean_changes(self, horizon: int) -> Iterator[int] | None:
+        """As :meth:`changes`, for the expected rewards. Default: they never change."""
+        return iter(())
+
+    @property
+    def expected(self) -> Adversary:
+        """The adversary that pays each arm its expected reward; this one itself if it has no :attr:`mean_rule`.
+
+        Its best arm is that of the pseudo-regret. Where expectations change rarely, finding it takes K evaluations a
+        change instead of K a step.
+
+        >>> from hlmc.adversaries import Needle
+        >>> adversary = Needle(arms=100, good=0.9)
+        >>> adversary.expected.reward(0, adversary.best_arm)
+        0.9
+        """
+        return self if self.mean_rule is None else Expected(self)
 
     @cached_property
     def code(self) -> Any:
@@ -129,6 +150,40 @@ class Adversary(Value):
     def _last(self) -> int:
         """The last step that has rewards."""
         return (STEPS if self.length is None else self.length) - 1
+
+
+@dataclass(frozen=True, repr=False)
+class Expected(Adversary):
+    """What :attr:`Adversary.expected` is for an adversary with random rewards.
+
+    >>> from hlmc.adversaries import UniformMeans
+    >>> random = UniformMeans(arms=3, seed=1)
+    >>> random.expected.reward(7, 2) == random.mean(2)
+    True
+    """
+
+    adversary: Adversary
+    arms: int = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        self._keep(arms=self.adversary.arms)
+
+    @property
+    def rule(self) -> Callable[..., float]:  # type: ignore[override]
+        """The mean rule of the adversary."""
+        assert self.adversary.mean_rule is not None
+        return self.adversary.mean_rule
+
+    @property
+    def length(self) -> int | None:
+        return self.adversary.length
+
+    @cached_property
+    def spec(self) -> Array:
+        return self.adversary.spec
+
+    def changes(self, horizon: int) -> Iterator[int] | None:
+        return self.adversary.mean_changes(horizon)
 
 
 def packed(*values: float | np.uint64) -> Array:

@@ -17,6 +17,12 @@ KEY, MEANS = 0, 1
 
 
 @kernel
+def bernoulli_mean(spec: Array, t: int, arm: int) -> float:
+    """The mean of the arm."""
+    return spec[MEANS + arm]  # type: ignore[no-any-return]
+
+
+@kernel
 def bernoulli(spec: Array, t: int, arm: int) -> float:
     """1 with probability ``mean`` of the arm, else 0."""
     return coin(bits(spec, KEY), t, arm, spec[MEANS + arm])
@@ -53,6 +59,7 @@ class Bernoulli(Adversary):
     arms: int = field(init=False, compare=False)
 
     rule = staticmethod(bernoulli)
+    mean_rule = staticmethod(bernoulli_mean)
     binary = True
 
     def __post_init__(self) -> None:

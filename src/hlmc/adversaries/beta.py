@@ -60,6 +60,13 @@ def beta(spec: Array, t: int, arm: int) -> float:
     return 1.0 / (1.0 + exponential(min(y - x, 700.0)))
 
 
+@kernel
+def beta_mean(spec: Array, t: int, arm: int) -> float:
+    """The mean of the arm, a / (a + b) for shapes a and b."""
+    a, b = spec[SHAPES + 2 * arm], spec[SHAPES + 2 * arm + 1]
+    return a / (a + b)  # type: ignore[no-any-return]
+
+
 @dataclass(frozen=True, repr=False)
 class Beta(Adversary):
     """Each arm pays a beta-distributed reward with a fixed mean, independently at every step.
@@ -95,6 +102,7 @@ class Beta(Adversary):
     arms: int = field(init=False, compare=False)
 
     rule = staticmethod(beta)
+    mean_rule = staticmethod(beta_mean)
 
     def __post_init__(self) -> None:
         self._keep(means=one_an_arm("means", self.means, 0.0, 1.0, "(0, 1)"), seed=seed_of(self.seed))

@@ -16,16 +16,22 @@ KEY, BEST, FIRST, LAST, DECOY_FIRST, DECOY_LAST, GOOD, POOR, DECOY, FAIR = range
 
 
 @kernel
-def decoy_reward(spec: Array, t: int, arm: int) -> float:
-    """1 with the probability of the arm: best arm, its group, decoy group, or other."""
-    mean = spec[FAIR]
+def decoy_mean(spec: Array, t: int, arm: int) -> float:
+    """The mean of the arm: best arm, its group, decoy group, or other."""
+    mean: float = spec[FAIR]
     if arm == int(spec[BEST]):
         mean = spec[GOOD]
     elif int(spec[FIRST]) <= arm <= int(spec[LAST]):
         mean = spec[POOR]
     elif int(spec[DECOY_FIRST]) <= arm <= int(spec[DECOY_LAST]):
         mean = spec[DECOY]
-    return coin(bits(spec, KEY), t, arm, mean)
+    return mean
+
+
+@kernel
+def decoy_reward(spec: Array, t: int, arm: int) -> float:
+    """1 with the probability of the arm, else 0."""
+    return coin(bits(spec, KEY), t, arm, decoy_mean(spec, t, arm))
 
 
 @dataclass(frozen=True, repr=False)
@@ -69,6 +75,7 @@ class Decoy(Adversary):
     seed: int = 0
 
     rule = staticmethod(decoy_reward)
+    mean_rule = staticmethod(decoy_mean)
     binary = True
 
     def __post_init__(self) -> None:

@@ -16,14 +16,20 @@ KEY, NEEDLE, FIRST, LAST, GOOD, POOR, FAIR = range(7)
 
 
 @kernel
-def needle(spec: Array, t: int, arm: int) -> float:
-    """1 with probability GOOD for the needle, POOR for the rest of its group, FAIR for all other arms."""
-    mean = spec[FAIR]
+def needle_mean(spec: Array, t: int, arm: int) -> float:
+    """GOOD for the needle, POOR for the rest of its group, FAIR for all other arms."""
+    mean: float = spec[FAIR]
     if arm == int(spec[NEEDLE]):
         mean = spec[GOOD]
     elif int(spec[FIRST]) <= arm <= int(spec[LAST]):
         mean = spec[POOR]
-    return coin(bits(spec, KEY), t, arm, mean)
+    return mean
+
+
+@kernel
+def needle(spec: Array, t: int, arm: int) -> float:
+    """1 with the probability of the arm, else 0."""
+    return coin(bits(spec, KEY), t, arm, needle_mean(spec, t, arm))
 
 
 @dataclass(frozen=True, repr=False)
@@ -65,6 +71,7 @@ class Needle(Adversary):
     seed: int = 0
 
     rule = staticmethod(needle)
+    mean_rule = staticmethod(needle_mean)
     binary = True
 
     def __post_init__(self) -> None:

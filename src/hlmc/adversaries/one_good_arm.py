@@ -15,9 +15,15 @@ KEY, ARM, HIGH, LOW = range(4)
 
 
 @kernel
+def one_good_arm_mean(spec: Array, t: int, arm: int) -> float:
+    """The mean of the good arm or of the others."""
+    return spec[HIGH] if arm == int(spec[ARM]) else spec[LOW]  # type: ignore[no-any-return]
+
+
+@kernel
 def one_good_arm(spec: Array, t: int, arm: int) -> float:
     """1 with the probability of the good arm or of the others."""
-    return coin(bits(spec, KEY), t, arm, spec[HIGH] if arm == int(spec[ARM]) else spec[LOW])
+    return coin(bits(spec, KEY), t, arm, one_good_arm_mean(spec, t, arm))
 
 
 @dataclass(frozen=True, repr=False)
@@ -56,6 +62,7 @@ class OneGoodArm(Adversary):
     seed: int = 0
 
     rule = staticmethod(one_good_arm)
+    mean_rule = staticmethod(one_good_arm_mean)
     binary = True
 
     def __post_init__(self) -> None:

@@ -30,10 +30,16 @@ def segment_of(spec: Array, t: int) -> int:
 
 
 @kernel
+def segment_mean(spec: Array, t: int, arm: int) -> float:
+    """The mean of the arm in the segment of step t."""
+    drawn = unit(fork(fork(bits(spec, MEAN), segment_of(spec, t)), arm))
+    return spec[LOW] + spec[SPAN] * drawn  # type: ignore[no-any-return]
+
+
+@kernel
 def piecewise_stationary(spec: Array, t: int, arm: int) -> float:
     """1 with the mean of the arm in the segment of step t, else 0."""
-    drawn = unit(fork(fork(bits(spec, MEAN), segment_of(spec, t)), arm))
-    return coin(bits(spec, COIN), t, arm, spec[LOW] + spec[SPAN] * drawn)
+    return coin(bits(spec, COIN), t, arm, segment_mean(spec, t, arm))
 
 
 @dataclass(frozen=True, repr=False)
@@ -74,6 +80,7 @@ class PiecewiseStationary(Adversary):
     seed: int = 0
 
     rule = staticmethod(piecewise_stationary)
+    mean_rule = staticmethod(segment_mean)
     binary = True
 
     def __post_init__(self) -> None:
@@ -93,6 +100,9 @@ class PiecewiseStationary(Adversary):
             t = stretch * self.segment + int(drawn * self.segment)
             if 0 < t < horizon:
                 yield t
+
+    def mean_changes(self, horizon: int) -> Iterator[int]:
+        return self.change_points(horizon)
 
     @cached_property
     def spec(self) -> Array:

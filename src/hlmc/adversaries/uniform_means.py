@@ -19,10 +19,15 @@ COIN, MEAN, LOW, SPAN = range(4)
 
 
 @kernel
+def uniform_mean(spec: Array, t: int, arm: int) -> float:
+    """The mean of the arm."""
+    return spec[LOW] + spec[SPAN] * unit(fork(bits(spec, MEAN), arm))  # type: ignore[no-any-return]
+
+
+@kernel
 def uniform_means(spec: Array, t: int, arm: int) -> float:
     """1 with probability ``mean`` of the arm, else 0."""
-    mean = spec[LOW] + spec[SPAN] * unit(fork(bits(spec, MEAN), arm))
-    return coin(bits(spec, COIN), t, arm, mean)
+    return coin(bits(spec, COIN), t, arm, uniform_mean(spec, t, arm))
 
 
 @dataclass(frozen=True, repr=False)
@@ -60,6 +65,7 @@ class UniformMeans(Adversary):
     seed: int = 0
 
     rule = staticmethod(uniform_means)
+    mean_rule = staticmethod(uniform_mean)
     binary = True
 
     def __post_init__(self) -> None:

@@ -13,7 +13,7 @@ from hlmc.checks import choice, whole
 from hlmc.checks import path as checked_path
 from hlmc.errors import BadArgument, BadFile, shown
 from hlmc.evaluation import paired_ratio_interval, t_interval
-from hlmc.evaluation.regret import KINDS
+from hlmc.evaluation.regret import PATHWISE as KINDS
 from hlmc.files.parquet import Part, check_digest, table_of, write_table
 from hlmc.files.writing import replacing
 

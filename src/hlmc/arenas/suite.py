@@ -19,7 +19,7 @@ from hlmc.checks import choice, flag, listed, whole
 from hlmc.checks import path as checked_path
 from hlmc.delays import Delays
 from hlmc.errors import BadArgument, shown
-from hlmc.evaluation.regret import KINDS
+from hlmc.evaluation.regret import PATHWISE as KINDS
 from hlmc.evaluation.segments import checked_threads
 from hlmc.interrupts import Interrupted, kept_in
 from hlmc.simulation.experiment import checked_arithmetic, checked_feedback

@@ -158,13 +158,15 @@ def _print(options: argparse.Namespace, described: Described, result: Result, wr
             str(name): {key: None if math.isnan(value) else value for key, value in row.items()}
             for name, row in summary.to_dict("index").items()
         }
-        regret = {"kind": look.kind, "switches": look.switches, "level": look.level}
+        regret = {"kind": summary.attrs["kind"], "switches": look.switches, "level": look.level}
         experiment = {key: value for key, value in result.provenance.items() if key != "points"}
         show_json({"experiment": experiment, "regret": regret, "summary": rows})
         return
-    line(f"{result.provenance['adversary']}: {_count(result.data.sizes['run'])}, T = {result.provenance['horizon']:,}")
+    line(
+        f"{result.provenance['adversary']}: {_count(result.reward.sizes['run'])}, T = {result.provenance['horizon']:,}"
+    )
     switches = "" if look.switches is None else f" with {look.switches} switches"
-    line(f"regret: {look.kind}{switches}")
+    line(f"regret: {summary.attrs['kind'] or 'not known'}{switches}")
     line()
     shown = summary.shown()
     table = Table(["", *shown.columns], left=frozenset({0}))

@@ -12,6 +12,7 @@ from hlmc.evaluation.intervals import (
     t_quantile,
 )
 from hlmc.evaluation.regret import benchmark, regret
+from hlmc.evaluation.segments import too_long
 from hlmc.evaluation.switching import Segment, SwitchingBenchmark, best_switching
 
 __all__ = [
@@ -31,4 +32,5 @@ __all__ = [
     "regret",
     "t_interval",
     "t_quantile",
+    "too_long",
 ]

@@ -167,10 +167,17 @@ def refused(segments: RewardSegments, extra: str, segment_seconds: float) -> Non
         wait = f"{seconds / 60:,.0f} minutes" if seconds < 7200 else f"{seconds / 3600:,.0f} hours"
         unit = "phases" if segments.phased else "steps"
         least = "at least " if segments.phased and n == most else ""
+        cheap = "; pseudo-regret takes a moment" if segments.adversary.mean_rule is not None else ""
         raise BadArgument(
             f"{segments.arms:,} arms{extra} in {least}{n:,} {unit} take {least}{wait} on one core;"
-            " pass force=True to compute it anyway"
+            f" pass force=True to compute it anyway{cheap}"
         )
+
+
+def too_long(adversary: Adversary, horizon: int) -> bool:
+    """Whether the best fixed arm takes so long that it is computed with ``force=True`` only."""
+    most = int(PATIENCE / (REWARD_NS * 1e-9 * adversary.arms))
+    return horizon > most and RewardSegments(adversary, horizon).count(most + 1) > most
 
 
 def ranges(arms: int, threads: int) -> list[tuple[int, int]]:

@@ -37,6 +37,9 @@ from hlmc.policies.base import Array, Policy, Words
 from hlmc.routines import EXP3
 from hlmc.routines.base import LevelContext, Routine
 
+EPOCH_DELAYS = 2
+"""An epoch is at least so many delays long: in a shorter one less than half of the rewards would come in time."""
+
 SHOWN_STAGE = 20
 """If the horizon is unknown, the plan shows the stage of 2^20 steps."""
 
@@ -80,8 +83,21 @@ class TreePolicy(Policy):
         costs = [r.cost(p) for r, p in zip(self.routines_used, self._contexts(horizon), strict=True)]
         if self.delay and len(costs) > 1:
             # A level of m arms whose rewards come d decisions late loses like one of m + d arms.
-            costs[-1] *= 1.0 + self.delay / self.groups_used[-1]
-        return planning.epochs(self.groups_used, horizon, costs)
+            costs[-1] *= (1.0 + self.delay / self.groups_used[-1]) ** self.delay_power
+        balanced = planning.epochs(self.groups_used, horizon, costs)
+        if len(balanced) > 1 and balanced[-1] < EPOCH_DELAYS * self.delay:
+            return self._relengthened(balanced, EPOCH_DELAYS * self.delay, horizon)
+        return balanced
+
+    @staticmethod
+    def _relengthened(epochs: tuple[int, ...], last: int, horizon: int) -> tuple[int, ...]:
+        """The same epochs but for those of the arms, which have ``last`` steps, and as many at the top as it takes."""
+        last = min(max(1, last), horizon)
+        above = -(-horizon // (last * math.prod(epochs[1:-1])))
+        return (max(1, above), *epochs[1:-1], last)
+
+    delay_power: ClassVar[float] = 1.0
+    """Epochs grow as (1 + d / m)^(this / 2) with a delay of d decisions, m being the arms of a group."""
 
     @property
     def first_stage(self) -> int:

@@ -14,11 +14,12 @@ from hlmc.engine.arithmetic import logarithm
 from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import IDLE, LAST, PARAMETERS, PENDING, RANDOM
 from hlmc.engine.routines import NotedKernels
-from hlmc.engine.ucb import highest_two, noted_index
+from hlmc.engine.ucb import close_slot, close_slots, highest_two, noted_index
 from hlmc.routines.base import Array, Kernels, LevelContext, Routine
 
 TIE = PARAMETERS
 CLEAR = 1e-12  # indices that differ by this part of them differ, however they are rounded
+UNPLAYED = 1e300  # noted instead of an infinite index: differences of two are 0
 TIES = ("random", "first", "last")
 
 
@@ -31,58 +32,13 @@ def ucb1_start(program: Array, level: int, row: Array, at: int, n: int) -> tuple
 
 
 @kernel
-def ucb1_index(earned: float, played: float, twice_log: float) -> float:
-    """Mean reward of a slot plus its confidence radius, sqrt(2 ln t / n_j); infinite before its first reward."""
+def ucb1_index(row: Array, at: int, n: int, j: int, twice_log: float) -> float:
+    """Mean reward of slot j plus its confidence radius, sqrt(2 ln t / n_j); infinite before its first reward."""
+    earned: float = row[at + j]
+    played: float = row[at + n + j]
     if played == 0.0:
         return math.inf
     return earned / played + math.sqrt(twice_log / played)
-
-
-@kernel
-def ucb1_highest(
-    program: Array, level: int, row: Array, at: int, n: int, twice_log: float, u: float, notes: Array, floor: float
-) -> tuple[int, float]:
-    """The slot of highest index, and its probability; ties are broken by the tie rule.
-
-    Only slots are looked at whose index is at least ``floor`` by the notes; all of them where it is negative.
-    """
-    rule = program[level + TIE]
-    spread = math.sqrt(twice_log)
-    best = 0
-    highest = -1.0
-    ties = 0
-    earned = -1.0
-    played = -1.0
-    index = -1.0
-    for j in range(n):
-        if floor < 0.0 or noted_index(notes, n, j, spread) >= floor:
-            # Slots that tie have often earned the same in as many plays.
-            if row[at + j] != earned or row[at + n + j] != played:
-                earned = row[at + j]
-                played = row[at + n + j]
-                index = ucb1_index(earned, played, twice_log)
-            if index > highest:
-                best = j
-                highest = index
-                ties = 1
-            elif index == highest:
-                ties += 1
-                if rule == LAST:
-                    best = j
-    if rule != RANDOM or ties == 1:
-        return best, 1.0
-    wanted = min(int(u * float(ties)), ties - 1)
-    for j in range(best, n):
-        if floor < 0.0 or noted_index(notes, n, j, spread) >= floor:
-            if row[at + j] != earned or row[at + n + j] != played:
-                earned = row[at + j]
-                played = row[at + n + j]
-                index = ucb1_index(earned, played, twice_log)
-            if index == highest:
-                if wanted == 0:
-                    return j, 1.0 / float(ties)
-                wanted -= 1
-    return best, 1.0 / float(ties)
 
 
 @kernel
@@ -92,7 +48,30 @@ def ucb1_select(
     """Play every slot once, then the highest index; break ties by the tie rule."""
     if tau < n:
         return tau, 1.0
-    return ucb1_highest(program, level, row, at, n, 2.0 * logarithm(float(tau) + 1.0), u, row, -1.0)
+    rule = program[level + TIE]
+    twice_log = 2.0 * logarithm(float(tau) + 1.0)
+    best = 0
+    highest = -1.0
+    ties = 0
+    for j in range(n):
+        index = ucb1_index(row, at, n, j, twice_log)
+        if index > highest:
+            best = j
+            highest = index
+            ties = 1
+        elif index == highest:
+            ties += 1
+            if rule == LAST:
+                best = j
+    if rule != RANDOM or ties == 1:
+        return best, 1.0
+    wanted = min(int(u * float(ties)), ties - 1)
+    for j in range(best, n):
+        if ucb1_index(row, at, n, j, twice_log) == highest:
+            if wanted == 0:
+                return j, 1.0 / float(ties)
+            wanted -= 1
+    return best, 1.0 / float(ties)
 
 
 @kernel
@@ -115,7 +94,10 @@ def ucb1_update(
     return a, b
 
 
-# --- Notes: of every slot its mean reward, and after all these 1 / sqrt(n_j) of every slot
+# --- Notes: the mean reward of every slot; 1 / sqrt(n_j) of every slot; and three words of the last time that all slots
+# --- were compared: until another slot than AGAIN is played, no other has an index above BOUND + WIDEST sqrt(2 ln t)
+
+AGAIN, BOUND, WIDEST = range(3)
 
 
 @kernel
@@ -123,7 +105,7 @@ def ucb1_note(row: Array, at: int, n: int, slot: int, notes: Array) -> None:
     """Note what the statistics say of a slot."""
     earned = row[at + slot]
     played = row[at + n + slot]
-    notes[slot] = earned / played if played > 0.0 else math.inf
+    notes[slot] = earned / played if played > 0.0 else UNPLAYED
     notes[n + slot] = 1.0 / math.sqrt(played) if played > 0.0 else 0.0
 
 
@@ -132,21 +114,37 @@ def ucb1_start_notes(program: Array, level: int, row: Array, at: int, n: int, no
     """Note what the statistics say of every slot."""
     for slot in range(n):
         ucb1_note(row, at, n, slot, notes)
+    notes[2 * n + AGAIN] = -1.0
 
 
 @kernel
 def ucb1_noted_select(
     program: Array, level: int, row: Array, at: int, n: int, a: float, b: float, tau: int, u: float, notes: Array
 ) -> tuple[int, float]:
-    """By the notes, whose indices are exact but for rounding; where the highest two are that close, by the rows."""
+    """By the notes, whose indices are exact but for rounding; where that could decide, by the statistics."""
     if tau < n:
         return tau, 1.0
-    twice_log = 2.0 * logarithm(float(tau) + 1.0)
-    best, highest, second = highest_two(notes, n, math.sqrt(twice_log))
-    clear = highest - CLEAR * highest
-    if second < clear:
+    spread = math.sqrt(2.0 * logarithm(float(tau) + 1.0))
+    last = int(notes[2 * n + AGAIN])
+    if last >= 0:
+        index = noted_index(notes, n, last, spread)
+        if index - CLEAR * index > notes[2 * n + BOUND] + spread * notes[2 * n + WIDEST]:
+            return last, 1.0
+    best, highest, second, widest = highest_two(notes, n, spread)
+    floor = highest - CLEAR * highest
+    if second < floor:
+        notes[2 * n + AGAIN] = best
+        notes[2 * n + BOUND] = second - spread * widest
+        notes[2 * n + WIDEST] = widest
         return best, 1.0
-    return ucb1_highest(program, level, row, at, n, twice_log, u, notes, clear)
+    notes[2 * n + AGAIN] = -1.0
+    ties, others = close_slots(row, at, n, best, notes, spread, floor)
+    if others > 0:
+        return ucb1_select(program, level, row, at, n, a, b, tau, u)
+    # Slots that have earned the same in as many plays: their indices are equal, however they are rounded.
+    rule = program[level + TIE]
+    wanted = min(int(u * float(ties)), ties - 1) if rule == RANDOM else ties - 1 if rule == LAST else 0
+    return close_slot(n, notes, spread, floor, wanted), 1.0 / float(ties) if rule == RANDOM else 1.0
 
 
 @kernel
@@ -237,7 +235,7 @@ class UCB1(Routine):
         ucb1_select,
         ucb1_update,
         ucb1_check,
-        NotedKernels(ucb1_start_notes, ucb1_noted_select, ucb1_noted_update, per_slot=2),
+        NotedKernels(ucb1_start_notes, ucb1_noted_select, ucb1_noted_update, per_slot=4),
         change=ucb1_change,
     )
 

@@ -22,12 +22,16 @@ _ROOM = 1.6
 """A bound higher than so many times the highest curve is named in the legend, not drawn: it would flatten all else."""
 
 
-def draw_regret(result: Result, ax: Axes | None, kind: str, switches: int | None, log: bool) -> Axes:
-    """One line a policy with a band for the 95 % interval of the mean; the policies' bounds thin and dashed."""
-    regret = result.regret(kind, switches)
+def draw_regret(result: Result, ax: Axes | None, kind: str | None, switches: int | None, log: bool) -> Axes:
+    """One line a policy with a band for the 95 % interval of the mean; the policies' bounds thin and dashed.
+
+    ``kind`` None: as the result chooses; where it has no regret to show, rewards without bounds.
+    """
+    kind = result.default_kind() if kind is None else kind
+    regret = result.reward if kind is None else result.regret(kind, switches)
     if not regret.notnull().any():
         raise BadArgument("there is nothing to draw: no run was finished, or nothing to compare it with is known")
-    bounds = result.bound(kind, switches)
+    bounds = result.bound(kind or "weak", switches).where(kind is not None)
     looks = plotting.looks(result.policies)
     means = {name: regret.sel(policy=name).values.mean(axis=0) for name in result.policies}
     order = sorted(means, key=lambda name: -means[name][-1])  # the legend lists them as they end, top to bottom
@@ -49,11 +53,17 @@ def draw_regret(result: Result, ax: Axes | None, kind: str, switches: int | None
             values = bounds.sel(policy=name).values
             _bound(ax, name, times, values, looks[name], np.inf if log else _ROOM * ceiling)
         ax.set_xlabel("steps")
-        ax.set_ylabel(f"{kind} regret" if switches is None else f"{kind} regret, {switches} switches")
+        ax.set_ylabel(_quantity(kind, switches))
         plotting.short_ticks(ax.xaxis)
         plotting.short_ticks(ax.yaxis)
         _legend(ax, result, alone)
     return ax
+
+
+def _quantity(kind: str | None, switches: int | None) -> str:
+    if kind is None:
+        return "reward"
+    return f"{kind} regret" if switches is None else f"{kind} regret, {switches} switches"
 
 
 def _band(curves: Array) -> tuple[Array, Array]:
@@ -99,6 +109,6 @@ def _legend(ax: Axes, result: Result, alone: bool) -> None:
         return
     ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0)
     title = str(result.provenance["adversary"])
-    runs = result.data.sizes["run"]
+    runs = result.reward.sizes["run"]
     title = title if len(title) < 60 else title[:57] + "..."
     ax.set_title(f"{title}, {runs} run{'s' if runs > 1 else ''}", loc="left")

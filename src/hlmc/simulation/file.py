@@ -54,7 +54,7 @@ KEYS = (
 class Look:
     """What to show: a kind of regret with its switches, and for a plot its file and scale."""
 
-    kind: str = "weak"
+    kind: str | None = None
     switches: int | None = None
     level: float = 0.95
     file: Path | None = None
@@ -214,9 +214,9 @@ def _plots(listed: Any) -> Iterator[Look]:
             yield Look(kind, switches, file=plotting.check_path(table["file"]), log=table.get("log", False))
 
 
-def _kind(table: Mapping[str, Any]) -> tuple[str, int | None]:
-    kind = table.get("regret", "weak")
-    if kind not in KINDS:
+def _kind(table: Mapping[str, Any]) -> tuple[str | None, int | None]:
+    kind = table.get("regret")
+    if kind is not None and kind not in KINDS:
         raise BadArgument(f"there is no regret {kind!r}; {_nearest(kind, KINDS)}")
     if (kind == "shifting") != ("switches" in table):
         raise BadArgument('switches belongs to regret = "shifting" and to no other')

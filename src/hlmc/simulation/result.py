@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hlmc.checks import choice, whole
+from hlmc.checks import choice, flag, whole
 from hlmc.checks import path as checked_path
 from hlmc.errors import BadArgument, BadFile, HLMCError
 from hlmc.evaluation.regret import KINDS
@@ -35,9 +35,6 @@ class Result:
 
     Attributes
     ----------
-    data
-        An :class:`xarray.Dataset`: cumulative ``reward(policy, run, time)``, ``best_fixed(time)`` with the arm that
-        earns it, ``best_arm(time)``, and the proved ``bound(policy, time)``.
     provenance
         What was played, with which versions, when.
     nanoseconds
@@ -51,30 +48,24 @@ class Result:
     ...     hlmc.adversaries.BlockTrap(arms=100, memory=20), runs=4, progress=False)
     >>> result.regret("weak").dims
     ('policy', 'run', 'time')
+    >>> sorted(result.data)
+    ['best_arm', 'best_fixed', 'bound', 'reward']
     >>> list(result.summary().columns[:3])
     ['words', 'reward', 'regret']
     """
 
     def __init__(self, data: xr.Dataset, provenance: dict[str, Any], nanoseconds: dict[str, float]) -> None:
-        self.data = data
+        self._data = data
         self.provenance = provenance
         self.nanoseconds = nanoseconds
         self._benchmarks: dict[str, Array] = {}
 
     @classmethod
     def of(cls, experiment: Experiment, rewards: Array, runs: Array, nanoseconds: dict[str, float]) -> Result:
-        """From rewards [policy, run, time]; the best fixed arm is computed here, from the adversary."""
-        from hlmc.evaluation import best_fixed
-
-        try:
-            best, arms = best_fixed(experiment.adversary, experiment.points)
-        except BadArgument as error:
-            warnings.warn(f"the best fixed arm is not known: {error}", stacklevel=4)
-            best = np.full(len(experiment.points), np.nan)
-            arms = np.full(len(experiment.points), -1)
+        """From rewards [policy, run, time]. Benchmarks are computed from the adversary when they are asked for."""
         provenance = experiment.provenance() | {"created": datetime.now(UTC).isoformat(timespec="seconds")}
-        judged = {"best_fixed": best, "best_arm": arms, "bound": experiment.bounds()}
-        data = _dataset(Runs(list(experiment.policies), runs, experiment.points, rewards, provenance), judged)
+        runs_played = Runs(list(experiment.policies), runs, experiment.points, rewards, provenance)
+        data = _dataset(runs_played, {"bound": experiment.bounds()})
         result = cls(data, provenance, nanoseconds)
         result.__dict__["adversary"] = experiment.adversary
         return result
@@ -87,38 +78,96 @@ class Result:
         return from_repr(self.provenance["adversary"])
 
     @property
+    def data(self) -> xr.Dataset:
+        """Cumulative ``reward(policy, run, time)`` and the proved ``bound(policy, time)``; what the best fixed arm
+        earns, ``best_fixed(time)``, and which it is, ``best_arm(time)``.
+
+        The best fixed arm is computed when it is first asked for, here or as a regret. Where that would take very long
+        it is not a number; ``regret("weak", force=True)`` computes it all the same.
+        """
+        if "best_fixed" not in self._data:
+            try:
+                self._find_best_fixed(force=False)
+            except BadArgument as error:
+                warnings.warn(f"the best fixed arm is not known: {error}", stacklevel=2)
+                nothing = np.full(len(self.times), np.nan)
+                return self._data.assign(best_fixed=("time", nothing), best_arm=("time", np.full(len(nothing), -1)))
+        return self._data
+
+    def _find_best_fixed(self, force: bool) -> None:
+        """Compute the best fixed arm of every time point and keep it."""
+        from hlmc.evaluation import best_fixed
+
+        values, arms = best_fixed(self._known_adversary("weak"), self.times, force=force)
+        self._data = self._data.assign(best_fixed=("time", values), best_arm=("time", arms))
+
+    def _known_adversary(self, kind: str) -> Adversary:
+        if self.adversary is None:
+            raise BadArgument(
+                f"the {kind} benchmark was not computed before this result was saved, and its adversary, "
+                f"{self.provenance['adversary']}, cannot be made again from the file"
+            )
+        return self.adversary
+
+    @property
     def policies(self) -> list[str]:
         """The names of the policies."""
-        return [str(name) for name in self.data["policy"].values]
+        return [str(name) for name in self._data["policy"].values]
 
-    def benchmark(self, kind: str = "weak", switches: int | None = None) -> xr.DataArray:
-        """What could have been earned until each time point: ``"weak"``, ``"shifting"`` or ``"dynamic"``."""
+    @property
+    def times(self) -> Array:
+        """The time points: numbers of completed steps."""
+        return np.asarray(self._data["time"].values)
+
+    @property
+    def reward(self) -> xr.DataArray:
+        """Cumulative reward(policy, run, time)."""
+        return self._data["reward"]
+
+    def default_kind(self) -> str | None:
+        """The regret that :meth:`summary` and :meth:`plot` show unless told: ``"weak"``; where its benchmark would take
+        very long, ``"pseudo"``; where that is not known either, None.
+        """
+        from hlmc.evaluation import too_long
+
+        if "best_fixed" in self._data or self.adversary is None:
+            return "weak" if "best_fixed" in self._data else None
+        horizon = int(self.times[-1])
+        if not too_long(self.adversary, horizon):
+            return "weak"
+        return None if too_long(self.adversary.expected, horizon) else "pseudo"
+
+    def benchmark(self, kind: str = "weak", switches: int | None = None, force: bool = False) -> xr.DataArray:
+        """What could have been earned until each time point.
+
+        ``kind`` is ``"weak"``, ``"shifting"``, ``"dynamic"`` or ``"pseudo"``, as in :meth:`regret`. ``force`` computes
+        it even if that takes hours.
+        """
         import xarray as xr
 
         from hlmc.evaluation import benchmark
 
         choice("kind", kind, *KINDS)
         if kind == "weak" and switches is None:
-            return self.data["best_fixed"]
+            if "best_fixed" not in self._data:
+                self._find_best_fixed(flag("force", force))
+            return self._data["best_fixed"]
         if switches is not None:
             whole("switches", switches, 1)
         name = kind if switches is None else f"{kind}-{switches}"
         if name not in self._benchmarks:
-            if self.adversary is None:
-                raise BadArgument(
-                    f"the {kind} benchmark was not asked for before this result was saved, and its adversary, "
-                    f"{self.provenance['adversary']}, cannot be made again from the file"
-                )
-            self._benchmarks[name] = benchmark(self.adversary, self.data["time"].values, kind, switches)
-        return xr.DataArray(self._benchmarks[name], dims="time", coords={"time": self.data["time"]})
+            known = self._known_adversary(kind)
+            self._benchmarks[name] = benchmark(known, self.times, kind, switches, force=flag("force", force))
+        return xr.DataArray(self._benchmarks[name], dims="time", coords={"time": self._data["time"]})
 
-    def regret(self, kind: str = "weak", switches: int | None = None) -> xr.DataArray:
+    def regret(self, kind: str = "weak", switches: int | None = None, force: bool = False) -> xr.DataArray:
         """Regret(policy, run, time): what the benchmark earns until each time point minus what was earned.
 
         ``"weak"`` is against the best fixed arm of the prefix, ``"shifting"`` against the best sequence of at most
-        ``switches`` constant pieces, ``"dynamic"`` against the best arm of every step.
+        ``switches`` constant pieces, ``"dynamic"`` against the best arm of every step. ``"pseudo"`` is against the
+        fixed arm of the largest expected reward, and takes no time at any K where an adversary knows what to expect.
         """
-        regret = self.benchmark(kind, switches) - self.data["reward"]
+        regret = self.benchmark(kind, switches, force) - self.reward
         return regret.transpose("policy", "run", "time").rename("regret")
 
     def bound(self, kind: str = "weak", switches: int | None = None) -> xr.DataArray:
@@ -127,8 +176,8 @@ class Result:
         A bound on weak regret says nothing of shifting regret, unless the policy was made for as many switches.
         """
         kind = choice("kind", kind, *KINDS)
-        bound = self.data["bound"]
-        if kind == "weak":
+        bound = self._data["bound"]
+        if kind in ("weak", "pseudo"):  # in expectation pseudo-regret is at most weak regret
             return bound
         made_for = self.provenance["switches"]
         holds = [
@@ -137,31 +186,45 @@ class Result:
         ]
         return bound.where(np.array(holds)[:, None])
 
-    def summary(self, kind: str = "weak", switches: int | None = None, level: float = 0.95) -> Summary:
+    def summary(self, kind: str | None = None, switches: int | None = None, level: float = 0.95) -> Summary:
         """One row a policy at the last time point: words, reward, regret with its interval, bound, nanoseconds a step.
 
-        A :class:`pandas.DataFrame` whose cells hold full numbers and which prints rounded ones.
+        A :class:`pandas.DataFrame` whose cells hold full numbers and which prints rounded ones. ``kind`` is that of
+        :meth:`regret`; by default the weak regret, or what :meth:`default_kind` says where that would take very long.
         """
         from hlmc.simulation.summary import summarise
 
         return summarise(self, kind, switches, level)
 
-    def plot(self, ax: Axes | None = None, kind: str = "weak", switches: int | None = None, log: bool = False) -> Axes:
+    def plot(
+        self,
+        kind: str | Axes | None = None,
+        switches: int | None = None,
+        *,
+        ax: Axes | None = None,
+        log: bool = False,
+    ) -> Axes:
         """Mean regret with 95 % intervals against time, bounds dashed; ``log`` makes both axes logarithmic.
+
+        ``kind`` as in :meth:`summary`. Where no benchmark is known, rewards are drawn. ``ax`` is where to draw;
+        ``plot(ax)`` does the same.
 
         The axes are returned; ``hlmc.plotting.save(result.plot().figure, "regret.png")`` writes a file.
         """
         from hlmc.simulation.drawing import draw_regret
 
+        if not (kind is None or isinstance(kind, str)):
+            kind, ax = None, kind
         return draw_regret(self, ax, kind, switches, log)
 
     def save(self, path: str | Path) -> None:
         """Write everything to one Parquet file (policy, run, time, reward; the rest in its metadata)."""
-        data = self.data
+        data = self._data
+        known = [name for name in ("best_fixed", "best_arm", "bound") if name in data]
         notes = {
             "format": _FORMAT,
             "provenance": self.provenance,
-            "judged": {name: data[name].values.tolist() for name in ("best_fixed", "best_arm", "bound")},
+            "judged": {name: data[name].values.tolist() for name in known},
             "benchmarks": {name: values.tolist() for name, values in self._benchmarks.items()},
             "nanoseconds": self.nanoseconds,
         }
@@ -171,7 +234,7 @@ class Result:
     def __repr__(self) -> str:
         return (
             f"<result of {', '.join(self.policies)} against {self.provenance['adversary']}: "
-            f"{self.data.sizes['run']} runs of {self.provenance['horizon']:,} steps>"
+            f"{self._data.sizes['run']} runs of {self.provenance['horizon']:,} steps>"
         )
 
     def _repr_html_(self) -> str:
@@ -212,12 +275,12 @@ def _dataset(table: Runs, judged: dict[str, Array]) -> xr.Dataset:
     import xarray as xr
 
     notes = table.notes
+    best = {"best_fixed": np.float64, "best_arm": np.int64}
     return xr.Dataset(
         {
             "reward": (("policy", "run", "time"), table.rewards),
-            "best_fixed": ("time", np.asarray(judged["best_fixed"], dtype=np.float64)),
-            "best_arm": ("time", np.asarray(judged["best_arm"], dtype=np.int64)),
             "bound": (("policy", "time"), np.asarray(judged["bound"], dtype=np.float64)),
+            **{name: ("time", np.asarray(judged[name], kind)) for name, kind in best.items() if name in judged},
         },
         coords={
             "policy": np.array(table.policies, dtype=object),

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 class Summary(pd.DataFrame):
     """A data frame like any other, with full numbers in its cells, that prints rounded ones.
 
-    Its attributes: of which column ``low`` and ``high`` are the interval, its level, and of how many steps it tells.
+    Its attributes: of which column ``low`` and ``high`` are the interval, its level, the kind of regret, and the number
+    of steps.
     """
 
     def shown(self) -> pd.DataFrame:
@@ -36,11 +37,17 @@ class Summary(pd.DataFrame):
         cells = {}
         for name in self.columns.drop(["low", "high"], errors="ignore"):
             way = ways.get(str(name), _number)
-            cells[str(name).replace("ns_per_", "ns/")] = [_cell(x, way) for x in self[name]]
+            cells[self._heading(str(name))] = [_cell(x, way) for x in self[name]]
             if name == self.attrs.get("of", "regret") and {"low", "high"} <= set(self.columns):
                 half = self["high"] - self[name]
                 cells[f"± {100 * self.attrs.get('level', 0.95):g} %"] = [_number(x) for x in half]
         return pd.DataFrame(cells, index=self.index)
+
+    def _heading(self, name: str) -> str:
+        """How a column is headed; a regret that is not against the rewards as they fell says so."""
+        if name == "regret" and self.attrs.get("kind") == "pseudo":
+            return "pseudo-regret"
+        return name.replace("ns_per_", "ns/")
 
     def __repr__(self) -> str:
         return self.shown().rename_axis(None).to_string()
@@ -49,10 +56,11 @@ class Summary(pd.DataFrame):
         return self.shown().rename_axis(None).to_html()
 
 
-def summarise(result: Result, kind: str, switches: int | None, level: float) -> Summary:
-    """One row a policy, at the last time point."""
-    regret = result.regret(kind, switches)
-    bound = result.bound(kind, switches)
+def summarise(result: Result, kind: str | None, switches: int | None, level: float) -> Summary:
+    """One row a policy, at the last time point. ``kind`` None: as the result chooses; where it has none, no regret."""
+    kind = result.default_kind() if kind is None else kind
+    regret = result.reward * np.nan if kind is None else result.regret(kind, switches)
+    bound = result.bound(kind or "weak", switches)
     rows = {name: _row(result, regret.sel(policy=name), level) for name in result.policies}
     for name, row in rows.items():
         row["bound"] = float(bound.sel(policy=name)[-1])
@@ -60,7 +68,8 @@ def summarise(result: Result, kind: str, switches: int | None, level: float) -> 
     table = Summary.from_dict(rows, orient="index")
     table = Summary(table.rename_axis("policy"))
     table.attrs["level"] = level
-    table.attrs["steps"] = int(result.data["time"][-1])
+    table.attrs["kind"] = kind
+    table.attrs["steps"] = int(result.times[-1])
     return table
 
 
@@ -71,7 +80,7 @@ def _row(result: Result, curves: Any, level: float) -> dict[str, Any]:
         nothing = dict.fromkeys(("reward", "regret", "low", "high", "exponent"), np.nan)
         return {"words": int(result.provenance["words"][name]), **nothing}
     final = curves.values[:, -1]
-    reward = result.data["reward"].sel(policy=name).values[:, -1]
+    reward = result.reward.sel(policy=name).values[:, -1]
     mean = float(final.mean())
     low, high = t_interval(final, level)[1:] if len(final) > 1 and not np.isnan(mean) else (np.nan, np.nan)
     try:

@@ -3,7 +3,9 @@
 HLMC forgets everything about arms when an epoch ends. Here one arm, the champion, is carried on and plays as slot 0 in
 whatever group is chosen, with a prior that grows with its tenure. It is challenged at times, less often the longer it
 has reigned, and after every epoch that paid much less than those before it (a crisis): a challenge goes to the groups
-in turn and starts from an even prior. Arms are known by their places in a random order.
+in turn and starts from a prior that favours it little. A champion that is firm must be beaten twice: whoever wins
+against it once meets it again in the next epoch, in a challenge in the same group. In a crisis once is enough. Arms are
+known by their places in a random order.
 
 The walk through the levels is the tree's. The theorem in docs/champion.md rests on three things. Challenges are few: at
 most 4 sqrt(s) among the first s epochs of a run of the lowest group level. That level does not count them among its
@@ -33,6 +35,7 @@ from hlmc.engine.layout import (
     FOREVER,
     IDLE,
     KEY,
+    LENGTH,
     LEVELS,
     PARAMETERS,
     RECORD,
@@ -79,10 +82,12 @@ DOUBT, CHALLENGE, TENURE, CRISIS, TURN, USUAL, PLACE = range(COMMON, COMMON + 7)
 
 HEADER = (
     Word("DOUBT", "the share of the prior that is left to others than the champion"),
-    Word("CHALLENGE", "1 while it is being challenged"),
+    Word("CHALLENGE", "while it is being challenged: 1 by chance, 2 after a crisis, 3 in a rematch; else 0"),
     Word("TENURE", "epochs since it was crowned"),
     Word(
-        "CRISIS", "1 when the last epoch paid much less than those before it; 1 + j: the last j groups have newcomers"
+        "CRISIS",
+        "1 when the last epoch paid much less than those before it, 2 when a rematch is due, "
+        "2 + j when the last j groups have newcomers",
     ),
     Word("TURN", "challenges since the lowest group level was restarted; they go round its groups"),
     Word("USUAL", "mean loss of that level's last epochs, by which a crisis is told"),
@@ -94,16 +99,21 @@ SPAN_STEPS = PARAMETERS  # Delta: the learning rate there is 4 / sqrt(Delta + ta
 LEAST_DOUBT = PARAMETERS + 1  # and the least share of an epoch's prior that is left to others than the champion
 
 FADING = 0.02  # a baseline is a mean over about the last 50 losses
-EVEN = 0.5  # the share of the prior that others have in a challenge, and after a coronation
-CHALLENGES = 0.25  # a champion of tenure s is challenged with probability 0.25 / sqrt(s + 1),
+EVEN = 0.5  # the share of the prior that others have after a coronation and in a challenge after a crisis,
+OPEN = 0.75  # and in any other challenge
+CHALLENGES = 0.4  # a champion of tenure s is challenged with probability CHALLENGES / sqrt(s + 1),
 MOST = 4.0  # and never more than MOST sqrt(s) times in s epochs of a run of the lowest group level
-DECISIVE = 0.65  # who has this probability at the end of a challenge has won it
+DECISIVE = 0.5  # who has this probability at the end of a challenge has won it,
+CLEAR = 0.65  # or this one after a crisis, when many groups challenge in a row
+FIRM = 0.1  # a champion that is doubted no more than this is beaten twice before another is crowned
 CALMER = 0.6  # doubt shrinks by this factor when the champion has held its own,
 UNEASIER = 1.5  # and grows by this one when it has not
 SETTLED = 5  # epochs before a crisis can be told from the noise of the first ones
 DEVIATIONS = 4.0  # a crisis is a loss so many standard deviations (each at most 0.5 / sqrt(steps)) above the usual one
 
-NEWCOMERS = 2.0  # from this CRISIS on, arms have joined the last groups, to which the next challenges go
+REMATCH = 2.0  # what CRISIS says when a rematch is due
+NEWCOMERS = 3.0  # from this CRISIS on, arms have joined the last groups, to which the next challenges go
+AFTER_CRISIS = 2.0  # what CHALLENGE says when the challenge follows a crisis
 
 DUEL = 63  # the purpose of the random number that decides on a challenge
 
@@ -133,11 +143,17 @@ def champion_arm_of(program: Array, row: Array, slot: int) -> int:
 
 
 @kernel
+def _may_challenge(row: Array, epochs: int) -> bool:
+    """Whether one more challenge keeps to the limit after ``epochs`` epochs of a run of the lowest group level."""
+    return bool(row[TURN] + 1.0 <= MOST * math.sqrt(epochs + 1.0))
+
+
+@kernel
 def _challenge_rate(row: Array, epochs: int) -> float:
     """The probability of a challenge after ``epochs`` epochs of a run of the lowest group level."""
-    if row[PLACE] < 0.0 or row[TURN] + 1.0 > MOST * math.sqrt(epochs + 1.0):
+    if row[PLACE] < 0.0 or not _may_challenge(row, epochs):
         return 0.0
-    return 1.0 if row[CRISIS] >= 1.0 else CHALLENGES / math.sqrt(row[TENURE] + 1.0)
+    return 1.0 if row[CRISIS] > 0.0 else CHALLENGES / math.sqrt(row[TENURE] + 1.0)
 
 
 @kernel
@@ -146,9 +162,24 @@ def _decide(row: Array, t: int, epochs: int) -> float:
     if epochs == 0:
         row[TURN] = 0.0
         row[USUAL] = 0.5
+        if row[CRISIS] == REMATCH:
+            row[CRISIS] = 0.0  # the group of the rematch is none of this run's
     rate = _challenge_rate(row, epochs)
-    row[CHALLENGE] = 1.0 if uniform(bits(row, KEY), t, DUEL) < rate else 0.0
+    row[CHALLENGE] = 0.0
+    if uniform(bits(row, KEY), t, DUEL) < rate:
+        row[CHALLENGE] = 1.0 if row[CRISIS] >= NEWCOMERS else 1.0 + row[CRISIS]
     return rate
+
+
+@kernel
+def _group_challenged(program: Array, row: Array, d: int, level: int, n: int) -> int:
+    """The group of a challenge: one with newcomers; in a rematch that of the last epoch; else the next in turn."""
+    if row[CRISIS] >= NEWCOMERS:
+        return max(0, n + 2 - int(row[CRISIS]))
+    if row[CRISIS] == REMATCH:
+        within = int(program[level - FIELDS + SIZE]) if d > 0 else int(program[ARMS])
+        return min(int(row[BASE]) % within // int(program[level + SIZE]), n - 1)
+    return permuted(bits(row, KEY), n, int(row[TURN]) % n)
 
 
 # Hooks: how the losses of a level are stored. Defaults: as words, the losses of the slots less that of slot 0.
@@ -183,7 +214,7 @@ def lay_prior(program: Array, row: Array, record: int, at: int, n: int, control:
 
 @kernel
 def _choose(program: Array, row: Array, t: int, d: int, level: int, n: int, control: int, tau: int) -> float:
-    """The lowest group level chooses by its routine, or the next group in turn when the champion is challenged.
+    """The lowest group level chooses by its routine, or the group that a challenge goes to.
 
     ``tau`` counts its epochs, of which those with a challenge are no choices of its own. CHANCE is the probability
     that the routine gives the child; the answer is that with which it is reached.
@@ -196,19 +227,17 @@ def _choose(program: Array, row: Array, t: int, d: int, level: int, n: int, cont
     rate = _decide(row, t, tau)
     turn = int(row[TURN])
     call_select(int(program[level + ROUTINE]), program, level, row, at, n, control, tau - turn, u)
-    next_in_turn = permuted(bits(row, KEY), n, turn % n)
-    if row[CRISIS] >= NEWCOMERS:
-        next_in_turn = max(0, n + 1 - int(row[CRISIS]))
-    if row[CHALLENGE] == 1.0:
+    challenged = _group_challenged(program, row, d, level, n)
+    if row[CHALLENGE] > 0.0:
         if row[CRISIS] >= NEWCOMERS:
             row[CRISIS] = row[CRISIS] - 1.0 if row[CRISIS] > NEWCOMERS else 0.0
         row[TURN] += 1.0
-        row[control + CHILD] = next_in_turn
+        row[control + CHILD] = challenged
         eta = group_rate(program, row, level, control, tau - turn)
-        chance = slot_chance(program, row, level, at, next_in_turn, row[control + SCALARS], eta, tau - turn)
+        chance = slot_chance(program, row, level, at, challenged, row[control + SCALARS], eta, tau - turn)
         row[control + CHANCE] = max(chance, LEAST)
     reached = (1.0 - rate) * float(row[control + CHANCE])
-    return reached + (rate if int(row[control + CHILD]) == next_in_turn else 0.0)
+    return reached + (rate if int(row[control + CHILD]) == challenged else 0.0)
 
 
 @kernel
@@ -234,7 +263,9 @@ def _lay_prior(program: Array, row: Array, record: int, base: int, count: int, t
         doubt = 1.0
     else:
         n = count if base <= champion < base + count else count + 1
-        doubt = EVEN if row[CHALLENGE] == 1.0 else row[DOUBT]
+        doubt = row[DOUBT]
+        if row[CHALLENGE] > 0.0:
+            doubt = EVEN if row[CHALLENGE] == AFTER_CRISIS else OPEN
     doubt = min(doubt, (n - 1.0) / n)
     if n > 1:
         eta = contest_rate(program, record, tau)
@@ -303,19 +334,37 @@ def champion_end(program: Array, row: Array, t: int) -> None:
 def _note(program: Array, row: Array, ticket: Array) -> None:
     """The lowest group level learns nothing from a challenge, and no more when a reward of it comes late."""
     levels = int(program[LEVELS])
-    if levels > 1 and row[CHALLENGE] == 1.0:
+    if levels > 1 and row[CHALLENGE] > 0.0:
         ticket[CHILDREN_AT + levels + levels - 2] = 0.0
 
 
 @kernel
+def _may_follow(program: Array, row: Array, record: int, t: int) -> bool:
+    """Whether the epoch that ends at time t can be followed by a challenge."""
+    levels = int(program[LEVELS])
+    if levels < 2:
+        return False
+    _, origin, _ = stage_of(program, t - 1)
+    into = t - 1 - origin
+    if levels > 2:
+        into %= int(program[record - 2 * FIELDS + LENGTH])  # steps since the run of the lowest group level began
+    return _may_challenge(row, into // int(program[record - FIELDS + LENGTH]) + 1)
+
+
+@kernel
 def _crown(program: Array, row: Array, record: int, t: int) -> None:
-    """The winner of the epoch is champion; if that is the old one, it is doubted less, or more, than before."""
+    """The winner of the epoch is champion, or meets a firm one again; an old champion is doubted less, or more."""
     at = int(program[record + AT])
     x = row[int(program[record + CONTROL]) + SCALARS]
     eta = contest_rate(program, record, choices_counted(program, row, record, t))
     best = leader(program, row, record, at, int(row[COUNT]))
-    challenged = row[CHALLENGE] == 1.0
-    if best != 0 and (not challenged or slot_chance(program, row, record, at, best, x, eta, 0) >= DECISIVE):
+    challenged = row[CHALLENGE] > 0.0
+    enough = CLEAR if row[CHALLENGE] == AFTER_CRISIS else DECISIVE
+    beaten = best != 0 and (not challenged or slot_chance(program, row, record, at, best, x, eta, 0) >= enough)
+    firm = row[DOUBT] <= FIRM and row[CHALLENGE] < AFTER_CRISIS and row[CRISIS] == 0.0
+    if beaten and firm and _may_follow(program, row, record, t):
+        row[CRISIS] = REMATCH
+    elif beaten:
         row[PLACE] = _other(int(row[BASE]), int(row[PLACE]), best)
         row[DOUBT] = EVEN
         row[TENURE] = 0.0
@@ -434,8 +483,8 @@ def champion_change(
         size = int(program[FIELDS + SIZE])
         first = before // size
         if row[CRISIS] >= NEWCOMERS:
-            first = min(first, max(0, (before + size - 1) // size + 1 - int(row[CRISIS])))
-        row[CRISIS] = 1.0 + float((live + size - 1) // size - first)
+            first = min(first, max(0, (before + size - 1) // size + 2 - int(row[CRISIS])))
+        row[CRISIS] = 2.0 + float((live + size - 1) // size - first)
 
 
 @kernel
@@ -445,7 +494,7 @@ def _check_choices(program: Array, checks: Address, row: Array, level: int, n: i
     own = tau
     if n > 1 and (level // FIELDS - 1) % levels == levels - 2:
         # A challenge that stands is counted in TURN already, and not yet in tau.
-        own = tau - int(row[TURN]) + (1 if stands and row[CHALLENGE] == 1.0 else 0)
+        own = tau - int(row[TURN]) + (1 if stands and row[CHALLENGE] > 0.0 else 0)
     return own >= 0 and check_routine(program, checks, row, level, n, own, stands)
 
 
@@ -464,16 +513,17 @@ def champion_check_row(program: Array, checks: Address, row: Array, step: int, r
     Where arms come and go, PLACE can be -1 between two epochs, as it is before the first one.
 
     DOUBT is from LEAST_DOUBT to EVEN, so the prior divides by no 0; TENURE and TURN are counts, so the rate of
-    challenges is a probability and ``turn % n`` one of the groups; CHALLENGE is 0 or 1, and CRISIS, too, or a count of
-    groups, of which no more than there are is taken; USUAL is a mean of losses, but for rounding.
+    challenges is a probability and ``TURN % n`` one of the groups; CHALLENGE is 0 to 3; CRISIS is 0 to 2, or tells a
+    count of groups, of which no more than there are is taken; the group of a rematch is found from BASE, which is that
+    of a group; USUAL is a mean of losses, but for rounding.
     """
     arms = live_arms(program, row)
     least = -1 if program[IDLE] > 0.0 and not running else 0
     if not (whole_within(row[PLACE], least, arms - 1) and whole_within(row[TURN], 0, FOREVER)):
         return False
-    if not (whole_within(row[TENURE], 0, FOREVER) and whole_within(row[CHALLENGE], 0, 1)):
+    if not (whole_within(row[TENURE], 0, FOREVER) and whole_within(row[CHALLENGE], 0, 3)):
         return False
-    if not (whole_within(row[CRISIS], 0, FOREVER if program[IDLE] > 0.0 else 1) and -0.01 <= row[USUAL] <= 1.01):
+    if not (whole_within(row[CRISIS], 0, FOREVER if program[IDLE] > 0.0 else 2) and -0.01 <= row[USUAL] <= 1.01):
         return False
     sound, base, count, began, until, record = _check_groups(program, checks, row, step, running)
     if not (sound and 0.99 * program[record + LEAST_DOUBT] <= row[DOUBT] <= EVEN):

@@ -302,10 +302,13 @@ def _highest_two(notes: Any, n: Any, spread: Any) -> Any:
     best = four(0.0, 0.0, 0.0, 0.0)
     highest = repeat(-1.0)
     second = repeat(-1.0)
+    widest = repeat(0.0)
     slots = four(0.0, 1.0, 2.0, 3.0)
     whole = n // 4 * 4
     for slot in range(0, whole, 4):
-        index = four_at(notes, slot) + spread * four_at(notes, n + slot)
+        width = four_at(notes, n + slot)
+        widest = where(widest < width, width, widest)
+        index = four_at(notes, slot) + spread * width
         lower = where(highest < index, highest, index)
         second = where(second < lower, lower, second)
         best = where(highest < index, slots, best)
@@ -317,9 +320,11 @@ def _highest_two(notes: Any, n: Any, spread: Any) -> Any:
     slot, top, under = _merged(slot, top, under, int(lane(best, 1)), lane(highest, 1), lane(second, 1))
     slot, top, under = _merged(slot, top, under, int(lane(best, 2)), lane(highest, 2), lane(second, 2))
     slot, top, under = _merged(slot, top, under, int(lane(best, 3)), lane(highest, 3), lane(second, 3))
+    broadest = max(max(lane(widest, 0), lane(widest, 1)), max(lane(widest, 2), lane(widest, 3)))
     for rest in range(whole, n):
         slot, top, under = _merged(slot, top, under, rest, notes[rest] + spread * notes[n + rest], -1.0)
-    return slot, top, under
+        broadest = max(broadest, notes[n + rest])
+    return slot, top, under, broadest
 
 
 TWINS: dict[Callable[..., Any], Callable[..., Any]] = {
