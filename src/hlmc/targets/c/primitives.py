@@ -103,5 +103,6 @@ ABSENT: dict[Kernel, str] = {
     primitives.put_int: "lists of fleets and checks",
     primitives.call_reward: "adversaries",
     primitives.call_check: "the gate for rows from files",
+    primitives.call_change: "arms that come and go",
 }
 """Primitives that no step of a learner reaches, and what they are for."""
