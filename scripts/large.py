@@ -42,9 +42,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    print(
-        "| adversary | K | words | T | mean reward: HLMC | Champion | UCB-M | uniform | regret over HLMC's: Champion | UCB-M |"
-    )
+    print("| adversary | K | words | T | mean reward: HLMC | Champion | UCB-M | uniform | ratio: Champion | UCB-M |")
     print("|---|---|---|---|---|---|---|---|---|---|")
     for K in options.arms:
         M = 2 * math.ceil(math.sqrt(K))
