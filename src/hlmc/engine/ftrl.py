@@ -87,10 +87,18 @@ def power_sums(
     The sums are taken in four lanes, as a processor takes them: slots 0 and those left over first, then slots 1 to 4,
     5 to 8 and so on. Last digits depend on the order.
     """
-    none = 0.0
-    a0, a1, a2, a3 = none, none, none, none
-    b0, b1, b2, b3 = none, none, none, none
-    c0, c1, c2, c3 = none, none, none, none
+    a0 = 0.0
+    a1 = 0.0
+    a2 = 0.0
+    a3 = 0.0
+    b0 = 0.0
+    b1 = 0.0
+    b2 = 0.0
+    b3 = 0.0
+    c0 = 0.0
+    c1 = 0.0
+    c2 = 0.0
+    c3 = 0.0
     least = PAD
     fours = (n - 1) // 4
     first = 0
