@@ -31,8 +31,8 @@ def rewards(count: int) -> np.ndarray:
 
 @pytest.fixture(scope="module")
 def sources() -> list[CSource]:
-    """Every policy of the catalogue, with the C library's exponentials, which are Python's too."""
-    return [exported(policy, f"p{i}", portable=False) for i, policy in enumerate(EXAMPLES)]
+    """Every policy of the catalogue, under its own name."""
+    return [exported(policy, f"p{i}") for i, policy in enumerate(EXAMPLES)]
 
 
 @pytest.fixture(scope="module")
@@ -132,7 +132,7 @@ int main(void)
 @pytest.mark.parametrize("compiler", COMPILERS)
 def test_one_module_plays_every_policy_under_sanitizers(tmp_path: Path, compiler: str) -> None:
     """Whatever a compiler calls undefined behaviour, and a word out of bounds, ends the program."""
-    (tmp_path / "hlmc.c").write_text(generic_source(portable=False))
+    (tmp_path / "hlmc.c").write_text(generic_source())
     (tmp_path / "driver.c").write_text(DRIVER)
     compiled(compiler, *STRICT, *SANITIZE, "hlmc.c", "driver.c", "-o", "driver", "-lm", where=tmp_path)
     paid = rewards(STEPS)
@@ -250,7 +250,7 @@ def test_code_that_no_step_reaches_is_left_out() -> None:
 def test_a_program_can_be_cut_to_the_steps_that_are_needed(tmp_path: Path) -> None:
     """The same rows, in a shorter table; past its end, an error."""
     policy = hlmc.HLMC(arms=20, memory=10)
-    whole, cut = exported(policy, "whole", portable=False), exported(policy, "cut", steps=1000, portable=False)
+    whole, cut = exported(policy, "whole"), exported(policy, "cut", steps=1000)
     assert "cut_program[420]" in cut.source
     assert "whole_program[2140]" in whole.source
     code = library(tmp_path, whole, cut)
@@ -300,7 +300,7 @@ LEADER = Custom("leader", leader_start, leader_select, leader_chance, leader_upd
 @needs("gcc")
 def test_a_routine_of_a_users_own_translates(tmp_path: Path) -> None:
     policy = hlmc.HLMC(arms=9, levels=2, horizon=400, routines=("exp3", LEADER))
-    other = Compiled(library(tmp_path, exported(policy, portable=False)), "hlmc", policy.words.total)
+    other = Compiled(library(tmp_path, exported(policy)), "hlmc", policy.words.total)
     learner = policy.start(seed=0)
     other.start(int(learner.state.view(np.uint64)[0]))
     for reward in rewards(400).tolist():

@@ -705,7 +705,7 @@ class Translator:
         name = text.removeprefix("math.")
         if text.startswith("math.") and _MATH.get(name) == len(values):
             reals = [self._convert(value, Type.REAL, node) for value in values]
-            return self.unit.mathematics(name, reals, self)
+            return self.unit.mathematics(name, reals)
         raise self.source.refuse(node, f"{text} is not in the dialect")
 
     def _bits(self, node: ast.Call, value: Value) -> Value:
@@ -761,7 +761,7 @@ class Translator:
     def _builtin_abs(self, node: ast.Call) -> Value:
         (value,) = [self.value(each) for each in node.args]
         if value.type is Type.REAL:
-            return self.unit.mathematics("fabs", [value], self)
+            return self.unit.mathematics("fabs", [value])
         value = self._convert(value, Type.INT, node)
         return Value(f"{self.unit.helper('abs_int')}({value.text})", Type.INT)
 
