@@ -19,6 +19,7 @@ from hlmc.learner import Learner
 from hlmc.policies import EXAMPLES
 from hlmc.routines import Custom
 from hlmc.targets.c import OutsideDialect
+from hlmc.tickets import CODES
 
 STEPS = 3000
 
@@ -263,6 +264,48 @@ def test_a_program_can_be_cut_to_the_steps_that_are_needed(tmp_path: Path) -> No
     assert one.row.tobytes() == other.row.tobytes()
     assert one.select() >= 0
     assert other.select() == -1
+
+
+@needs("gcc")
+@pytest.mark.parametrize(
+    "policy",
+    [
+        hlmc.HLMC(arms=23, levels=3, horizon=300, pending=70),
+        hlmc.Champion(arms=29, memory=12, horizon=300, pending=8, missing=0.0),
+        hlmc.HLMC(arms=20, memory=10, pending=64, rewards=(-1, 3)),
+    ],
+    ids=repr,
+)
+def test_tickets_are_those_of_python(tmp_path: Path, policy: hlmc.Policy) -> None:
+    """Asked, told late, twice and not at all: the same arms, tickets, answers and rows."""
+    code = library(tmp_path, policy.to_c())
+    ours = policy.start(seed=8)
+    row = ours.state.copy()
+    tickets = np.zeros((300, len(ours.copy().ask()) // 8))
+    at = lambda array: ctypes.c_void_p(array.ctypes.data)  # noqa: E731
+    random = np.random.default_rng(3)
+    waiting = []
+    low, high = policy.rewards
+    for t in range(300):
+        ticket = ours.ask()
+        assert code.hlmc_ask(at(row), at(tickets[t])) == ticket.arm
+        assert tickets[t].tobytes() == bytes(ticket)
+        waiting.append((t, ticket))
+        while waiting and random.random() < 0.6:
+            told, ticket = waiting[random.integers(len(waiting))]
+            reward = float(low + (high - low) * random.random())
+            if random.random() < 0.9:
+                waiting.remove((told, ticket))
+            if random.random() < 0.2:
+                answer = code.hlmc_drop(at(row), at(tickets[told]))
+                assert CODES[answer] == ours.drop(ticket)
+            else:
+                answer = code.hlmc_tell(at(row), at(tickets[told]), ctypes.c_double(reward))
+                assert CODES[answer] == ours.tell(ticket, reward)
+            assert row.tobytes() == ours.state.tobytes()
+    tickets[5].view(np.uint64)[3] ^= np.uint64(1)
+    assert code.hlmc_tell(at(row), at(tickets[5]), ctypes.c_double(0.0)) == -5
+    assert row.tobytes() == ours.state.tobytes()
 
 
 # --- Routines of a user's own

@@ -15,6 +15,7 @@ import numpy as np
 
 from hlmc.checks import whole
 from hlmc.engine import weights
+from hlmc.engine.feedback import ask, for_structure, tell
 from hlmc.engine.hooks import StoreHooks
 from hlmc.engine.layout import (
     ARM,
@@ -33,8 +34,9 @@ from hlmc.engine.layout import (
 )
 from hlmc.engine.linker import constant, substitute_where_used
 from hlmc.engine.routines import level_kernels
-from hlmc.engine.scale import update_scaled
+from hlmc.engine.scale import scaled, update_scaled
 from hlmc.engine.step import select, update
+from hlmc.engine.tickets import ticket_words
 from hlmc.errors import BadArgument, BadType, shown
 from hlmc.export import sizes
 from hlmc.export.compact import compact_draw
@@ -61,6 +63,10 @@ PUBLIC = (
     "time",
     "program",
     "saved",
+    "ask",
+    "tell",
+    "drop",
+    "ticket",
     "arms",
     "words",
     "horizon",
@@ -69,6 +75,7 @@ PUBLIC = (
 )
 """Names that the templates use."""
 ERRORS = ("PAST_HORIZON", "NOT_SELECTED", "BAD_REWARD")
+TICKETS = ("SELECTED", "BAD_TICKET", "APPLIED", "LATE", "DUPLICATE", "EXPIRED")
 """Constants that the header defines."""
 
 MOST_ARMS = 2**31 - 1
@@ -160,7 +167,7 @@ def exported(policy: Policy, name: str = "hlmc", row: Array | None = None, steps
     """
     _check(policy, name)
     table = _cut(policy, steps)
-    unit = _unit(policy, table, name)
+    unit, into = _unit(policy, table, name)
     chosen = unit.entry(select, Type.PROGRAM, Type.RUN)
     learned = unit.entry(update_scaled if policy.scaled else update, Type.PROGRAM, Type.RUN, Type.REAL)
     begins = _fresh(policy) if row is None else np.array(row, np.float64)
@@ -195,6 +202,7 @@ def exported(policy: Policy, name: str = "hlmc", row: Array | None = None, steps
         "probability_at": PROBABILITY,
         "time_at": TIME,
         "resume": _resume(common, row),
+        **_tickets(policy, unit, into, common),
         "unit": unit.text(),
         "includes": "\n".join(f"#include <{file}>" for file in _includes(unit)),
         "begin": f"{name}_start(&learner, {name.upper()}_SEED_0);" if row is None else f"{name}_resume(&learner);",
@@ -239,8 +247,38 @@ def _cut(policy: Policy, steps: int | None) -> Array:
     return table
 
 
-def _unit(policy: Policy, program: Array, name: str) -> Unit:
-    """The kernels that a policy's step reaches."""
+def _tickets(
+    policy: Policy, unit: Unit, into: Callable[[Kernel], Kernel], common: Mapping[str, object]
+) -> dict[str, str]:
+    """Ask and tell, for policies that have a window."""
+    if not policy.pending:
+        return {"tickets_prototypes": "", "tickets": ""}
+    asking = unit.entry(into(for_structure(ask, policy.structure)), Type.PROGRAM, Type.RUN, Type.INT, Type.RUN)
+    telling = unit.entry(
+        into(for_structure(tell, policy.structure)), Type.PROGRAM, Type.RUN, Type.RUN, Type.REAL, Type.INT
+    )
+    share = f"{unit.entry(scaled, Type.PROGRAM, Type.REAL).name}(reward)" if policy.scaled else "reward"
+    skips = isinstance(policy.missing, str)
+    number = literal(0.0 if skips else float(policy.missing), DOUBLE).text
+    dropped = f"(int32_t){telling.name}(learner->words, ticket->words, 0.0, 0)"
+    words = ticket_words(int(policy.program[LEVELS]))
+    values = {
+        **common,
+        "ticket_words": words,
+        "ticket_bytes": 8 * words,
+        "pending": policy.pending,
+        "ask": asking.name,
+        "tell": telling.name,
+        "share": share,
+        "drop": dropped if skips else f"{common['name']}_tell(learner, ticket, {number})",
+        "range": policy.range_shown,
+        "what": "loss" if policy.losses else "reward",
+    }
+    return {"tickets_prototypes": _template("tickets.h", values), "tickets": _template("tickets.c", values)}
+
+
+def _unit(policy: Policy, program: Array, name: str) -> tuple[Unit, Callable[[Kernel], Kernel]]:
+    """What a policy's kernels are translated into; and how they are changed before."""
     substitutions = {**StoreHooks(**_without_trees(policy)).substitutions, weights._scan_draw: compact_draw}
     structure = policy.structure
 
@@ -261,7 +299,7 @@ def _unit(policy: Policy, program: Array, name: str) -> Unit:
         table,
         frozenset(PUBLIC),
         Numbers(whole="int32_t" if _narrow(policy, program) else "int64_t"),
-        frozenset(ERRORS),
+        frozenset(ERRORS + TICKETS if policy.pending else ERRORS),
         program,
     )
     if distinct:
@@ -269,7 +307,7 @@ def _unit(policy: Policy, program: Array, name: str) -> Unit:
             label = re.sub(r"\W", "_", getattr(routine, "label", routine.name))
             for role, kernel in table.routines[d].items():
                 unit.prefer(kernel, f"level_{role}_{label}")
-    return unit
+    return unit, into
 
 
 def _narrow(policy: Policy, program: Array) -> bool:

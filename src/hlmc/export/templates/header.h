@@ -46,7 +46,7 @@ double ${name}_probability(const ${name}_learner *learner);
 
 /* The number of completed steps. */
 int64_t ${name}_time(const ${name}_learner *learner);
-
+$tickets_prototypes
 #ifdef __cplusplus
 }
 #endif
