@@ -1,12 +1,16 @@
-/* The yardstick: EXP3 and two-level HLMC against experiment 1, as one would write them by hand, each in one plain loop.
+/* The yardstick: policies as one would write them by hand, each in one plain loop.
 
    A program prints nanoseconds of processor time a step and the reward earned:
 
-       reference exp3 ARMS MEMORY STEPS GAMMA SEED
-       reference hlmc ARMS MEMORY STEPS GROUPS EPOCH GAMMA_ABOVE GAMMA_BELOW SEED
+       reference exp3 ADVERSARY ARMS MEMORY STEPS GAMMA SEED
+       reference hlmc ADVERSARY ARMS MEMORY STEPS GROUPS EPOCH GAMMA_ABOVE GAMMA_BELOW SEED
+       reference tsallis ADVERSARY ARMS MEMORY STEPS SEED
+       reference champion ADVERSARY ARMS MEMORY STEPS GROUPS EPOCH LEAST_DOUBT SEED
+       reference ucbm ADVERSARY ARMS MEMORY STEPS SEED
 
-   MEMORY is that of the adversary, BlockTrap: sub-phase u of a phase of h0 sub-phases pays 1 to arm M (u + 1) mod K.
-   Random numbers are SplitMix64's, one a choice. Weights are drawn by walking along them. */
+   ADVERSARY is trap (BlockTrap: sub-phase u of a phase of h0 sub-phases pays 1 to arm M (u + 1) mod K) or means (each arm
+   pays 1 with its own probability). MEMORY is that of the trap, and of UCB-M. Random numbers are SplitMix64's. Weights
+   are drawn by walking along them. Nothing here counts words: arms, means and sums lie in tables. */
 
 #include <math.h>
 #include <stdint.h>
@@ -24,18 +28,20 @@ static inline double uniform(void) {
     return (double)((x ^ (x >> 31)) >> 11) * 0x1p-53;
 }
 
-/* --- The adversary: which arm pays, and until when. --- */
+/* --- The adversary: which arm pays, and until when; or with which probability. --- */
 
 typedef struct {
     int64_t arms, memory, h0, length, until, sub, pays;
+    const double *means; /* or NULL: the trap */
 } Trap;
 
-static Trap trap(int64_t arms, int64_t memory) {
-    Trap a = {arms, memory, (arms - 1 + memory - 2) / (memory - 1), memory * (memory + 2), 0, -1, 0};
+static Trap trap(int64_t arms, int64_t memory, const double *means) {
+    Trap a = {arms, memory, (arms - 1 + memory - 2) / (memory - 1), memory * (memory + 2), 0, -1, 0, means};
     return a;
 }
 
 static inline double reward(Trap *a, int64_t t, int64_t arm) {
+    if (a->means) return uniform() < a->means[arm] ? 1.0 : 0.0;
     if (t == a->until) {
         if (++a->sub == a->h0) {
             a->sub = 0;
@@ -117,14 +123,220 @@ static double hlmc(Trap a, int64_t steps, int groups, int64_t epoch, double abov
     return earned;
 }
 
+/* --- Tsallis-INF, four losses at a time; slots past the last have losses of 1e55. --- */
+
+typedef double Four __attribute__((vector_size(32)));
+typedef int64_t Truths __attribute__((vector_size(32)));
+
+#define SLOTS 128
+typedef struct {
+    Four loss[SLOTS / 4];
+    int n, fours;
+    double x;
+} Leader;
+
+static inline double *losses(Leader *f) { return (double *)f->loss; }
+
+static inline double added(Four v) { return (v[0] + v[2]) + (v[1] + v[3]); }
+
+static void lead(Leader *f, int n, double behind, double x) {
+    f->n = n;
+    f->fours = (n + 3) / 4;
+    f->x = x;
+    for (int i = 0; i < 4 * f->fours; i++) losses(f)[i] = i >= n ? 1e55 : i ? behind : 0.0;
+}
+
+static inline void sums(const Leader *f, double x, double scale, double *s2, double *s3, double *s4) {
+    Four a = {0}, b = {0}, c = {0};
+    for (int k = 0; k < f->fours; k++) {
+        Four r = scale / (f->loss[k] - x), p = r * r;
+        a += p, b += p * r, c += p * p;
+    }
+    *s2 = added(a), *s3 = added(b), *s4 = added(c);
+}
+
+static inline int follow(Leader *f, double scale, double *chance) {
+    double u = uniform(), r, p;
+    int i = 0;
+    for (;; i++) {
+        r = scale / (losses(f)[i] - f->x);
+        p = r * r;
+        if (u < p || i == f->n - 1) break;
+        u -= p;
+    }
+    *chance = p;
+    return i;
+}
+
+/* S (1 - sqrt(S)) for S near 1. */
+static inline double newton(double e) { return -e * (0.5 + e * (0.375 - e * (0.0625 - e * 0.0234375))); }
+
+static inline void lose(Leader *f, double scale, int i, double chance, double loss, double baseline, double next) {
+    double far = 0.5 * scale * scale, s2, s3, s4, x = f->x;
+    sums(f, x, next, &s2, &s3, &s4);
+    double own = losses(f)[i] - x <= far ? baseline : 0.0;
+    double above = (loss - own) / chance, old = next / (losses(f)[i] - x);
+    double new = next / (losses(f)[i] - x + above + own - baseline), most = next / new - next;
+    s2 += new * new - old * old;
+    s3 += new * new * new - old * old * old;
+    s4 += new * new * new * new - old * old * old * old;
+    double e = s2 - 1.0, z = newton(e) / s3;
+    z -= 1.5 * z * z * (s4 / s3 - s3 * (1.0 - e));
+    Four near = (Four){0} + (x + far), add = (Four){0} + baseline;
+    x += baseline + (next * z < most ? next * z : most);
+    Four a = {0}, b = {0}, c = {0};
+    losses(f)[i] += above + (own == 0.0 && losses(f)[i] + above <= near[0] ? -baseline : 0.0);
+    for (int k = 0; k < f->fours; k++) {
+        Four l = f->loss[k] + (Four)((f->loss[k] <= near) & (Truths)add);
+        f->loss[k] = l;
+        Four r = next / (l - x), p = r * r;
+        a += p, b += p * r, c += p * p;
+    }
+    s2 = added(a), s3 = added(b), s4 = added(c);
+    z = newton(s2 - 1.0) / s3;
+    if (fabs(z) < 2e-5) {
+        f->x = x + next * (z - 1.5 * z * z * (s4 / s3 - s3));
+        return;
+    }
+    double least = 1e55;
+    for (int j = 0; j < f->n; j++) least = losses(f)[j] < least ? losses(f)[j] : least;
+    x = x < least - next ? x : least - next;
+    for (int step = 0; step < 64; step++) {
+        sums(f, x, next, &s2, &s3, &s4);
+        z = s2 * (1.0 - sqrt(s2)) / s3;
+        x = x + next * z < least - next ? x + next * z : least - next;
+        if (fabs(z) < 1e-8) break;
+    }
+    f->x = x;
+}
+
+static double tsallis(Trap a, int64_t steps) {
+    Leader f;
+    double chance, earned = 0.0;
+    lead(&f, (int)a.arms, 0.0, -0.5 * sqrt((double)a.arms));
+    for (int64_t t = 0; t < steps; t++) {
+        double scale = 0.5 * sqrt((double)t + 1.0);
+        int i = follow(&f, scale, &chance);
+        double r = reward(&a, t, i);
+        lose(&f, scale, i, chance, 1.0 - r, 0.5, 0.5 * sqrt((double)t + 2.0));
+        earned += r;
+    }
+    return earned;
+}
+
+static double champion(Trap a, int64_t steps, int groups, int64_t epoch, double least) {
+    int size = ((int)a.arms + groups - 1) / groups, place[SLOTS], order[4096], best = -1, tenure = 0, crisis = 0;
+    double doubt = 0.5, usual = 0.5, chance, taken, earned = 0.0;
+    int64_t turn = 0, s = 0;
+    Leader top, f;
+    for (int i = 0; i < a.arms; i++) order[i] = i;
+    for (int i = (int)a.arms - 1; i > 0; i--) {
+        int j = (int)(uniform() * (i + 1)), other = order[i];
+        order[i] = order[j], order[j] = other;
+    }
+    lead(&top, groups, 0.0, -0.5 * sqrt((double)groups));
+    for (int64_t t = 0; t < steps; s++) {
+        double rate = best < 0 || (double)turn + 1.0 > 4.0 * sqrt((double)s + 1.0) ? 0.0 : 0.25 / sqrt(tenure + 1.0);
+        int challenge = uniform() < (crisis && rate > 0.0 ? 1.0 : rate);
+        double above = 0.5 * sqrt((double)(s - turn) + 1.0);
+        int group = follow(&top, above, &taken);
+        if (challenge) group = (int)(turn++ % groups);
+        int first = group * size, arms = first + size < a.arms ? size : (int)a.arms - first, n = 0;
+        place[n++] = best < 0 ? first : best;
+        for (int j = first; j < first + arms; j++)
+            if (j != place[0]) place[n++] = j;
+        double left = best < 0 ? 1.0 : challenge ? 0.5 : doubt;
+        left = left < (n - 1.0) / n ? left : (n - 1.0) / n;
+        double scale = 0.5 * sqrt((double)epoch + 1.0), sure = sqrt(1.0 - left);
+        lead(&f, n, scale * (sqrt((n - 1.0) / left) - 1.0 / sure), -scale / sure);
+        int64_t began = t, end = t + epoch < steps ? t + epoch : steps;
+        double baseline = 0.5, within = 0.0;
+        for (; t < end; t++) {
+            double tau = (double)(t - began), next = 0.5 * sqrt((double)epoch + tau + 2.0);
+            int i = follow(&f, scale, &chance);
+            double r = reward(&a, t, order[place[i]]);
+            lose(&f, scale, i, chance, 1.0 - r, baseline, next);
+            baseline += (tau < 48.0 ? 1.0 / (tau + 2.0) : 0.02) * (1.0 - r - baseline);
+            scale = next;
+            within += r;
+        }
+        double length = (double)(end - began), loss = 1.0 - within / length;
+        crisis = s >= 5 && loss - usual > 2.0 / sqrt(length);
+        usual += (s < 48 ? 1.0 / ((double)s + 2.0) : 0.02) * (loss - usual);
+        if (!challenge) lose(&top, above, group, taken, loss, 0.5, 0.5 * sqrt((double)(s - turn) + 2.0));
+        int winner = 0;
+        for (int j = 1; j < n; j++)
+            if (losses(&f)[j] < losses(&f)[winner]) winner = j;
+        double won = scale / (losses(&f)[winner] - f.x), held = scale / (losses(&f)[0] - f.x);
+        tenure++;
+        if (best < 0 || (winner && (!challenge || won * won >= 0.65))) {
+            best = place[winner];
+            doubt = 0.5;
+            tenure = crisis = 0;
+        } else if (!challenge) {
+            if (held * held >= 0.5) doubt = 0.6 * doubt > least ? 0.6 * doubt : least;
+            else if (held * held < 0.25) doubt = 1.5 * doubt < 0.5 ? 1.5 * doubt : 0.5;
+        }
+        earned += within;
+    }
+    return earned;
+}
+
+/* --- UCB-M: means and 1 / sqrt(plays) in tables; of ties the first. --- */
+
+static double ucbm(Trap a, int64_t steps) {
+    int M = (int)a.memory, K = (int)a.arms, place[SLOTS], carried = -1, base = 0;
+    double mean[SLOTS], width[SLOTS], plays[SLOTS], sum[SLOTS], earned = 0.0;
+    int64_t h0 = (K - 1 + M - 2) / (M - 1), length = (int64_t)M * (M + 2), sub = 0;
+    for (int64_t t = 0; t < steps;) {
+        int n = 0;
+        if (carried >= 0) place[n++] = carried;
+        for (; n < M && base < K; base++)
+            if (base != carried) place[n++] = base;
+        for (int j = 0; j < n; j++) plays[j] = sum[j] = 0.0;
+        int64_t began = t, end = t + length < steps ? t + length : steps;
+        for (; t < end; t++) {
+            int64_t tau = t - began;
+            int i = tau < n ? (int)tau : 0;
+            if (tau >= n) {
+                double spread = sqrt(2.0 * log((double)tau + 1.0)), high = -1.0;
+                for (int j = 0; j < n; j++) {
+                    double index = mean[j] + spread * width[j];
+                    if (index > high) high = index, i = j;
+                }
+            }
+            double r = reward(&a, t, place[i]);
+            sum[i] += r, plays[i] += 1.0;
+            mean[i] = sum[i] / plays[i], width[i] = 1.0 / sqrt(plays[i]);
+            earned += r;
+        }
+        int most = 0;
+        for (int j = 1; j < n; j++)
+            if (plays[j] > plays[most]) most = j;
+        carried = place[most];
+        if (++sub == h0) sub = 0, length *= 2, base = 0;
+    }
+    return earned;
+}
+
 int main(int count, char **v) {
-    int flat = count > 1 && !strcmp(v[1], "exp3");
-    if (count != (flat ? 7 : 10)) return 2;
-    Trap a = trap(atoll(v[2]), atoll(v[3]));
-    int64_t steps = atoll(v[4]);
+    double means[4096];
+    if (count < 7 || atoll(v[3]) > 4096) return 2;
+    const char *what = v[1];
+    counter = 1;
+    for (int i = 0; i < 4096; i++) means[i] = uniform();
+    Trap a = trap(atoll(v[3]), atoll(v[4]), strcmp(v[2], "means") ? NULL : means);
+    int64_t steps = atoll(v[5]);
     counter = strtoull(v[count - 1], NULL, 10);
+    double earned;
     clock_t began = clock();
-    double earned = flat ? exp3(a, steps, atof(v[5])) : hlmc(a, steps, atoi(v[5]), atoll(v[6]), atof(v[7]), atof(v[8]));
+    if (!strcmp(what, "exp3") && count == 8) earned = exp3(a, steps, atof(v[6]));
+    else if (!strcmp(what, "hlmc") && count == 11)
+        earned = hlmc(a, steps, atoi(v[6]), atoll(v[7]), atof(v[8]), atof(v[9]));
+    else if (!strcmp(what, "tsallis") && count == 7 && a.arms <= SLOTS) earned = tsallis(a, steps);
+    else if (!strcmp(what, "champion") && count == 10) earned = champion(a, steps, atoi(v[6]), atoll(v[7]), atof(v[8]));
+    else if (!strcmp(what, "ucbm") && count == 7 && a.memory <= SLOTS) earned = ucbm(a, steps);
+    else return 2;
     double seconds = (double)(clock() - began) / CLOCKS_PER_SEC;
     printf("%.4f %.1f\n", 1e9 * seconds / (double)steps, earned);
     return 0;

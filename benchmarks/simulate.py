@@ -3,6 +3,7 @@
     python benchmarks/simulate.py              # everything, a few minutes
     python benchmarks/simulate.py --quick      # a tenth of the steps, no other libraries
     python benchmarks/simulate.py loop cores   # some of the parts
+    python benchmarks/simulate.py loop large --quick --beside OLD   # and the checkout OLD, in the same run
 
 What is compared is measured in turn, several times, in one go, and the least of each counts: another process that
 keeps the machine busy for a while then disturbs both alike. Loops are timed in processor time. Compilation is not part
@@ -76,48 +77,126 @@ def say(text: str, value: str, aim: str = "") -> None:
     print(f"{text:<62} {value:>14}   {aim}", flush=True)
 
 
-def policies(T: int) -> dict[str, hlmc.Policy]:
-    return {
-        "two-level HLMC, M = 20": hlmc.HLMC(arms=100, memory=20, horizon=T),
-        "EXP3": hlmc.EXP3(arms=100, horizon=T),
-    }
-
-
 def nanoseconds(policy: hlmc.Policy, T: int, run: int = 0, faced: hlmc.adversaries.Adversary = TRAP) -> float:
     """Processor time a step of one run, on one core."""
     return 1e9 * play(Task("it", policy, faced, 0, run, 1), np.array([T])).seconds / T
 
 
-def loop(T: int) -> None:
-    """One run, one core, beside C."""
-    with tempfile.TemporaryDirectory() as folder:
-        program = str(Path(folder, "reference"))
-        build = ["gcc", "-O3", "-march=native", "-o", program, str(HERE / "reference.c"), "-lm"]
+class Beside:
+    """Another version of the library, in a process of its own that is asked for one run at a time."""
+
+    CODE = """
+import sys
+import numpy as np
+import hlmc
+from hlmc.simulation.runs import Task, play
+class Names(dict):
+    def __missing__(self, name):
+        return getattr(hlmc, name, None) or getattr(hlmc.adversaries, name)
+for line in sys.stdin:
+    policy, faced, T, run = line.split(" | ")
+    task = Task("it", eval(policy, {}, Names()), eval(faced, {}, Names()), 0, int(run), 1)
+    print(1e9 * play(task, np.array([int(T)])).seconds / int(T), flush=True)
+"""
+
+    def __init__(self, folder: str) -> None:
+        environment = {**os.environ, "PYTHONPATH": str(Path(folder).resolve() / "src")}
+        given = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "env": environment}
+        self._process = subprocess.Popen([sys.executable, "-c", self.CODE], **given)
+
+    def nanoseconds(self, policy: hlmc.Policy, T: int, run: int, faced: hlmc.adversaries.Adversary) -> float:
+        """Processor time a step, as :func:`nanoseconds`."""
+        self._process.stdin.write(f"{policy!r} | {faced!r} | {T} | {run}\n")
+        self._process.stdin.flush()
+        return float(self._process.stdout.readline())
+
+
+class Reference:
+    """The same by hand in C."""
+
+    def __init__(self, folder: str) -> None:
+        self._program = str(Path(folder, "reference"))
+        build = ["gcc", "-O3", "-march=native", "-o", self._program, str(HERE / "reference.c"), "-lm"]
         subprocess.run(build, check=True)
-        for name, policy in policies(T).items():
-            top, *rest = policy.plan.levels
-            if rest:
-                shape = [
-                    "hlmc",
-                    100,
-                    20,
-                    T,
-                    top.children,
-                    top.length,
-                    top.parameters["gamma"],
-                    rest[0].parameters["gamma"],
-                ]
-            else:
-                shape = ["exp3", 100, 20, T, top.parameters["gamma"]]
-            nanoseconds(policy, 1000)
-            ours, c = [], []
-            for i in range(REPEAT):
-                ours.append(nanoseconds(policy, T, i))
-                out = subprocess.run([program, *map(str, shape), str(i)], check=True, capture_output=True, text=True)
-                c.append(float(out.stdout.split()[0]))
-            say(f"{name}, K = 100, experiment 1, T = {T:,}", f"{min(ours):.1f} ns/step")
-            say("    the same in C, gcc -O3 -march=native", f"{min(c):.1f} ns/step")
-            say("    ratio", f"{min(ours) / min(c):.2f}", "at most 1.25")
+
+    def nanoseconds(self, shape: list[object], run: int) -> float:
+        out = subprocess.run([self._program, *map(str, shape), str(run)], check=True, capture_output=True, text=True)
+        return float(out.stdout.split()[0])
+
+
+def cases(T: int) -> list[tuple[str, hlmc.Policy, list[object], float]]:
+    """What ``loop`` plays: its name, the policy, the arguments of the C program after the steps, and the most ratio."""
+    hierarchy, exp3 = hlmc.HLMC(arms=100, memory=20, horizon=T), hlmc.EXP3(arms=100, horizon=T)
+    top, rest = hierarchy.plan.levels
+    gammas = [top.parameters["gamma"], rest.parameters["gamma"]]
+    champion = hlmc.Champion(arms=100, memory=20, horizon=T)
+    above = champion.plan.levels[0]
+    return [
+        ("two-level HLMC, M = 20", hierarchy, ["hlmc", top.children, top.length, *gammas], 1.25),
+        ("EXP3", exp3, ["exp3", exp3.plan.levels[0].parameters["gamma"]], 1.25),
+        ("Champion, M = 20", champion, ["champion", above.children, above.length, 0.005], 1.5),
+        ("Tsallis-INF", hlmc.TsallisINF(arms=100), ["tsallis"], 1.5),
+        ("UCB-M, M = 20", hlmc.UCBM(arms=100, memory=20), ["ucbm"], 1.75),
+        ("CrownedHLMC, M = 20", hlmc.CrownedHLMC(arms=100, memory=20, horizon=T), [], 0.0),
+        (
+            "two-level Tsallis-INF, M = 20",
+            hlmc.HLMC(arms=100, memory=20, horizon=T, routines="tsallis-inf"),
+            [],
+            0.0,
+        ),
+    ]
+
+
+def loop(T: int, beside: Beside | None = None) -> None:
+    """One run, one core, beside C and, if there is one, another version."""
+    with tempfile.TemporaryDirectory() as folder:
+        reference = Reference(folder)
+        for name, policy, (*what,), most in cases(T):
+            for kind, faced in (("trap", TRAP), ("means", hlmc.adversaries.UniformMeans(arms=100))):
+                nanoseconds(policy, 1000, 0, faced)
+                taken: dict[str, list[float]] = {"ours": [], "before": [], "C": []}
+                for i in range(REPEAT):
+                    taken["ours"].append(nanoseconds(policy, T, i, faced))
+                    if beside:
+                        taken["before"].append(beside.nanoseconds(policy, T, i, faced))
+                    if what:
+                        taken["C"].append(reference.nanoseconds([what[0], kind, 100, 20, T, *what[1:]], i))
+                least = {key: min(times) for key, times in taken.items() if times}
+                text = ", ".join(f"{key} {value:.1f}" for key, value in least.items() if key != "ours")
+                where = "experiment 1" if kind == "trap" else "uniform means"
+                say(f"{name}, K = 100, {where}", f"{least['ours']:.1f} ns/step", text)
+                if what:
+                    say("    ratio to C", f"{least['ours'] / least['C']:.2f}", f"at most {most}")
+
+
+def large(T: int, beside: Beside | None = None) -> None:
+    """10^5 arms in 640 words: groups of 317."""
+    faced = hlmc.adversaries.UniformMeans(arms=10**5)
+    for name, policy, most in (
+        ("Champion", hlmc.Champion(arms=10**5, memory=640, horizon=10**7), 400),
+        ("UCB-M", hlmc.UCBM(arms=10**5, memory=640), 500),
+    ):
+        nanoseconds(policy, 1000, 0, faced)
+        ours, before = [], []
+        for i in range(3):
+            ours.append(nanoseconds(policy, T, i, faced))
+            if beside:
+                before.append(beside.nanoseconds(policy, T, i, faced))
+        text = f"before {min(before):.0f}, at most {most}" if before else f"at most {most}"
+        say(f"{name}, K = 10^5, M = 640, T = {T:,}", f"{min(ours):.0f} ns/step", text)
+
+
+def live() -> None:
+    """A step by hand: select and update of one learner."""
+    learner = hlmc.Champion(arms=100, memory=20, horizon=10**8).start(seed=1)
+    least = 1e9
+    for _ in range(50):
+        began = time.process_time()
+        for _ in range(5000):
+            learner.select()
+            learner.update(0.5)
+        least = min(least, (time.process_time() - began) / 5000)
+    say("Champion, K = 100, M = 20: learner.select() and update()", f"{1e6 * least:.2f} us", "at most 0.5 us")
 
 
 def routines(T: int) -> None:
@@ -252,10 +331,12 @@ def shifting(quick: bool) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Time the simulator.")
-    parts = ["loop", "routines", "peers", "cores", "memory", "start", "shifting"]
+    parts = ["loop", "large", "live", "routines", "peers", "cores", "memory", "start", "shifting"]
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"some of {', '.join(parts)}; default: all")
     parser.add_argument("--quick", action="store_true", help="a tenth of the steps, no other libraries")
+    parser.add_argument("--beside", metavar="FOLDER", help="another checkout, whose loop is measured in the same run")
     options = parser.parse_args()
+    beside = Beside(options.beside) if options.beside else None
     if unknown := set(options.parts) - set(parts):
         parser.error(f"there is no part {unknown.pop()!r}; there are {', '.join(parts)}")
     cut = 10 if options.quick else 1
@@ -263,7 +344,11 @@ def main() -> None:
         print(f"-- {part}")
         match part:
             case "loop":
-                loop(10**7 // cut)
+                loop(10**7 // cut, beside)
+            case "large":
+                large(10**6 // cut, beside)
+            case "live":
+                live()
             case "routines":
                 routines(10**6 // cut)
             case "peers":

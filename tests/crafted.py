@@ -33,7 +33,8 @@ import numpy as np
 
 import hlmc
 from hlmc import gate, routines
-from hlmc.engine import weights
+from hlmc.arms import NamedLearner
+from hlmc.engine import codes, weights
 from hlmc.engine.ftrl import normaliser
 from hlmc.engine.kernel import Address, kernel
 from hlmc.engine.layout import (
@@ -52,6 +53,7 @@ from hlmc.engine.layout import (
     RECORD,
     SCALARS,
     TIME,
+    WIDTH,
 )
 from hlmc.engine.primitives import REWARD, words
 from hlmc.engine.soundness import check_program, checker
@@ -60,8 +62,9 @@ from hlmc.engine.structures import CATALOGUE
 from hlmc.engine.structures.champion import contest_rate
 from hlmc.errors import BadArgument
 from hlmc.learner import fresh_rows
+from hlmc.routines.coded_exp3 import shares_total
 from hlmc.streams import keys
-from hlmc.targets import JIT, address_of, callback, entry, linked, loop
+from hlmc.targets import JIT, address_of, callback, entry, linked, loop, notes_for
 from hlmc.targets.interpreter import LinkedProgram
 
 BY_HAND, IN_LOOP = 50, 200
@@ -85,6 +88,13 @@ POLICIES: dict[str, tuple[hlmc.Policy, ...]] = {
         hlmc.TsallisINF(arms=10, estimator="importance-weighted"),
         hlmc.UCB1(arms=10),
         hlmc.Uniform(arms=10),
+        hlmc.HLMC(arms=17, groups=(4, 5), horizon=300, epochs=(10, 30), routines=("tsallis-inf", "ucb1"), dynamic=True),
+        hlmc.EXP3(arms=10, horizon=1000, dynamic=True),
+        hlmc.TsallisINF(arms=10, bits=12),
+        hlmc.TsallisINF(arms=600, estimator="importance-weighted", bits=32),
+        hlmc.EXP3(arms=10, horizon=1000, bits=9),
+        hlmc.EXP3IX(arms=10, horizon=1000, eta=1e10, bits=20),
+        hlmc.HLMC(arms=31, levels=3, horizon=200, routines=("exp3", "exp3-loss", "tsallis-inf"), bits=(11, 64, 6)),
     ),
     "block rotation": (
         hlmc.UCBM(arms=17, memory=4),
@@ -96,6 +106,12 @@ POLICIES: dict[str, tuple[hlmc.Policy, ...]] = {
         hlmc.Champion(arms=23),
         hlmc.Champion(arms=100, memory=14, horizon=400, switches=2),
         hlmc.Champion(arms=5, memory=9, horizon=100),
+        hlmc.Champion(arms=30, memory=12, horizon=500, dynamic=True),
+        hlmc.Champion(arms=9, memory=9, dynamic=True),
+    ),
+    "coded champion": (
+        hlmc.Champion(arms=30, memory=12, horizon=500, bits=10),
+        hlmc.Champion(arms=400, memory=7, bits=6),
     ),
     "crown": (
         hlmc.CrownedHLMC(arms=30, memory=12, horizon=500),
@@ -108,6 +124,8 @@ POLICIES: dict[str, tuple[hlmc.Policy, ...]] = {
 
 SHORT = (("tree", 1), ("tree", 0), ("block rotation", 0), ("block rotation", 2), ("champion", 2), ("crown", 0))
 """Those of the short form, which compile in a few seconds."""
+DYNAMIC = (("tree", 15), ("champion", 4))
+"""Those whose arms come and go."""
 
 Which = Sequence[tuple[str, int]]
 """Which of the policies."""
@@ -195,7 +213,9 @@ def stretch(dice: random.Random, policy: hlmc.Policy, row: np.ndarray, sources: 
         return
     widest = 10.0 ** dice.choice((1, 3, 20, 80, 100, 200, 290))
     sizes = [dice.choice((0.0, 1.0, dice.random(), widest ** dice.uniform(-1.0, 1.0), widest)) for _ in range(n)]
-    if isinstance(routine, routines.UCB1):
+    if isinstance(routine, routines.CodedRoutine):
+        stretch_codes(dice, routine, program, level, row, at, control, n)
+    elif isinstance(routine, routines.UCB1):
         plays = [max(1.0, dice.choice((x, 1.0, 2.0, 2.0**53))) for x in sizes]
         row[at : at + 2 * n] = [*(played * dice.choice((0.0, 0.5, 1.0)) for played in plays), *plays]
     elif isinstance(routine, (routines.TsallisINF, routines.Contest)):
@@ -222,6 +242,34 @@ def stretch(dice: random.Random, policy: hlmc.Policy, row: np.ndarray, sources: 
             row[control + SCALARS + 1] = dice.choice((0.0, min(widest, 2.0**500), 5e-324))
     if dice.random() < 0.3:
         row[control + CHANCE] = 10.0 ** dice.uniform(-310.0, 1.0)
+
+
+def stretch_codes(
+    dice: random.Random,
+    routine: routines.CodedRoutine,
+    program: np.ndarray,
+    level: int,
+    row: np.ndarray,
+    at: int,
+    control: int,
+    n: int,
+) -> None:
+    """Any codes, with scalars that go with them."""
+    most = 2**routine.bits - 1
+    for j in range(n):
+        codes.put_code(row, at, routine.bits, j, dice.choice((0, 1, most, most - 1, dice.randint(0, most))))
+    tau = int(row[TIME] - row[BEGAN])
+    if isinstance(routine, routines.CodedContest):
+        eta, s = contest_rate(program, level, tau), 2.0 / contest_rate(program, level, 0)
+    elif isinstance(routine, routines.CodedTsallisINF):
+        rate = program[level + PARAMETERS]
+        eta, s = rate / math.sqrt(tau + 1.0), codes.scale_at(2.0 / rate, tau)
+    else:
+        rate = program[level + PARAMETERS + (1 if isinstance(routine, routines.CodedEXP3) else 0)]
+        row[control + SCALARS] = shares_total(program, level, row, at, n, rate)
+        return
+    least = codes.distance_of(codes.largest_weight(row, row, at, n, routine.bits, 2.0**-routine.bits), s)
+    row[control + SCALARS] = least - dice.uniform(1.5, 2.2 * math.sqrt(n)) / eta
 
 
 def crafted_program(dice: random.Random, policy: hlmc.Policy) -> np.ndarray:
@@ -333,9 +381,11 @@ def stage(policy: hlmc.Policy, at_end: bool) -> Stage:
     width = policy.words.total
     sources = [fresh_rows(policy, keys(1, 0, 1))[0]]
     for steps in (0, 1, 2, 9, 29, 30, 31, 60, 75, 120):
-        learner = policy.start(seed=steps)
+        learner = policy.start(seed=steps, arms=numbered(policy.arms, steps % 3) if policy.dynamic else None)
         for t in range(min(steps, (policy.horizon or steps) - 1)):
             learner.update(float((t * 5 + learner.select()) % 4) / 3.0)
+            if isinstance(learner, NamedLearner) and t % 3 == 0:
+                come_or_go(learner.arms, t)
         sources.append(learner.state.copy())
         learner.select()
         sources.append(learner.state.copy())
@@ -351,6 +401,21 @@ def stage(policy: hlmc.Policy, at_end: bool) -> Stage:
     program.structure, program.routines = original.structure, original.routines
     row = np.zeros(width).view(Checked)
     return Stage(policy, row, np.asarray(program), program, row, sources)
+
+
+def numbered(capacity: int, idle: int) -> hlmc.Arms:
+    """Arms that are called 0, 1, ..., and room for a few more."""
+    arms = hlmc.Arms(capacity)
+    arms.add(*range(capacity - idle))
+    return arms
+
+
+def come_or_go(arms: hlmc.Arms, t: int) -> None:
+    """An arm comes, or one goes."""
+    if len(arms) < arms.capacity and t % 2:
+        arms.add(1000 + t)
+    elif len(arms) > 1:
+        arms.remove(list(arms)[t % len(arms)])
 
 
 def sound(here: Stage) -> bool:
@@ -374,12 +439,26 @@ def outcome(here: Stage, spec: np.ndarray) -> str:
         stop = min(time + IN_LOOP, here.program[2])
         if here.row[ARM] < 0.0 and stop > time:
             stops, sums = np.array([stop]), np.zeros(2)
-            who = (here.program_at, here.program_at, here.row_at, here.row_at, callback(judge, REWARD).address)
+            notes = notes_for(here.policy, np.asarray(here.program))
+            memory = (here.program_at, here.program_at, here.row_at, here.row_at, address_of(notes))
+            who = (*memory, callback(judge, REWARD).address)
             if loop(here.policy)(*who, *map(address_of, (spec, stops, sums)), 1):
                 return ARM_OUTSIDE
     if not 0.0 < here.row[PROBABILITY] <= 1.0:
         return BAD_PROBABILITY
-    return HARMLESS if np.isfinite(np.asarray(here.row)[1:]).all() else BAD_NUMBER
+    return HARMLESS if np.isfinite(np.asarray(here.row)[numbers_of(here.policy)]).all() else BAD_NUMBER
+
+
+def numbers_of(policy: hlmc.Policy) -> np.ndarray:
+    """Which words of a row are numbers: not the key, and no codes."""
+    numbers = np.arange(policy.words.total) > 0
+    levels = len(policy.routines_used)
+    records = policy.program.reshape(-1, FIELDS)[1 : 1 + levels]
+    ends = [*(int(record[AT]) for record in records[1:]), policy.words.total]
+    for record, end in zip(records, ends, strict=True):
+        if record[WIDTH] > 0:
+            numbers[int(record[AT]) : end] = False
+    return numbers
 
 
 def tried(dice: random.Random, here: Stage) -> str:

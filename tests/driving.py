@@ -10,7 +10,7 @@ import hlmc
 from hlmc.engine.layout import KEY
 from hlmc.learner import Learner, fresh_rows
 from hlmc.streams import keys
-from hlmc.targets import address_of, linked, loop
+from hlmc.targets import address_of, linked, loop, notes_for
 
 
 class Reference(Protocol):
@@ -75,7 +75,8 @@ def played(
     row = fresh_rows(policy, keys(seed, stream, 1))[0]
     stops, sums = np.array([float(steps)]), np.zeros(2)
     program = linked(policy).address
-    learner, spec, until, earned = (address_of(x) for x in (row, adversary.spec, stops, sums))
-    who = (program, program, learner, learner, adversary.address, spec)
+    notes = notes_for(policy)
+    learner, table, spec, until, earned = (address_of(x) for x in (row, notes, adversary.spec, stops, sums))
+    who = (program, program, learner, learner, table, adversary.address, spec)
     assert loop(policy)(*who, until, earned, 1) == 0
     return float(sums[0]), row

@@ -21,7 +21,7 @@ from hlmc.policies.tree import TreePolicy
 from hlmc.routines.base import Routine
 from hlmc.routines.contest import contest_rate
 from hlmc.streams import keys
-from hlmc.targets import address_of, linked, loop
+from hlmc.targets import address_of, linked, loop, notes_for
 
 LAST = 1.0 - 2.0**-53  # the largest number below 1
 GAMMAS = (1e-300, 1e-16, 0.5, LAST, 1.0)
@@ -177,11 +177,12 @@ def main(steps: int, sizes: tuple[int, ...]) -> None:
             )
             row = fresh_rows(policy, keys(1, 0, 1))[0]
             program = linked(policy).address
-            learner, spec = (address_of(x) for x in (row, adversary.spec))
+            notes = notes_for(policy)
+            learner, table, spec = (address_of(x) for x in (row, notes, adversary.spec))
             try:
                 for part in range(1, 11):
                     stops, sums = np.array([float(max(1, horizon * part // 10))]), np.zeros(2)
-                    who = (program, program, learner, learner, adversary.address, spec)
+                    who = (program, program, learner, learner, table, adversary.address, spec)
                     assert run(*who, address_of(stops), address_of(sums), 1) == 0
                     check(policy, row)
                 done += 1

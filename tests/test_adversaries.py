@@ -695,6 +695,7 @@ def test_compressed_csv_files_are_read(tmp_path, cache):
 def test_long_files_are_turned_piece_by_piece_and_once(tmp_path, cache, monkeypatch):
     rows = table(steps=5000, arms=3)
     monkeypatch.setattr(tables, "_PIECE", 1000)
+    monkeypatch.setattr(tables, "COPIED", 0)
     pieces = []
     look = tables._check_piece
     monkeypatch.setattr(tables, "_check_piece", lambda piece, *more: (pieces.append(len(piece)), look(piece, *more)))
@@ -755,9 +756,11 @@ def test_a_trace_of_a_file_travels_by_its_path(tmp_path, cache, monkeypatch):
         pickle.loads(data).reward(3, 2)
 
 
-def test_a_mapped_array_is_not_copied(tmp_path):
+def test_a_large_mapped_array_is_not_copied(tmp_path, monkeypatch):
     np.save(tmp_path / "rewards.npy", table())
     rows = np.load(tmp_path / "rewards.npy", mmap_mode="r")
+    assert Trace(rows).spec[0] != rows.ctypes.data
+    monkeypatch.setattr("hlmc.adversaries.tables.COPIED", rows.nbytes - 1)
     trace = Trace(rows)
     assert trace.spec[0] == rows.ctypes.data
 
@@ -855,12 +858,14 @@ def test_forged_headers_are_refused(tmp_path, cache):
                 Trace(path)
 
 
-def test_a_file_that_is_cut_short_is_noticed_before_it_is_read(tmp_path):
-    """In a process of its own: to read what is missing would end it."""
+@pytest.mark.parametrize("copied", [0, 2**26], ids=["mapped", "copied"])
+def test_a_file_that_is_cut_short_is_noticed_before_it_is_read(tmp_path, copied):
+    """In a process of its own: to read what is missing would end it. What was copied is there."""
     script = """if True:
         import os, sys, numpy as np, hlmc
         Trace = hlmc.adversaries.Trace
         path = sys.argv[1]
+        hlmc.adversaries.tables.COPIED = int(sys.argv[2])
         np.save(path, np.full((10_000, 4), 0.5))
         traces = [Trace(path), Trace(np.load(path, mmap_mode="r"))]
         assert [trace.reward(9_999, 3) for trace in traces] == [0.5, 0.5]
@@ -869,14 +874,45 @@ def test_a_file_that_is_cut_short_is_noticed_before_it_is_read(tmp_path):
         for trace in traces:
             for call in (lambda: trace.reward(9_999, 3), lambda: hlmc.simulate(policy, trace, runs=1, progress=False)):
                 try:
-                    call()
+                    print("played", call() == 0.5)
                 except hlmc.errors.BadFile as error:
                     print(error)
     """
-    command = [sys.executable, "-c", script, str(tmp_path / "rewards.npy")]
+    command = [sys.executable, "-c", script, str(tmp_path / "rewards.npy"), str(copied)]
     lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
     assert len(lines) == 4
-    assert all("was cut short: 1000 bytes of 320128" in line for line in lines)
+    if copied:
+        assert lines == ["played True", "played False"] * 2
+    else:
+        assert all("was cut short: 1000 bytes of 320128" in line for line in lines)
+
+
+def test_a_byte_that_is_neither_true_nor_false_is_no_reward(tmp_path, cache):
+    path = tmp_path / "rewards.npy"
+    np.save(path, np.zeros((50, 3), dtype=bool))
+    data = bytearray(path.read_bytes())
+    data[-5] = 7
+    path.write_bytes(data)
+    with pytest.raises(BadReward, match=r"rewards.npy: step 48, arm 1 holds 7"):
+        Trace(path)
+
+
+def test_a_small_table_is_not_changed_by_whoever_writes_to_its_file_later(tmp_path, cache):
+    path = tmp_path / "rewards.npy"
+    np.save(path, np.full((50, 3), 0.5))
+    trace = Trace(path)
+    np.save(path, np.full((50, 3), 9.0))
+    assert trace.rewards(0, 50).max() == 0.5
+
+
+def test_tables_in_column_order_and_tables_that_are_mapped_are_read_alike(tmp_path, cache, monkeypatch):
+    rows = table()
+    np.save(tmp_path / "rows.npy", rows)
+    np.save(tmp_path / "columns.npy", np.asfortranarray(rows))
+    for copied in (0, 2**26):
+        monkeypatch.setattr(adversaries.tables, "COPIED", copied)
+        for name in ("rows.npy", "columns.npy"):
+            assert (Trace(tmp_path / name).rewards(0, len(rows)) == rows).all()
 
 
 def test_deep_texts_are_no_adversaries():

@@ -15,6 +15,7 @@ from hlmc.engine.coded_ftrl import SELDOM
 from hlmc.engine.layout import AT, CONTROL, FIELDS, SCALARS, describe
 from hlmc.errors import BadArgument
 from hlmc.routines import CODED, coded
+from hlmc.streams import derive_seed
 from hlmc.targets import entry
 
 # --- A plain reading of the code --------------------------------------------------------------------------------
@@ -215,7 +216,7 @@ def test_bits_that_cannot_be_had_are_refused() -> None:
     for bits in (3, 33, 65, 0):
         with pytest.raises(BadArgument, match="bits must be"):
             hlmc.TsallisINF(arms=10, bits=bits)
-    with pytest.raises(BadArgument, match=r"bits must be 64 for routines.EXP3P\(\), not 8; fewer are for exp3, "):
+    with pytest.raises(BadArgument, match=r"bits must be 64 for routines.EXP3P\(\), not 8; fewer are for contest, "):
         hlmc.HLMC(arms=10, levels=2, horizon=100, delta=0.1, bits=8)
     with pytest.raises(BadArgument, match="bits must be 2 numbers"):
         hlmc.HLMC(arms=100, levels=2, horizon=100, bits=(8, 8, 8))
@@ -257,6 +258,37 @@ def test_the_planner_fills_the_words_it_is_given() -> None:
     assert planning.coded_split(100, 20, 12) == (100,)
     with pytest.raises(BadArgument, match="memory must be at least"):
         planning.coded_split(10**9, 2, 12)
+
+
+def test_more_memory_is_used_and_bits_auto_fills_it() -> None:
+    assert hlmc.Champion(1000, memory=341).words.statistics > 330
+    assert hlmc.Champion(1000, memory=64).groups_used == planning.tight_depth(1000, 64)[1]
+    for arms, memory in ((100, 20), (1000, 64), (10**5, 640), (20, 4), (400, 7), (10**6, 40)):
+        for cls in (hlmc.Champion, hlmc.HLMC):
+            policy = cls(arms, memory=memory, horizon=10**6, bits="auto")
+            assert policy.words.statistics <= memory
+            assert math.prod(policy.groups_used) >= arms
+            assert policy == cls(arms, memory=memory, horizon=10**6, bits="auto")
+            assert 'bits="auto"' in repr(policy) or "bits='auto'" in repr(policy)
+    assert hlmc.Champion(100, memory=20, horizon=10**6, bits="auto").groups_used == (100,)
+    assert hlmc.Champion(100, memory=20, horizon=10**6, bits="auto").bits_used == 12
+    with pytest.raises(BadArgument, match='bits can be "auto" only where memory is given'):
+        hlmc.Champion(100, bits="auto")
+
+
+def test_a_loop_with_notes_takes_the_steps_that_are_taken_by_hand() -> None:
+    """For every number of slots left over after fours; the weights beside the codes stay those of the codes."""
+    for arms in range(2, 10):
+        policy = hlmc.TsallisINF(arms=arms, bits=9)
+        told = hlmc.adversaries.UniformMeans(arms=arms, seed=1)
+        result = hlmc.simulate(policy, told, horizon=700, runs=1, seed=arms, points=[700])
+        learner = policy.start(seed=derive_seed(arms, "TsallisINF"))
+        earned = 0.0
+        for t in range(700):
+            reward = float(told.rewards(t, t + 1)[0, learner.select()])
+            learner.update(reward)
+            earned += reward
+        assert float(result.data.reward.values.ravel()[0]) == earned
 
 
 @pytest.mark.parametrize("plain", CODED)

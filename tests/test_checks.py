@@ -65,6 +65,8 @@ GIVEN: dict[str, Any] = {
     "children": 4,
     "steps": 100,
     "doubt": 0.1,
+    "delay": 5,
+    "late": 0.1,
     "reward": lambda t, arm: 0.5,
 }
 OWN: dict[Any, dict[str, Any]] = {
@@ -108,7 +110,6 @@ def callables() -> Iterator[tuple[str, Callable[..., Any], dict[str, Any]]]:
     yield "paired_ratio_interval", evaluation.paired_ratio_interval, {"a": [1.0, 2.0], "b": [3.0, 4.0], "level": 0.9}
     yield "t_quantile", evaluation.t_quantile, {"probability": 0.9, "freedom": 3}
     yield "best_fixed", lambda **k: evaluation.best_fixed(needle, **k), {"points": [5], "threads": None}
-    yield "bootstrap_interval", evaluation.bootstrap_interval, {"samples": [1.0, 2.0], "method": "bca", "seed": 0}
     yield "quantiles", evaluation.quantiles, {"samples": [1.0, 2.0], "probabilities": [0.5]}
     given = {"t": [1, 2, 4], "regret": [1.0, 2.0, 3.0], "window": (1, 4)}
     yield "fitted_exponent", evaluation.fitted_exponent, given
@@ -119,6 +120,9 @@ def callables() -> Iterator[tuple[str, Callable[..., Any], dict[str, Any]]]:
     yield "game's regret", lambda **k: _played().regret(**k), {"kind": "agent"}
     yield "share", lambda **k: _played().share(**k), {"fact": "clear", "window": False}
     yield "plot_occupancy", lambda **k: _played().plot_occupancy(**k), {"ax": None, "policy": "UCB1", "run": 0}
+    fleet = hlmc.EXP3(arms=3, horizon=100, pending=4).fleet(2)
+    yield "tell", fleet.tell, {"tickets": fleet.ask(), "rewards": [0.5, 0.5]}
+    yield "drop", fleet.drop, {"tickets": fleet.ask()}
     yield "trace", hlmc.trace, {"policy": exp3, "adversary": needle, "horizon": 10, "seed": 0, "stream": 0}
     yield "summary", lambda **k: _result().summary(**k), {"kind": "weak", "switches": None, "level": 0.95}
 
@@ -251,3 +255,10 @@ def test_the_first_of_many_that_is_no_policy_is_refused_at_once() -> None:
     with pytest.raises(BadType, match="policy must be a policy, not "):
         hlmc.trace(many, adversaries.Needle(3), 10)
     assert Counted.printed <= 1 + len(many)  # the list itself is printed once, where one policy was wanted
+
+
+def test_tickets_can_come_from_an_iterator() -> None:
+    fleet = hlmc.EXP3(arms=3, horizon=100, pending=4).fleet(2)
+    tickets = [fleet[0].ask(), fleet[1].ask()]
+    assert fleet.tell(iter(tickets), [1.0, 0.5]).tolist() == [0, 0]
+    assert fleet.tell(tickets, [1.0, 0.5]).tolist() == [2, 2]

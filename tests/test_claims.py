@@ -90,7 +90,7 @@ def test_exponent() -> None:
 
 
 def test_claims_as_dictionaries() -> None:
-    claim = claims.fact("name", "says", True, "measured", "reading", printed=False)
+    claim = claims.fact("name", "says", True, "measured").read("reading", printed=False)
     assert claim.as_dict() == {
         "name": "name",
         "says": "says",

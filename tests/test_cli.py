@@ -1,6 +1,7 @@
 """The command line as a user meets it: what it prints, how it refuses, and what it draws."""
 
 import argparse
+import io
 import json
 import subprocess
 import sys
@@ -491,10 +492,22 @@ def test_a_table_too_wide_for_a_window_is_parted() -> None:
 
 def test_every_complaint_has_one_line_of_at_most_500_characters(capsys: pytest.CaptureFixture[str]) -> None:
     said = []
-    for length in range(400, 520):
+    for length in range(250, 520):
         for word in ("x" * length, "\ud800" * length):
             assert cli.main([word]) == 2
             assert cli.main(["plan", f"--{word}"]) == 2
             said += capsys.readouterr().err.splitlines(keepends=True)
-    assert len(said) == 480
+    assert len(said) == 1080
     assert max(map(len, said)) == 500
+
+
+def test_ctrl_c_before_the_command_has_begun(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Pressed(io.TextIOWrapper):
+        def reconfigure(self, **_: object) -> None:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(sys, "stdout", Pressed(io.BytesIO()))
+    assert cli.main(["--version"]) == 130
+    assert capsys.readouterr().err == "hlmc: interrupted\n"

@@ -227,7 +227,7 @@ def test_flawed_programs_are_refused(name: str) -> None:
 
 @pytest.mark.interpreted
 def test_no_loss_is_so_large_that_its_slot_has_probability_0() -> None:
-    slot, chance = ftrl.ftrl_draw(np.array([0.0, 1e200]), 0, 3, 1.0, -4.0, 1.0 - 2.0**-53)
+    slot, chance = ftrl.ftrl_draw(np.array([0.0, 1e200]), 0, 3, 2.0, -4.0, 1.0 - 2.0**-53)
     assert slot == 2
     assert chance > 0.0
 
@@ -259,6 +259,12 @@ def test_crafted_rows_and_programs_are_refused_or_harmless(jit: bool, count: int
     assert found[crafted.REFUSED] + found[crafted.HARMLESS] == sum(found.values()) == count
     assert found[crafted.REFUSED] > count // 10
     assert found[crafted.HARMLESS] > count // 10
+
+
+def test_crafted_rows_whose_arms_come_and_go_are_refused_or_harmless() -> None:
+    found, texts = crafted.attacked(crafted.DYNAMIC, 1500, math.inf, True)
+    assert texts == []
+    assert min(found[crafted.REFUSED], found[crafted.HARMLESS]) > 100
 
 
 def test_crafted_rows_of_a_champion_of_three_levels_are_refused_or_harmless() -> None:

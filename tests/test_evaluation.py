@@ -28,7 +28,6 @@ from hlmc.evaluation import (
     benchmark,
     best_fixed,
     best_switching,
-    bootstrap_interval,
     cumulative,
     dynamic,
     fitted_exponent,
@@ -506,32 +505,6 @@ def test_t_interval() -> None:
     one = t_interval(x[:, 0], 0.9)
     assert isinstance(one.low, float)
     assert one.low == pytest.approx(ours.low[0])
-
-
-@pytest.mark.statistical
-@pytest.mark.parametrize(("method", "scipys"), [("bca", "BCa"), ("percentile", "percentile")])
-def test_bootstrap_interval(method: str, scipys: str) -> None:
-    x = RNG.exponential(size=(25, 2))
-    ours = bootstrap_interval(x, 0.95, seed=1, resamples=40_000, method=method)
-    theirs = stats.bootstrap((x,), np.mean, n_resamples=40_000, method=scipys, rng=np.random.default_rng(2))
-    # The ends are quantiles of 40,000 resamples: good to about a hundredth of the spread.
-    spread = x.std(axis=0) / 5
-    assert (abs(ours.low - theirs.confidence_interval.low) < 0.05 * spread).all()
-    assert (abs(ours.high - theirs.confidence_interval.high) < 0.05 * spread).all()
-    assert ours.estimate == pytest.approx(x.mean(axis=0))
-
-
-def test_bootstrap_interval_is_a_function_of_its_seed() -> None:
-    x = RNG.normal(size=(10, 4))
-    a, b, c = (bootstrap_interval(x, seed=s) for s in (1, 1, 2))
-    assert np.array_equal(a.low, b.low)
-    assert not np.array_equal(a.low, c.low)
-    # A column does not depend on its neighbours.
-    assert bootstrap_interval(x[:, 2], seed=1).low == pytest.approx(a.low[2])
-    same = bootstrap_interval([0.1] * 10)
-    assert same == (same.estimate,) * 3
-    with pytest.raises(BadArgument, match="method"):
-        bootstrap_interval(x, method="studentised")
 
 
 @pytest.mark.statistical

@@ -270,8 +270,8 @@ def test_ctrl_c_twice_is_taken_at_once() -> None:
             ["spectrum", "--agents", "10", "--horizon", "100"],
             "hlmc.games.runner.gather",
             (
-                "interrupted after 0 of 5 runs of HLMC; the table shows what was finished; no file is kept, "
-                "and the same command begins anew"
+                "interrupted after 0 of 5 runs of HLMC; the table shows the finished runs; no file is written, "
+                "and the same command starts from the beginning"
             ),
         ),
     ],

@@ -12,11 +12,24 @@ from hypothesis import strategies as st
 import hlmc
 from driving import follow, played, rewards
 from hlmc import planning, routines
-from hlmc.engine.ftrl import ftrl_learn, loss_of, normaliser, probability_of
+from hlmc.engine.ftrl import (
+    four_chances,
+    ftrl_learn,
+    ftrl_update,
+    learned_sums,
+    loss_of,
+    normaliser,
+    power_sums,
+    probability_of,
+)
+from hlmc.engine.kernel import Address, kernel
 from hlmc.engine.layout import BASE, CHILD, CONTROL, COUNT, FIELDS, KEY
 from hlmc.engine.permutation import permuted
+from hlmc.engine.primitives import words
 from hlmc.engine.structures.champion import CHALLENGE, PLACE, champion_arm_of
 from hlmc.engine.structures.crown import CROWN, PAID
+from hlmc.engine.ucb import highest_two
+from hlmc.targets import address_of, compiled
 from reference import Doubling, Hierarchy, exp3, flat, sizes_of
 from reference_losses import (
     Champion,
@@ -473,3 +486,71 @@ def test_a_crown_is_worn_the_same_in_the_compiled_loop() -> None:
         for t in range(700):
             learner.update(arithmetic(t, learner.select()))
         assert played(policy, arithmetic, 700, seed=4)[1].tobytes() == learner.state.tobytes()
+
+
+# --- Two passes an update, four losses at a time ------------------------------------------------------------
+
+
+@pytest.mark.interpreted
+@given(st.integers(0, 2**32), st.integers(2, 40), st.sampled_from([0.1, 1.0, 20.0, 1e4]), st.floats(0.0, 1.0))
+def test_an_update_leaves_probabilities_that_add_up(seed: int, n: int, scale: float, baseline: float) -> None:
+    """The losses are those of a plain update, and the normaliser is theirs; by chances however small."""
+    rng = np.random.default_rng(seed)
+    row = np.zeros(n - 1)
+    x = -math.sqrt(n) * scale
+    for _ in range(12):
+        eta = 2.0 / scale
+        p = [float(probability_of(loss_of(row, 0, j), x, eta)) for j in range(n)]
+        slot = int(rng.integers(n)) if rng.random() < 0.3 else int(rng.choice(n, p=np.array(p) / sum(p)))
+        loss = float(rng.choice([0.0, 0.3, 1.0]))
+        plain = row.copy()
+        ftrl_learn(plain, 0, n, eta, x, slot, p[slot], loss, baseline)
+        drawn, scale = scale, scale * float(rng.choice([0.5, 0.99, 1.01, 2.0]))
+        x = float(ftrl_update(row, 0, n, drawn, x, slot, p[slot], loss, baseline, scale))
+        assert row.tobytes() == plain.tobytes()
+        eta = 2.0 / scale
+        p = [float(probability_of(loss_of(row, 0, j), x, eta)) for j in range(n)]
+        room = 1e-12 + 4.0 * eta * abs(x) * 2.0**-53
+        assert abs(math.fsum(p) - 1.0) <= room
+        assert p == pytest.approx(tsallis([0.0, *row], eta), rel=max(1e-11, 4.0 * room))
+
+
+@kernel
+def _four_kernels(out_at: Address, row_at: Address, n: int, x: float, scale: float, far: float, slot: int) -> int:
+    """What the kernels give that a target computes four numbers at a time."""
+    out = words(out_at)
+    row = words(row_at)
+    a, b, c, d = power_sums(row, 0, n, x, scale, far, 0.25)
+    out[0] = a
+    out[1] = b
+    out[2] = c
+    out[3] = d
+    a, b, c, d = four_chances(row, 0, n, 1 + slot // 4 * 4 if slot < n - 1 else 1, x, scale)
+    out[4] = a
+    out[5] = b
+    out[6] = c
+    out[7] = d
+    a, b, c, d = learned_sums(row, 0, n, x - 0.125, scale, x + far, 0.25, 0.0625, slot, 1.5)
+    out[8] = a
+    out[9] = b
+    out[10] = c
+    out[11] = d
+    best, highest, second = highest_two(row, (n - 1) // 2, 0.75)
+    out[12] = best
+    out[13] = highest
+    out[14] = second
+    return 0
+
+
+def test_four_at_a_time_gives_the_same_bits() -> None:
+    """A processor's twins of these kernels against the kernels themselves, on every number of slots left over."""
+    rng = np.random.default_rng(3)
+    machine = compiled(_four_kernels)
+    for n in (2, 3, 4, 5, 6, 9, 10, 11, 12, 13, 29, 100):
+        for slot in {0, 1, n // 2, n - 1}:
+            row = rng.exponential(3.0, n - 1)
+            here, there = (np.empty(15), row.copy()), (np.empty(15), row.copy())
+            arguments = (n, -1.5, 1.25, 3.0, slot)
+            machine(address_of(here[0]), address_of(here[1]), *arguments)
+            _four_kernels(*there, *arguments)
+            assert [x.tobytes() for x in here] == [x.tobytes() for x in there], (n, slot)

@@ -411,23 +411,15 @@ def test_bad_epochs_arguments() -> None:
 # --- Operating points ---------------------------------------------------------------------------------------
 
 
-def test_operating_points_hold_every_depth_and_the_neighbours() -> None:
-    points = planning.operating_points(100, 10**7, memory=50)
-    assert {point.levels for point in points} == set(range(1, 8))
+def test_the_neighbours_hold_every_depth_and_other_memories() -> None:
+    found = planning.neighbours(100, 10**7, memory=50)
+    assert {len(groups) for groups in found} == set(range(1, 8))
     # The least bounds in 25, 50 and 100 words are those of (20, 5), (34, 3) and (100,).
-    assert {(100,), (10, 10), (20, 5), (34, 3), (5, 5, 4)} <= {point.groups for point in points}
-    assert [(p.levels, p.words) for p in points] == sorted((p.levels, p.words) for p in points)
-    for point in points:
-        assert point.words == sum(point.groups)
-        assert point.levels == len(point.groups) == len(point.epochs)
-        assert point.bound == bounds.hierarchy(10**7, point.groups)
-        assert point.epochs == planning.epochs(point.groups, 10**7)
+    assert {(100,), (10, 10), (20, 5), (34, 3), (5, 5, 4)} <= set(found)
+    assert found == sorted(found, key=lambda groups: (len(groups), sum(groups), groups))
+    assert planning.neighbours(1, 50) == [(1,)]
 
 
-def test_operating_points_of_one_arm() -> None:
-    assert planning.operating_points(1, 50) == [planning.OperatingPoint(1, (1,), (50,), 1, 0.0)]
-
-
-def test_operating_points_refuse_too_small_a_memory() -> None:
+def test_the_neighbours_need_enough_memory() -> None:
     with pytest.raises(ValueError, match=r"^memory must be at least 13 words for 100 arms, not 12$"):
-        planning.operating_points(100, 10**7, memory=12)
+        planning.neighbours(100, 10**7, memory=12)

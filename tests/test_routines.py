@@ -3,11 +3,14 @@
 import math
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 
 import hlmc
 from driving import follow, rewards
 from hlmc import routines
+from hlmc.engine.layout import PARAMETERS
+from hlmc.routines import ucb1
 from reference import (
     EXP3,
     EXP3P,
@@ -138,3 +141,29 @@ def test_the_share_of_exp3s_goes_to_every_arm() -> None:
     expected = {first: played, 1 - first: other}
     arm = learner.select()
     assert learner.probability == pytest.approx((1 - gamma) * expected[arm] / (played + other) + gamma / 2, rel=1e-12)
+
+
+@pytest.mark.interpreted
+@pytest.mark.parametrize("rule", [0.0, 1.0, 2.0])
+def test_ucb1_with_notes_selects_the_same(rule: float) -> None:
+    """Statistics with many ties, exact and all but exact, after any number of steps."""
+    rng = np.random.default_rng(int(rule))
+    program = np.zeros(PARAMETERS + 1)
+    program[PARAMETERS] = rule
+    close = 0
+    for trial in range(400):
+        n = int(rng.integers(2, 14))
+        played = rng.integers(1, 4 if trial % 2 else 1000, n).astype(float)
+        earned = np.floor(played * rng.choice([0.0, 0.5, 1.0], n))
+        row, notes = np.concatenate([earned, played]), np.empty(2 * n)
+        tau, u = int(played.sum()), float(rng.random())
+        ucb1.ucb1_start_notes(program, 0, row, 0, n, notes)
+        plain = ucb1.ucb1_select(program, 0, row, 0, n, 0.0, 0.0, tau, u)
+        assert ucb1.ucb1_noted_select(program, 0, row, 0, n, 0.0, 0.0, tau, u, notes) == plain
+        _, highest, second = ucb1.highest_two(notes, n, math.sqrt(2.0 * math.log(tau + 1.0)))
+        close += second >= highest - ucb1.CLEAR * highest
+        ucb1.ucb1_noted_update(program, 0, row, 0, n, 0.0, 0.0, tau, plain[0], 1.0, 0.5, notes)
+        again = np.empty(2 * n)
+        ucb1.ucb1_start_notes(program, 0, row, 0, n, again)
+        assert notes.tobytes() == again.tobytes()
+    assert 50 < close < 350

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import hlmc
-from hlmc.engine.layout import ONE, ZERO
+from hlmc.engine.layout import DIGEST, ONE, ZERO
 from hlmc.engine.scale import OUTSIDE, scaled
 from hlmc.errors import BadArgument, BadReward, BadType
 from hlmc.policies import EXAMPLES
@@ -58,12 +58,14 @@ def test_rounding_does_not_let_a_number_outside_the_range_pass() -> None:
 def test_every_policy_takes_them_and_default_programs_do_not_change(policy: hlmc.Policy) -> None:
     other = replace(policy, rewards=(-1, 1), losses=True)
     assert other != policy
-    assert repr(other) == repr(policy)[:-1] + ", rewards=(-1.0, 1.0), losses=True)"
+    assert "rewards=(-1.0, 1.0), losses=True" in repr(other)
+    assert eval(repr(other), vars(hlmc)) == other
     assert other.words == policy.words
     before, after = policy.program.copy(), other.program.copy()
     assert before[ZERO] == before[ONE] == 0.0
     assert (after[ZERO], after[ONE]) == (1.0, -1.0)
     after[ZERO] = after[ONE] = 0.0
+    before[DIGEST] = after[DIGEST] = 0.0  # a ticket of one is not one of the other
     assert before.tobytes() == after.tobytes()
     assert other.bound(1000) == policy.bound(1000)
     assert "losses in [-1, 1]: regret in units of 2" in str(other.plan)
@@ -105,6 +107,26 @@ def test_learner_and_fleet_learn_shares(tmp_path: Path) -> None:
     assert again == learner == pickle.loads(pickle.dumps(learner))
     assert again.policy.rewards == (-3.0, 7.0)
     assert again.policy.losses
+
+
+@pytest.mark.interpreted
+def test_told_rewards_and_missing_ones_are_in_the_same_units() -> None:
+    plain, other = replace(PLAIN, pending=64).start(), replace(LOSSES, pending=64, missing=2).start()
+    for i in range(40):
+        loss = i % 10 / 2 - 1
+        first, second = plain.ask(), other.ask()
+        assert first.arm == second.arm
+        if i % 4:
+            assert plain.tell(first, (7 - loss) / 10) == other.tell(second, loss) == "applied"
+        else:
+            assert plain.tell(first, 0.5) == other.drop(second) == "applied"
+    assert plain.state.tobytes() == other.state.tobytes()
+    ticket = other.ask()
+    with pytest.raises(BadReward, match=r"^loss must be a number in \[-3, 7\], not 9.0"):
+        other.tell(ticket, 9)
+    assert other.tell(ticket, 7) == "applied"
+    with pytest.raises(BadArgument, match=r"missing must be a number in \[0, 1\], not 3"):
+        replace(PLAIN, missing=3)
 
 
 @pytest.mark.interpreted

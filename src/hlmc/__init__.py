@@ -14,8 +14,9 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hlmc import adversaries, advice, arenas, bounds, games, planning, routines, testing, tickets
+    from hlmc import adversaries, advice, arenas, bounds, delays, games, planning, routines, testing, tickets
     from hlmc.arenas import arena
+    from hlmc.arms import Arms
     from hlmc.errors import BadTicket
     from hlmc.files import load
     from hlmc.fleet import Fleet
@@ -52,6 +53,7 @@ __all__ = [
     "HLMC",
     "UCB1",
     "UCBM",
+    "Arms",
     "BadTicket",
     "Champion",
     "CrownedHLMC",
@@ -71,6 +73,7 @@ __all__ = [
     "arena",
     "arenas",
     "bounds",
+    "delays",
     "derive_seed",
     "estimate",
     "games",
@@ -86,6 +89,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Arms": "hlmc.arms",
     "BadTicket": "hlmc.errors",
     "Fleet": "hlmc.fleet",
     "Guarantee": "hlmc.guarantee",
@@ -102,7 +106,18 @@ _HOMES = {
     "simulate": "hlmc.simulation",
     "trace": "hlmc.simulation",
 }
-_MODULES = ("adversaries", "advice", "arenas", "bounds", "games", "planning", "routines", "testing", "tickets")
+_MODULES = (
+    "adversaries",
+    "advice",
+    "arenas",
+    "bounds",
+    "delays",
+    "games",
+    "planning",
+    "routines",
+    "testing",
+    "tickets",
+)
 
 
 def __getattr__(name: str) -> Any:

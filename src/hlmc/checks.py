@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import operator
 import os
-from collections.abc import Iterable
 from itertools import islice
 from numbers import Real
 from pathlib import Path
@@ -98,10 +97,11 @@ def interval(name: str, value: Any) -> tuple[float, float]:
     """
     wanted = f"{name} must be two finite numbers (low, high), low below high, not {shown(value)}"
     unmasked(name, value)
-    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
-        raise BadType(wanted)
-    ends = tuple(islice(value, 3))
-    if any(isinstance(end, bool) or not isinstance(end, Real) for end in ends):
+    try:
+        ends = None if isinstance(value, (str, bytes)) else tuple(islice(value, 3))
+    except TypeError:
+        ends = None
+    if ends is None or any(isinstance(end, bool) or not isinstance(end, Real) for end in ends):
         raise BadType(wanted)
     try:
         low, high = (float(end) for end in ends)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hlmc import gate
-from hlmc.checks import whole
+from hlmc.checks import listed, whole
 from hlmc.engine import batch
 from hlmc.engine.feedback import BAD_TICKET, SELECTED, for_structure
 from hlmc.engine.layout import ARM, LEVELS, PROBABILITY, TIME
@@ -242,13 +242,15 @@ class Fleet:
             raise no_window(self.policy)
         wanted = ticket_dtype(int(self.policy.program[LEVELS]))
         if isinstance(tickets, np.ndarray) and tickets.dtype == wanted and tickets.ndim == 1:
-            return np.array(tickets, order="C", subok=False)
-        if isinstance(tickets, np.ndarray) or not all(isinstance(each, Ticket) for each in tickets):
+            # As plain bytes, which NumPy copies at once; the fields of a structure it copies one by one.
+            return np.array(np.ascontiguousarray(tickets).view(np.uint8), subok=False).view(wanted)
+        given = listed("tickets", tickets, "Ticket, or what ask() has returned", empty=True)
+        if isinstance(tickets, np.ndarray) or not all(isinstance(each, Ticket) for each in given):
             raise BadType(f"tickets must be a list of Ticket or what ask() has returned, not {shown(tickets)}")
-        for place, each in enumerate(tickets):
+        for place, each in enumerate(given):
             if len(each) != wanted.itemsize:
                 raise _bad_ticket(self.policy, place)
-        return np.frombuffer(b"".join(tickets), wanted)
+        return np.frombuffer(b"".join(given), wanted)
 
     def _settle(self, tickets: Array, shares: Array, learns: int, paid: Array) -> Array:
         """Tell checked copies of tickets, with the rewards in [0, 1] and as they were given."""

@@ -102,6 +102,7 @@ class Learner:
         "_row_at",
         "_scaled",
         "_select",
+        "_size",
         "_tell",
         "_update",
     )
@@ -126,6 +127,7 @@ class Learner:
         self._number = number
         self._ask: Any = None
         self._tell: Any = None
+        self._size = 0
 
     def _set_up_tickets(self) -> None:
         """Compile ask and tell, and make the room where one ticket passes between them and Python."""
@@ -138,7 +140,8 @@ class Learner:
         self._tell = entry(
             for_structure(tell, policy.structure), "int64", "int64", "int64", "int64", "float64", "int64"
         )
-        self._scaled = entry(scaled_at, "float64", "int64", "float64")
+        self._scaled = entry(scaled_at, "float64", "int64", "float64") if policy.scaled else None
+        self._size = len(self._bytes)
         self._ask = entry(for_structure(ask, policy.structure), "int64", "int64", "int64", "int64", "int64")
 
     @classmethod
@@ -197,6 +200,13 @@ class Learner:
         """
         if type(reward) is not float:
             reward = checked_reward(reward, self.policy)
+        # As in _settle, whose call would cost a tenth of this one.
+        if type(ticket) is Ticket and len(ticket) == self._size:
+            self._bytes[:] = ticket
+            share = reward if self._scaled is None else self._scaled(self._program_at, reward)
+            code: int = self._tell(self._program_at, self._row_at, self._buffer_at, share, 1)
+            if code >= 0:
+                return CODES[code]
         return CODES[self._settle(ticket, reward, 1)]
 
     def drop(self, ticket: Ticket) -> str:
@@ -212,10 +222,11 @@ class Learner:
         """
         missing = self._policy.missing
         if isinstance(missing, str):
-            return CODES[self._settle(ticket, 0.0, 0)]
+            return CODES[self._settle(ticket, None, 0)]
         return CODES[self._settle(ticket, missing, 1)]
 
-    def _settle(self, ticket: Ticket, reward: float, learns: int) -> int:
+    def _settle(self, ticket: Ticket, reward: float | None, learns: int) -> int:
+        """Tell a ticket's reward; with ``learns`` = 0, or without a reward, only that the ticket is done with."""
         if self._tell is None:
             self._set_up_tickets()
         if type(ticket) is not Ticket:
@@ -223,7 +234,9 @@ class Learner:
         if len(ticket) != len(self._bytes):
             raise refusal(BAD_TICKET, self._policy)
         self._bytes[:] = ticket
-        share = self._scaled(self._program_at, reward) if learns and self._policy.scaled else reward
+        share = 0.0 if reward is None else reward
+        if reward is not None and self._scaled is not None:
+            share = self._scaled(self._program_at, reward)
         code: int = self._tell(self._program_at, self._row_at, self._buffer_at, share, learns)
         if code < 0:
             raise refusal(code, self._policy, reward)

@@ -5,6 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from hlmc.engine.layout import window_words
+
+NEAR = 0.25
+"""A delay of more than this part of an epoch is worth a warning."""
+
 
 @dataclass(frozen=True)
 class PlanLevel:
@@ -41,6 +46,10 @@ class Plan:
     control: int
     bound: float | None
     note: str = ""
+    pending: int = 0
+    delay: int = 0
+    late: float = 0.0
+    """The share of rewards that come after the epoch of their decision: the arms' level learns nothing from them."""
 
     @property
     def groups(self) -> tuple[int, ...]:
@@ -96,6 +105,29 @@ class Plan:
         bound = "none proved" if self.bound is None else f"{self.bound:,.0f}"
         return f"{words}   bound on the regret: {bound}"
 
+    def awaiting(self) -> list[str]:
+        """Lines about rewards that come late, if any may.
+
+        >>> import hlmc
+        >>> print(*hlmc.HLMC(arms=100, memory=20, horizon=10**6, pending=4096, delay=2000).plan.awaiting(), sep="\\n")
+        pending: up to 4096 decisions, in 66 of the control words
+        delay of 2000 decisions: 14.1 % of the rewards come after their epoch and are credited to the groups alone
+        """
+        lines = []
+        if self.pending:
+            words = window_words(self.pending)
+            lines.append(f"pending: up to {self.pending} decisions, in {words} of the control words")
+        if self.delay:
+            above = " and are credited to the groups alone" if len(self.levels) > 1 else ""
+            lines.append(
+                f"delay of {self.delay} decisions: {100 * self.late:.3g} % of the rewards come after their epoch{above}"
+            )
+        if self.late > NEAR:
+            lines.append("warning: the delay is near the epoch, and little is learned at the arms; give longer epochs")
+        if self.delay and self.delay >= self.pending:
+            lines.append(f"warning: pending = {self.pending} is too few for this delay, and rewards expire")
+        return lines
+
     def __str__(self) -> str:
         rows = self.rows()
         widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
@@ -105,7 +137,7 @@ class Plan:
             for row in rows
         ]
         note = [self.note] if self.note else []
-        return "\n".join([self.policy, *(line.rstrip() for line in lines), *note, self.closing()])
+        return "\n".join([self.policy, *(line.rstrip() for line in lines), *note, *self.awaiting(), self.closing()])
 
     def _repr_html_(self) -> str:
         head, *body = self.rows()

@@ -10,19 +10,18 @@ bound are our own.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate, pairwise
 
-from hlmc import bounds
 from hlmc.bounds import nlogn
 from hlmc.checks import between, listed, whole, wholes
 from hlmc.errors import BadArgument
 
 __all__ = [
-    "OperatingPoint",
     "best_split",
+    "best_width",
     "ceil_root",
     "choose_split",
     "coded_split",
@@ -30,10 +29,10 @@ __all__ = [
     "deepest",
     "epochs",
     "even_groups",
+    "filled_groups",
     "least_memory",
     "lengths",
     "neighbours",
-    "operating_points",
     "partition",
     "printed_depth",
     "sizes",
@@ -275,6 +274,34 @@ def choose_split(arms: int, memory: int, horizon: int | None = None) -> Groups:
     return best_split(K, M)
 
 
+def filled_groups(arms: int, memory: int, words: Callable[[Groups], int]) -> Groups:
+    """The fewest levels that fit in M words; two levels with much room to spare get fewer, larger groups.
+
+    Much is a quarter more than the hierarchy with the fewest words takes. ``words`` says how many words a hierarchy
+    takes.
+
+    >>> [filled_groups(1000, memory, sum) for memory in (64, 128, 341, 502, 1000)]
+    [(36, 28), (9, 112), (3, 334), (2, 500), (1000,)]
+    >>> filled_groups(1000, 40, sum)
+    (10, 10, 10)
+    """
+    K, M = whole("arms", arms, 1), whole("memory", memory, 1)
+    splits = [tight_groups(K, D) for D in range(1, deepest(K) + 1)]
+    fitting = [groups for groups in splits if words(groups) <= M]
+    if not fitting:
+        raise BadArgument(f"memory must be at least {min(map(words, splits))} words for {K} arms, not {M}")
+    fewest = fitting[0]
+    if len(fewest) != 2 or 5 * words(fewest) > 4 * M:
+        return fewest
+    # Up to the size of the groups with the fewest words, larger groups take more words.
+    low, high = fewest[-1], K
+    while low < high:
+        size = (low + high + 1) // 2
+        low, high = (size, high) if words((_ceil_div(K, size), size)) <= M else (low, size - 1)
+    count = _ceil_div(K, low)
+    return count, _ceil_div(K, count)
+
+
 def coded_split(arms: int, memory: int, bits: int, horizon: int | None = None) -> Groups:
     """`choose_split` for M words that hold statistics of b bits each, every level packed into words of its own.
 
@@ -297,6 +324,30 @@ def coded_split(arms: int, memory: int, bits: int, horizon: int | None = None) -
         return fewest
     least = coded_words(fewest, bits)
     raise BadArgument(f"memory must be at least {least} words for {K} arms with bits={bits}, not {M}")
+
+
+LEVEL_BITS = (10, 8, 6, 4)
+"""Bits of a statistic of levels with epochs, most first: the first with which a hierarchy fits is taken."""
+
+
+def best_width(arms: int, memory: int, horizon: int | None = None) -> int:
+    """Bits of a statistic: what all arms leave each other in M words if that is enough, else 10, 8, 6 or 4.
+
+    Enough for one level over all T steps is half the logarithm of T to the base 2, rounded up (``docs/bits.md``), 15
+    where T is not known; more than 32 are never taken.
+
+    >>> best_width(100, 20, 10**7), best_width(20, 10, 10**6), best_width(1000, 20, 10**7), best_width(10**9, 20)
+    (12, 32, 10, 8)
+    """
+    K, M = whole("arms", arms, 1), whole("memory", memory, 1)
+    enough = 15 if horizon is None else max(8, math.ceil(math.log2(whole("horizon", horizon, 1)) / 2))
+    room = 64 * M // K
+    if room >= enough:
+        return min(32, room)
+    for bits in LEVEL_BITS[:-1]:
+        if min(coded_words(tight_groups(K, D), bits) + 1 for D in range(1, deepest(K) + 1)) <= M:
+            return bits
+    return LEVEL_BITS[-1]
 
 
 def coded_words(groups: Sequence[int], bits: int) -> int:
@@ -403,17 +454,6 @@ def lengths(epochs: Sequence[int]) -> Groups:
     return tuple(below)[::-1]
 
 
-@dataclass(frozen=True, slots=True)
-class OperatingPoint:
-    """A trade-off between memory and regret: a hierarchy, its epochs, its words and its bound."""
-
-    levels: int
-    groups: Groups
-    epochs: Groups
-    words: int
-    bound: float
-
-
 def neighbours(arms: int, horizon: int | None = None, memory: int | None = None) -> list[Groups]:
     """Candidate hierarchies: for every depth the one with the fewest words, in order of depth.
 
@@ -429,21 +469,6 @@ def neighbours(arms: int, horizon: int | None = None, memory: int | None = None)
         least = least_memory(K)
         splits |= {choose_split(K, words, horizon) for words in (M // 2, M, 2 * M) if words >= least}
     return sorted(splits, key=lambda groups: (len(groups), sum(groups), groups))
-
-
-def operating_points(arms: int, horizon: int, memory: int | None = None) -> list[OperatingPoint]:
-    """The `neighbours` with their epochs, words and bounds.
-
-    >>> for point in operating_points(100, 10**7, memory=20)[:4]:
-    ...     print(point.groups, point.words, round(point.bound))
-    (100,) 100 191941
-    (10, 10) 20 4827062
-    (34, 3) 37 4485056
-    (5, 5, 4) 14 15412280
-    """
-    T = whole("horizon", horizon, 1)
-    splits = neighbours(arms, T, memory)
-    return [OperatingPoint(len(N), N, epochs(N, T), sum(N), bounds.hierarchy(T, N)) for N in splits]
 
 
 # The search. For a given depth the bound increases with prod N_d ln N_d, and so with the sum of u + ln u over

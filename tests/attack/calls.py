@@ -77,10 +77,8 @@ SPECIAL: dict[str, dict[str, Any]] = {
     "adversaries.named": {"name": "Needle", "arms": 9},
 }
 # Records that the library fills in and users read; the last two are attacked as crafted objects.
-RECORDS = (
-    "Guarantee Moments Policy Result Words Level Game GameResult Group OperatingPoint Place Routine Custom Advice "
-)
-RECORDS += "Candidate Measured Adversary NotCompiled Learner Fleet"
+RECORDS = "Guarantee Moments Policy Result Words Level Game GameResult Group Place Routine Custom Advice "
+RECORDS += "Candidate Measured Adversary NotCompiled Ticket BadTicket Learner Fleet"
 LISTED = "simulate estimate play trace load load_result derive_seed arena"
 PATHS = ("path", "file", "store", "table", "report")
 
@@ -134,11 +132,15 @@ def objects() -> dict[str, Any]:
     moments = hlmc.estimate(hlmc.EXP3(arms=4, horizon=50), bernoulli, runs=2, points=5, progress=False, device="cpu")
     played = hlmc.play(hlmc.UCB1(arms=4), game, horizon=20, runs=2, points=4, progress=False)
     arena = hlmc.arena(against=[], adversaries="Needle", arms=16, horizons=50, runs=2, progress=False)
+    late = hlmc.EXP3(arms=4, horizon=100, pending=8)
+    asked, group = late.start(), late.fleet(size=5)
+    asked.ask()
     folder = Path(tempfile.mkdtemp(prefix="hlmc-attack-"))
     learner.save(folder / "learner")
     result.save(folder / "result")
     arena.save(folder / "arena.parquet")
     found = {"learner": learner, "fleet": fleet, "adversary": bernoulli, "result": result, "match": match, "at": folder}
+    found |= {"asked": asked, "ticket": asked.ask(), "group": group, "tickets": group.ask()}
     return found | {"game": game, "moments": moments, "played": played, "arena": arena}
 
 
@@ -156,7 +158,6 @@ def judging(adversary: Any) -> list[tuple[str, Callable[..., Any], dict[str, Any
         (evaluation.best_switching, {**against, "horizon": 5, "switches": 2, **how}),
         (evaluation.cumulative, {**against, "arm": 0}),
         (evaluation.t_interval, {**samples, **level}),
-        (evaluation.bootstrap_interval, {**samples, **level, "seed": 0, "resamples": 100, "method": "bca"}),
         (evaluation.quantile_interval, {**samples, **level, "probability": 0.5}),
         (evaluation.quantiles, {**samples, "probabilities": (0.5, 0.9)}),
         (evaluation.paired_ratio_interval, {"a": [1.0, 2.0], "b": [3.0, 4.0], **level, "axis": 0, "paired": True}),
@@ -171,7 +172,7 @@ def cases() -> list[Case]:
     """Every call with every argument."""
     known = objects()
     learner, fleet, result, bernoulli, at = (known[key] for key in ("learner", "fleet", "result", "adversary", "at"))
-    played, arena = known["played"], known["arena"]
+    played, arena, asked, group = (known[key] for key in ("played", "arena", "asked", "group"))
     policy = learner.policy
     experiment = {"policies": policy, "adversary": bernoulli, "horizon": 20, "runs": 1, "points": 2, "progress": False}
     game = {"policies": policy, "game": games.Spectrum(agents=3, channels=4), "horizon": 20, "runs": 1, "points": 2}
@@ -201,6 +202,9 @@ def cases() -> list[Case]:
         ("adversary.reward", bernoulli.reward, {"t": 0, "arm": 0}),
         ("adversary.rewards", bernoulli.rewards, {"first": 0, "last": 3, "low": 0, "high": 2}),
         ("match.play", known["match"].play, {"choices": [0, 1, 2]}),
+        ("Ticket.from_bytes", hlmc.Ticket.from_bytes, {"data": bytes(known["ticket"])}),
+        ("Ticket.from_str", hlmc.Ticket.from_str, {"text": str(known["ticket"])}),
+        ("policy.to_c", policy.to_c, {"name": "hlmc"}),
         ("learner.save", learner.save, {"path": at / "again"}),
         ("fleet.save", fleet.save, {"path": at / "again"}),
         ("fleet[]", fleet.__getitem__, {"i": 0}),
@@ -230,6 +234,11 @@ def cases() -> list[Case]:
         ("learner.update", learner.update, {"reward": 0.5}, lambda: learner.state.tobytes()),
         ("fleet.select", fleet.select, {"ids": [0, 1]}, lambda: fleet.state.tobytes()),
         ("fleet.update", fleet.update, {"rewards": [0.5], "ids": [0]}, lambda: fleet.state.tobytes()),
+        ("learner.tell", asked.tell, {"ticket": known["ticket"], "reward": 0.5}, lambda: asked.state.tobytes()),
+        ("learner.drop", asked.drop, {"ticket": known["ticket"]}, lambda: asked.state.tobytes()),
+        ("fleet.ask", group.ask, {"ids": [0, 1]}, lambda: group.state.tobytes()),
+        ("fleet.tell", group.tell, {"tickets": known["tickets"], "rewards": [0.5] * 5}, lambda: group.state.tobytes()),
+        ("fleet.drop", group.drop, {"tickets": known["tickets"]}, lambda: group.state.tobytes()),
     ]
     found = [
         Case(name, call, good, argument) for name, call, good in calls for argument in (*good, *optional(call, good))

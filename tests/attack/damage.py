@@ -210,6 +210,7 @@ def tables() -> dict[str, bytes]:
     with tempfile.TemporaryDirectory() as folder:
         at = Path(folder)
         np.save(at / "t.npy", rewards)
+        np.save(at / "coins.npy", rewards < 0.5)
         pd.DataFrame(rewards).to_csv(at / "t.csv", index=False, header=False)
         pd.DataFrame(rewards, columns=list("abcde")).to_parquet(at / "t.parquet")
         return {path.name: path.read_bytes() for path in at.iterdir()}

@@ -198,6 +198,11 @@ def table_cut_while_open(trial: Trial) -> None:
     np.save(path, np.full((100_000, 5), 0.5))
     trace = adversaries.Trace(path)
     attempt(lambda: trace.reward(0, 0))
-    os.truncate(path, trial.random.choice((0, 100, 4096, 2_000_000)))
-    attempt(lambda: hlmc.simulate(POLICY, trace, horizon=1000, runs=1, points=2, progress=False))
+    cut = threading.Timer(
+        trial.random.uniform(0.0, 0.02), os.truncate, (path, trial.random.choice((0, 100, 4096, 2_000_000)))
+    )
+    cut.start()
+    policy = hlmc.EXP3(arms=5, horizon=100_000)
+    attempt(lambda: hlmc.simulate(policy, trace, runs=3, points=2, progress=False))
+    cut.join()
     attempt(lambda: trace.reward(99_999, 4))

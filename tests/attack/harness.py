@@ -96,10 +96,13 @@ def attack(
 
 
 def run(attack: Attack, count: int, seconds: float, first: int = 0) -> Outcome:
-    """Run trials ``first`` to ``first + count - 1`` of an attack, or as many as begin within so many seconds."""
+    """Run trials ``first`` to ``first + count - 1`` of an attack, or as many as begin within so many seconds.
+
+    The time that it takes to compile and to make files does not count.
+    """
     outcome = Outcome(attack)
-    start = time.monotonic()
     attack.prepare()
+    start = time.monotonic()
     number, end = first, first + count
     # In memory where there is such a place: files are written and brought to the disk many thousand times.
     place = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None

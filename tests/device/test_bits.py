@@ -1,4 +1,4 @@
-"""Statistics of few bits on a device: the rewards of the processor exactly, as codes are played in double precision."""
+"""Statistics of few bits on a device: the rewards of the processor, because codes are played in double precision."""
 
 from __future__ import annotations
 

@@ -22,8 +22,11 @@ from hlmc.targets.native.cache import user_cache
 
 Array = np.ndarray
 
+COPIED = 1 << 26
+"""A table of at most this many bytes (64 MiB) is read into memory; a larger one is mapped."""
+
 _PIECE = 1 << 20  # numbers looked at or converted at a time
-_MAPPABLE = ("float64", "float32", "uint8", "bool")
+_MAPPABLE = ("float64", "float32", "uint8")
 
 
 def stamp(path: Path) -> tuple[int, int]:
@@ -45,7 +48,7 @@ def prepared(path: Path, name: str) -> Path:
         rows = _opened(path, name)
         if rows.dtype.name in _MAPPABLE and rows.dtype.isnative:
             mark = kept.with_suffix(".checked")
-            if not mark.exists():
+            if isinstance(rows, np.memmap) and not mark.exists():  # a copy is checked when it is used
                 checked(rows, name)
                 mark.touch()
             return path
@@ -58,10 +61,12 @@ def prepared(path: Path, name: str) -> Path:
     raise BadArgument(f"table must be a file of the kind .npy, .csv, .csv.gz or .parquet, not {shown(name)}")
 
 
-def mapped(path: Path, name: str) -> Array:
-    """The rows of an ``.npy`` file, memory-mapped; bools as bytes."""
+def loaded(path: Path, name: str) -> Array:
+    """The rows of an ``.npy`` file that :func:`prepared` gave: a copy, checked, or mapped."""
     rows = _opened(path, name)
-    return rows.view(np.uint8) if rows.dtype == np.bool_ else rows
+    if not isinstance(rows, np.memmap):
+        checked(rows, name)
+    return rows
 
 
 def check_length(rows: Array, name: str) -> None:
@@ -107,14 +112,30 @@ def _steps(rows: Array) -> Iterator[tuple[int, int]]:
 
 
 def _opened(path: Path, name: str) -> Array:
+    """The rows of an ``.npy`` file, bools as bytes: a copy that nobody else can change or, of a large file, mapped."""
     try:
+        # Mapped first: NumPy then compares the size in the header with that of the file, before memory is taken.
         rows = np.load(path, mmap_mode="r", allow_pickle=False)
     except Exception as error:  # whatever NumPy makes of nonsense
         raise BadFile(f"{name} is not a sound .npy file: {_line(error)}") from None
     if not isinstance(rows, np.ndarray) or rows.ndim != 2 or 0 in rows.shape or rows.dtype.kind not in "fiub":
         found = f"{rows.dtype} {list(rows.shape)}" if isinstance(rows, np.ndarray) else "an archive"
         raise BadFile(f"{name} must hold an array of numbers [steps, arms], not {found}")
-    return rows
+    if isinstance(rows, np.memmap) and rows.nbytes <= COPIED:
+        rows = _copied(rows, path, name)
+    # A byte other than 0 and 1 would pass for True, and pay what it is.
+    numbers: Array = rows.view(np.uint8) if rows.dtype == np.bool_ else rows
+    return numbers
+
+
+def _copied(rows: np.memmap[Any, Any], path: Path, name: str) -> Array:
+    """A copy of a mapped table, read from its file: to touch a page that is no longer there would kill the process."""
+    with path.open("rb") as file:
+        file.seek(rows.offset)
+        data = file.read(rows.nbytes)
+    if len(data) < rows.nbytes:
+        raise BadFile(f"{name} was cut short: {len(data)} bytes of {rows.nbytes}")
+    return np.frombuffer(data, rows.dtype).reshape(rows.shape, order="C" if rows.flags.c_contiguous else "F")
 
 
 def _converted(target: Path, pieces: Iterator[Array], kind: np.dtype[Any], name: str) -> Path:

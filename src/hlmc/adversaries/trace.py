@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from hlmc.adversaries import tables
 from hlmc.adversaries.base import Adversary, Array, packed
-from hlmc.adversaries.tables import check_length, checked, digest, mapped, prepared, stamp
+from hlmc.adversaries.tables import check_length, checked, digest, loaded, prepared, stamp
 from hlmc.checks import path as checked_path
 from hlmc.checks import unmasked
 from hlmc.engine.kernel import kernel
@@ -41,9 +42,9 @@ def trace(spec: Array, t: int, arm: int) -> float:
 class Trace(Adversary):
     """Recorded rewards: row t of a table has the rewards of all arms at step t.
 
-    Files are memory-mapped, so only the rewards in use are read. CSV and Parquet files are first
-    converted to ``.npy``, once and in chunks, in the user's cache folder. All values are checked when
-    the adversary is made; an ``.npy`` file that has not changed is checked only the first time.
+    Files of up to 64 MiB are read into memory. Larger ones are memory-mapped, so only the rewards in use are read. CSV
+    and Parquet files are first converted to ``.npy``, once and in chunks, in the user's cache folder. All values are
+    checked when the adversary is made; a mapped ``.npy`` file that has not changed is checked only the first time.
 
     Parameters
     ----------
@@ -89,7 +90,7 @@ class Trace(Adversary):
             return self.table  # type: ignore[no-any-return]
         if stamp(self._path) != self._stamp:
             raise BadFile(f"{self.table} has changed since this adversary was made; make it again")
-        return mapped(prepared(self._path, self.table), self.table)
+        return loaded(prepared(self._path, self.table), self.table)
 
     @property
     def length(self) -> int:
@@ -144,6 +145,10 @@ class Trace(Adversary):
         return f"Trace(table=<{name} {list(shape)} {contents}>)"
 
 
+def _is_mapped_and_large(array: Array) -> bool:
+    return isinstance(array.base, np.memmap) and array.nbytes > tables.COPIED
+
+
 def _owned(table: Any) -> Array:
     """The table as a read-only array, in one of the types that the rule reads."""
     unmasked("table", table)
@@ -159,7 +164,7 @@ def _owned(table: Any) -> Array:
         raise BadArgument(f"table must be an array [steps, arms], not one of shape {list(array.shape)}")
     if array.dtype not in _KINDS:
         array = array.astype(np.float64)
-    elif array.flags.writeable or not (array.base is None or isinstance(array.base, np.memmap)):
+    elif array.flags.writeable or not (array.base is None or _is_mapped_and_large(array)):
         array = array.copy()
     array.flags.writeable = False
     return array

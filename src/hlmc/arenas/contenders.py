@@ -64,6 +64,16 @@ def _three_levels(arms: int, memory: int, horizon: int) -> Policy | None:
     return HLMC(arms, levels=3, horizon=horizon)
 
 
+LEAST_BITS = 8
+"""With fewer bits for every arm than this, Tsallis-INF on codes is left out."""
+
+
+def _all_arms(arms: int, memory: int, horizon: int) -> Policy | None:
+    """Tsallis-INF over all arms with as many bits each as the words hold, if these are enough."""
+    bits = min(32, 64 * memory // arms)
+    return TsallisINF(arms, bits=bits) if bits >= LEAST_BITS and arms * horizon <= HEAVY else None
+
+
 def _where_light(make: Callable[[int, int], Policy]) -> Factory:
     return lambda arms, memory, horizon: make(arms, horizon) if arms * horizon <= HEAVY else None
 
@@ -88,6 +98,9 @@ POLICIES: dict[str, Factory] = {
     **{name: _as_it_comes(cls) for name, cls in CATALOGUE.items() if cls is not HLMC and _asks(cls) >= _ASKED},
     "Champion unknown T": lambda arms, memory, horizon: Champion(arms, memory=memory),
     "Champion known V": lambda arms, memory, horizon: Champion(arms, memory=memory, horizon=horizon, switches=SWITCHES),
+    # Equal bytes: as many codes of few bits as the same words hold.
+    "Tsallis-INF bits": lambda arms, memory, horizon: _all_arms(arms, memory, horizon),
+    "Champion bits": lambda arms, memory, horizon: Champion(arms, memory=memory, horizon=horizon, bits="auto"),
     # Two words per arm: half as many arms as words.
     "UCB-M": lambda arms, memory, horizon: UCBM(arms, memory=max(2, memory // 2)),
     "EXP3-M": lambda arms, memory, horizon: EXP3M(arms, memory=max(2, memory // 2)),

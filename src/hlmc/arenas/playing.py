@@ -14,6 +14,7 @@ import numpy as np
 from hlmc.adversaries.base import Adversary
 from hlmc.arenas.cases import Case
 from hlmc.arenas.contenders import SWITCHES
+from hlmc.delays import Delays
 from hlmc.errors import BadFile
 from hlmc.evaluation import best_fixed, best_switching, dynamic
 from hlmc.files.writing import write_whole
@@ -48,6 +49,8 @@ class Cell:
     kinds: tuple[str, ...]
     policies: Mapping[str, Policy]
     arithmetic: tuple[str, str] = ("cpu", "float64")
+    delays: Delays | None = None
+    missing: float = 0.0
 
     @property
     def name(self) -> str:
@@ -71,7 +74,15 @@ class Cell:
             yield (
                 name,
                 Experiment.of(
-                    self.policies, self.adversary(run), self.horizon, runs, seed, [self.horizon], self.arithmetic
+                    self.policies,
+                    self.adversary(run),
+                    self.horizon,
+                    runs,
+                    seed,
+                    [self.horizon],
+                    self.arithmetic,
+                    self.delays,
+                    self.missing,
                 ),
             )
 

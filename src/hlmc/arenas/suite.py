@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,12 @@ from hlmc.arenas.playing import Cell, Costs, play
 from hlmc.arenas.result import ArenaResult, runs_of
 from hlmc.checks import choice, flag, listed, whole
 from hlmc.checks import path as checked_path
+from hlmc.delays import Delays
 from hlmc.errors import BadArgument, shown
 from hlmc.evaluation.regret import KINDS
 from hlmc.evaluation.segments import checked_threads
 from hlmc.interrupts import Interrupted, kept_in
-from hlmc.simulation.experiment import checked_arithmetic
+from hlmc.simulation.experiment import checked_arithmetic, checked_feedback
 from hlmc.simulation.progress import duration, reporter
 from hlmc.simulation.workers import checked_executor
 from hlmc.streams import derive_seed
@@ -59,6 +61,8 @@ def arena(
     progress: bool | None = None,
     device: str = "cpu",
     precision: str | None = None,
+    delays: Delays | int | None = None,
+    missing: float = 0.0,
 ) -> ArenaResult:
     """Compare policies of equal memory with the paper's HLMC, on every adversary and at many sizes.
 
@@ -101,6 +105,8 @@ def arena(
     device, precision
         As in :func:`hlmc.simulate`. A GPU plays all policies and runs with the same sequence of rewards in
         parallel; benchmarks are always computed on the processor.
+    delays, missing
+        As in :func:`hlmc.simulate`. A policy without ``pending`` gets a window that is as long as the longest delay.
 
     Returns
     -------
@@ -120,6 +126,7 @@ def arena(
     choice("suite", suite, *SUITES)
     usual_arms, usual_horizons, usual_runs = DEFAULTS[suite, flag("quick", quick)]
     derive_seed(seed)
+    law, never = checked_feedback(device, delays, missing)
     cells = _cells(
         chosen(policies, against),
         _cases(SUITES[suite], adversaries),
@@ -129,6 +136,8 @@ def arena(
         usual_runs if runs is None else whole("runs", runs, 2),
         seed,
         checked_arithmetic(device, precision),
+        law,
+        never,
     )
     if not cells:
         raise BadArgument("no adversary supports these sizes: most need K times T of at most 10^10")
@@ -166,16 +175,22 @@ def _cells(
     runs: int,
     seed: int,
     arithmetic: tuple[str, str],
+    delays: Delays | None = None,
+    missing: float = 0.0,
 ) -> list[Cell]:
     """Small sizes first, so that the first results come soon."""
     cells = []
     for arms, horizon in sorted(sizes, key=lambda size: size[0] * size[1]):
         words = budget(arms) if memory is None else whole("memory", memory, 2)
         policies = made(field, arms, words, horizon)
+        if delays is not None or missing > 0.0:
+            window = 1 if delays is None else min(delays.longest + 1, horizon)
+            policies = {name: replace(each, pending=each.pending or window) for name, each in policies.items()}
         for case in cases:
             kinds = tuple(kind for kind in case.kinds(arms, words, horizon) if kind in wanted)
             if kinds:
-                cells.append(Cell(case, arms, words, horizon, runs, seed, kinds, policies, arithmetic))
+                sizes_of = case, arms, words, horizon, runs, seed, kinds
+                cells.append(Cell(*sizes_of, policies, arithmetic, delays, missing))
     return cells
 
 

@@ -140,13 +140,9 @@ def _run(arguments: Sequence[str]) -> int:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit status."""
-    if sys.stdout is None or sys.stderr is None:  # closed by the caller: write to nowhere
-        nowhere = io.TextIOWrapper(io.BufferedWriter(io.FileIO(os.devnull, "w")), encoding="utf-8")
-        sys.stdout, sys.stderr = sys.stdout or nowhere, sys.stderr or nowhere
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")  # where the encoding has no multiplication sign, print "?"
     try:
         with Interrupts(held=False) as interrupts:
+            _open_streams()
             status = _run(sys.argv[1:] if arguments is None else arguments)
             sys.stdout.flush()
             if status == 0:
@@ -167,6 +163,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _complain(f"hlmc: {error}")
         _abandon_output()
         return 1
+
+
+def _open_streams() -> None:
+    """Make standard output and standard error streams that can be written."""
+    if sys.stdout is None or sys.stderr is None:  # closed by the caller: write to nowhere
+        nowhere = io.TextIOWrapper(io.BufferedWriter(io.FileIO(os.devnull, "w")), encoding="utf-8")
+        sys.stdout, sys.stderr = sys.stdout or nowhere, sys.stderr or nowhere
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # where the encoding has no multiplication sign, print "?"
 
 
 def _complain(message: str) -> None:

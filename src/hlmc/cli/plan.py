@@ -15,6 +15,7 @@ from hlmc.cli.output import Table, heading, line, product, show, show_json
 from hlmc.errors import BadArgument
 from hlmc.policies.hierarchy import HLMC, UNKNOWN
 from hlmc.policies.tree import SHOWN_STAGE
+from hlmc.routines.coded import AUTO
 
 EXAMPLES = """\
 examples:
@@ -40,6 +41,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--groups", type=whole_numbers, metavar="N,N,...", help="number of children at each level, top first"
     )
     parser.add_argument("--horizon", type=whole_number, metavar="T", help="number of steps; omit it if unknown")
+    parser.add_argument(
+        "--bits",
+        type=_bits,
+        default=64,
+        metavar="B",
+        help='bits of a statistic, 4 to 32, or "auto": what is best in --memory (default: 64)',
+    )
     routines = parser.add_mutually_exclusive_group()
     routines.add_argument(
         "--delta",
@@ -59,6 +67,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="A,B,...",
         help="routine of each level, top first; or one for all levels",
     )
+    parser.add_argument(
+        "--pending",
+        type=whole_number,
+        default=0,
+        metavar="W",
+        help="decisions that may await a reward (default: 0)",
+    )
+    parser.add_argument(
+        "--delay",
+        type=whole_number,
+        default=0,
+        metavar="D",
+        help="expected delay of a reward, in decisions (default: 0)",
+    )
     parser.add_argument("--all", action="store_true", help="show all operating points, not only the nearest")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument(
@@ -73,6 +95,10 @@ def _switches(text: str) -> int | str:
         return whole_number(text)
     except BadNumber as error:
         raise BadNumber(f'{error}, or as "unknown"') from error
+
+
+def _bits(text: str) -> int | str:
+    return AUTO if text == AUTO else whole_number(text)
 
 
 def _names(text: str) -> tuple[str, ...] | str:
@@ -94,7 +120,9 @@ class Point:
 
 def points(policy: HLMC, memory: int) -> list[Point]:
     """The policy, and the same policy with other groups, ordered by depth and words."""
-    splits = {policy.groups_used, *planning.neighbours(policy.arms, policy.horizon, memory)}
+    # Words that hold codes are more than their number says: then only the hierarchies of every depth are shown.
+    told = memory if policy.bits_used == 64 else None
+    splits = {policy.groups_used, *planning.neighbours(policy.arms, policy.horizon, told)}
     variants = {v.groups_used: v for v in (_regrouped(policy, groups) for groups in splits)}
     found = [
         Point(
@@ -115,12 +143,16 @@ def _regrouped(policy: HLMC, groups: tuple[int, ...]) -> HLMC:
     routines = policy.routines
     if isinstance(routines, tuple):
         routines = (routines + routines[-1:] * len(groups))[: len(groups)]
-    return replace(policy, memory=None, levels=None, groups=groups, routines=routines)
+    bits = policy.bits_used
+    if isinstance(bits, tuple):
+        bits = (bits + bits[-1:] * len(groups))[: len(groups)]
+    return replace(policy, memory=None, levels=None, groups=groups, routines=routines, bits=bits)
 
 
 def _plain(policy: HLMC) -> bool:
     """Whether every level runs EXP3, so that one formula bounds every depth."""
-    return policy.delta is None and policy.switches is None and policy.routines is None
+    paper = policy.delta is None and policy.switches is None and policy.routines is None
+    return paper and policy.bits_used == 64
 
 
 def _steps(policy: HLMC) -> int:
@@ -168,6 +200,9 @@ def run(options: argparse.Namespace) -> None:
         delta=options.delta,
         switches=options.switches,
         routines=options.routines,
+        pending=options.pending,
+        delay=options.delay,
+        bits=options.bits,
     )
     memory = options.memory or sum(policy.groups_used)
     advice = advise(policy.arms, memory, policy.horizon, policy.switches) if policy.arms > 1 and memory > 1 else None
@@ -229,6 +264,8 @@ def _show_plan(policy: HLMC) -> None:
     line()
     if plan.note:
         line(plan.note)
+    for about in plan.awaiting():
+        line(about)
     total = plan.statistics + plan.control
     line(f"words: {plan.statistics:,} statistics + {plan.control} control = {total:,}, {8 * total:,} bytes")
     T = _steps(policy)

@@ -20,17 +20,20 @@ from hlmc.engine.codes import (
     largest_weight,
     move_base,
     move_slot,
+    noted_weight,
     too_high,
     weight_of,
 )
+from hlmc.engine.codes import NOTED as NOTED_WEIGHTS
 from hlmc.engine.ftrl import LEAST, STEPS
 from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import INVERSE, WIDTH
+from hlmc.engine.linker import Kernel, substitute
 from hlmc.engine.stream import mix, unit
 
 Array = np.ndarray
 
-CLOSE = 1e-8  # probabilities whose sum is within the square root of this, over n, of 1 take one step more and are done
+NEAR = 5e-4  # a step of so small a part of 2 / eta, of third order, is the last: it leaves an error of about NEAR^3
 
 SELDOM = 16.0
 """Slots of small probability are lowered once in 1 / (SELDOM eta^2) steps, at random, for as many steps at once.
@@ -40,8 +43,45 @@ Their estimated losses have a variance of at least 1 / eta^2 a step; this adds a
 
 
 @kernel
+def padded_weight(row: Array, notes: Array, at: int, n: int, width: int, inverse: float, slot: int) -> float:
+    """The weight of a slot; of a slot past the last, 0."""
+    return weight_of(row, notes, at, width, inverse, slot) if slot < n else 0.0
+
+
+@kernel
+def chances_of(
+    row: Array, notes: Array, at: int, n: int, width: int, inverse: float, slot: int, c: float, d: float
+) -> tuple[float, float, float, float]:
+    """The probabilities of four slots, from ``slot`` on, of which some may be past the last."""
+    w0 = weight_of(row, notes, at, width, inverse, slot)
+    w1 = padded_weight(row, notes, at, n, width, inverse, slot + 1)
+    w2 = padded_weight(row, notes, at, n, width, inverse, slot + 2)
+    w3 = padded_weight(row, notes, at, n, width, inverse, slot + 3)
+    r0, r1 = c * w0 / (1.0 - d * w0), c * w1 / (1.0 - d * w1)
+    r2, r3 = c * w2 / (1.0 - d * w2), c * w3 / (1.0 - d * w3)
+    return r0 * r0, r1 * r1, r2 * r2, r3 * r3
+
+
+@kernel
+def noted_chances(
+    row: Array, notes: Array, at: int, n: int, width: int, inverse: float, slot: int, c: float, d: float
+) -> tuple[float, float, float, float]:
+    """The same from the notes: a kernel of its own, so that a target can take the four together."""
+    return _noted_chances(row, notes, at, n, width, inverse, slot, c, d)  # type: ignore[no-any-return]
+
+
+@kernel
 def coded_draw(
-    program: Array, level: int, row: Array, at: int, n: int, s: float, eta: float, x: float, u: float
+    program: Array,
+    level: int,
+    row: Array,
+    notes: Array,
+    at: int,
+    n: int,
+    s: float,
+    eta: float,
+    x: float,
+    u: float,
 ) -> tuple[int, float]:
     """A slot, and its probability. Rounding can draw the last slot, however small its probability is."""
     width = int(program[level + WIDTH])
@@ -49,46 +89,91 @@ def coded_draw(
     c = 2.0 / (eta * s)
     d = 1.0 + x / s
     slot = 0
-    w = weight_of(row, at, width, inverse, 0)
+    p0, p1, p2, p3 = chances_of(row, notes, at, n, width, inverse, 0, c, d)
+    p01 = p0 + p1
+    p02 = p01 + p2
+    while u >= p02 + p3 and slot + 4 < n:
+        u -= p02 + p3
+        slot += 4
+        p0, p1, p2, p3 = chances_of(row, notes, at, n, width, inverse, slot, c, d)
+        p01 = p0 + p1
+        p02 = p01 + p2
+    # Counting the partial sums that u has passed takes no branch that could be mispredicted.
+    slot = min(slot + (u >= p0) + (u >= p01) + (u >= p02), n - 1)
+    w = weight_of(row, notes, at, width, inverse, slot)
     root = c * w / (1.0 - d * w)
-    p = root * root
-    u -= p
-    while u >= 0.0 and slot < n - 1:
-        slot += 1
-        w = weight_of(row, at, width, inverse, slot)
-        root = c * w / (1.0 - d * w)
-        p = root * root
-        u -= p
-    return slot, max(p, LEAST)
+    return slot, max(root * root, LEAST)
+
+
+@kernel
+def weight_sums(
+    row: Array, notes: Array, at: int, n: int, width: int, inverse: float, c: float, d: float
+) -> tuple[float, float, float, float]:
+    """The sums of the squares, cubes and fourth powers of r = c w / (1 - d w), and the largest w.
+
+    In four lanes, as a processor takes them; last digits depend on the order.
+    """
+    none = 0.0
+    a0, a1, a2, a3 = none, none, none, none
+    b0, b1, b2, b3 = none, none, none, none
+    c0, c1, c2, c3 = none, none, none, none
+    m0, m1, m2, m3 = none, none, none, none
+    for four in range((n + 3) // 4):
+        slot = 4 * four
+        w0 = weight_of(row, notes, at, width, inverse, slot)
+        w1 = padded_weight(row, notes, at, n, width, inverse, slot + 1)
+        w2 = padded_weight(row, notes, at, n, width, inverse, slot + 2)
+        w3 = padded_weight(row, notes, at, n, width, inverse, slot + 3)
+        m0, m1, m2, m3 = max(m0, w0), max(m1, w1), max(m2, w2), max(m3, w3)
+        r0, r1 = c * w0 / (1.0 - d * w0), c * w1 / (1.0 - d * w1)
+        r2, r3 = c * w2 / (1.0 - d * w2), c * w3 / (1.0 - d * w3)
+        p0, p1, p2, p3 = r0 * r0, r1 * r1, r2 * r2, r3 * r3
+        a0, a1, a2, a3 = a0 + p0, a1 + p1, a2 + p2, a3 + p3
+        b0, b1, b2, b3 = b0 + p0 * r0, b1 + p1 * r1, b2 + p2 * r2, b3 + p3 * r3
+        c0, c1, c2, c3 = c0 + p0 * p0, c1 + p1 * p1, c2 + p2 * p2, c3 + p3 * p3
+    most = max(max(m0, m1), max(m2, m3))
+    return (a0 + a2) + (a1 + a3), (b0 + b2) + (b1 + b3), (c0 + c2) + (c1 + c3), most
+
+
+@kernel
+def noted_sums(
+    row: Array, notes: Array, at: int, n: int, width: int, inverse: float, c: float, d: float
+) -> tuple[float, float, float, float]:
+    """The same from the notes: a kernel of its own, so that a target can take four slots at a time."""
+    return _noted_sums(row, notes, at, n, width, inverse, c, d)  # type: ignore[no-any-return]
+
+
+_noted_sums = substitute(weight_sums, {weight_of: noted_weight})
+_noted_chances = substitute(chances_of, {weight_of: noted_weight})
+
+NOTED_DRAW: dict[Kernel, Kernel] = {weight_of: noted_weight, chances_of: noted_chances}
+NOTED: dict[Kernel, Kernel] = {**NOTED_WEIGHTS, weight_sums: noted_sums}
+"""What stands for other kernels in a draw and in an update where weights are noted."""
 
 
 @kernel
 def coded_normaliser(
-    program: Array, level: int, row: Array, at: int, n: int, s: float, eta: float, x: float
+    program: Array, level: int, row: Array, notes: Array, at: int, n: int, s: float, eta: float, x: float
 ) -> tuple[float, float]:
-    """The x for which the probabilities sum to 1, from a guess below every distance; and the largest weight."""
+    """The x for which the probabilities sum to 1, from a guess below every distance; and the largest weight.
+
+    The method is that of :mod:`hlmc.engine.ftrl`: Newton's on the sum to the power -1/2, and a last step of third
+    order.
+    """
     width = int(program[level + WIDTH])
     inverse = program[level + INVERSE]
     scale = 2.0 / eta
     c = scale / s
     most = 0.0
     for _ in range(STEPS):
-        d = 1.0 + x / s
-        total = 0.0
-        slope = 0.0
-        most = 0.0
-        for j in range(n):
-            w = weight_of(row, at, width, inverse, j)
-            most = max(most, w)
-            root = c * w / (1.0 - d * w)
-            p = root * root
-            total += p
-            slope += p * root
-        excess = total - 1.0
+        squares, cubes, fourths, most = weight_sums(row, notes, at, n, width, inverse, c, 1.0 + x / s)
+        step = squares * (1.0 - math.sqrt(squares)) / cubes
+        close = abs(step) < NEAR
+        if close:
+            step -= 1.5 * step * step * (fourths / cubes - cubes / squares)
         # Where the least loss alone has probability 1: no root lies further to the right.
-        right = distance_of(most, s) - scale
-        moved = min(x - excess / (eta * slope), right)
-        if float(n) * excess * excess < CLOSE or moved == x:
+        moved = min(x + scale * step, distance_of(most, s) - scale)
+        if close or moved == x:
             return moved, most
         x = moved
     return x, most
@@ -99,6 +184,7 @@ def coded_learn(
     program: Array,
     level: int,
     row: Array,
+    notes: Array,
     at: int,
     n: int,
     s: float,
@@ -132,7 +218,7 @@ def coded_learn(
     inverse = program[level + INVERSE]
     scale = 2.0 / eta
     far = x + 2.0 / (eta * eta)  # beyond it, p < eta^2
-    before = distance_of(weight_of(row, at, width, inverse, slot), s)
+    before = distance_of(weight_of(row, notes, at, width, inverse, slot), s)
     own = baseline if before <= far else 0.0
     value = before + (loss - own) / chance
     drop = 0.0
@@ -140,15 +226,22 @@ def coded_learn(
         batch = max(1.0, 1.0 / (SELDOM * eta * eta))
         if unit(mix(draw)) * batch < 1.0:
             drop = batch * baseline
-    shift, least = move_slot(row, at, n, width, inverse, s, grown, slot, value, far, drop, draw)
-    # Every slot is at a distance of at least x + scale, or has been rounded: so this guess is below all distances.
+    shift, least = move_slot(row, notes, at, n, width, inverse, s, grown, slot, value, far, drop, draw)
+    # The guess: where x would be if the other slots were one. It must be below all distances: other slots than the one
+    # played have a probability of at most 1 - p, so that their distances are at least x + scale / sqrt(1 - p); or they
+    # have been rounded, and are at least ``least``.
     behind = 2.0 / following
-    x = min(x + shift + scale - behind, least - behind)
-    x, most = coded_normaliser(program, level, row, at, n, grown, following, x)
+    root = scale / (before - x)
+    others = max(1.0 - root * root, 1e-6)
+    cube = root * root * root
+    moved = (value - before) * cube / (cube + others * math.sqrt(others))
+    within = scale / math.sqrt(others) if shift == 0.0 else scale
+    x = min(min(x + moved, x + within - behind) + shift, least - behind)
+    x, most = coded_normaliser(program, level, row, notes, at, n, grown, following, x)
     if too_high(most, grown):
-        shift, least = move_base(row, at, n, width, inverse, grown, grown, -1, 0.0, 0.0, 0.0, mix(draw))
+        shift, least = move_base(row, notes, at, n, width, inverse, grown, grown, -1, 0.0, 0.0, 0.0, mix(draw))
         x = min(x + shift, least - behind)
-        x, most = coded_normaliser(program, level, row, at, n, grown, following, x)
+        x, most = coded_normaliser(program, level, row, notes, at, n, grown, following, x)
     return x
 
 
@@ -162,6 +255,6 @@ def coded_sound(
     difference of the least distance and x, which must be what a normaliser leaves, is lost in rounding; so no slot is
     divided by 0. A loss over its chance, or over one that comes next, is finite.
     """
-    most = largest_weight(row, at, n, int(program[level + WIDTH]), program[level + INVERSE])
+    most = largest_weight(row, row, at, n, int(program[level + WIDTH]), program[level + INVERSE])
     below = distance_of(most, s) - x
     return most >= FARTHEST and 1.5 / eta <= below <= 2.2 * math.sqrt(float(n)) / eta and chance >= 0.5 * LEAST

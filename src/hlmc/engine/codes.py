@@ -27,7 +27,8 @@ import math
 import numpy as np
 
 from hlmc.engine.kernel import kernel
-from hlmc.engine.layout import KEY, TIME
+from hlmc.engine.layout import INVERSE, KEY, TIME, WIDTH
+from hlmc.engine.linker import Kernel
 from hlmc.engine.primitives import bits, floor_log2, put_bits
 from hlmc.engine.stream import increment, mix, number, unit
 
@@ -98,16 +99,46 @@ def grid_weight(inverse: float, code: int) -> float:
     return z * z
 
 
+# Hooks. ``notes`` is the row itself, or where a loop keeps the weights of all slots beside it
+# (:class:`hlmc.engine.routines.NotedKernels`); then :func:`noted_weight` and :func:`put_noted` take their places.
+
+
 @kernel
-def weight_of(row: Array, at: int, width: int, inverse: float, slot: int) -> float:
-    """w of a slot. Hook: a workspace may hold the weights themselves."""
+def weight_of(row: Array, notes: Array, at: int, width: int, inverse: float, slot: int) -> float:
+    """w of a slot."""
     return grid_weight(inverse, code_at(row, at, width, slot))
 
 
 @kernel
-def put_weight(row: Array, at: int, width: int, inverse: float, slot: int, code: int) -> None:
-    """Store the code of a slot. Hook: as above."""
+def put_weight(row: Array, notes: Array, at: int, width: int, inverse: float, slot: int, code: int) -> None:
+    """Store the code of a slot."""
     put_code(row, at, width, slot, code)
+
+
+@kernel
+def noted_weight(row: Array, notes: Array, at: int, width: int, inverse: float, slot: int) -> float:
+    """w of a slot, from the notes."""
+    return float(notes[slot])
+
+
+@kernel
+def put_noted(row: Array, notes: Array, at: int, width: int, inverse: float, slot: int, code: int) -> None:
+    """Store the code of a slot, and note its weight."""
+    put_code(row, at, width, slot, code)
+    notes[slot] = grid_weight(inverse, code)
+
+
+@kernel
+def note_weights(program: Array, level: int, row: Array, at: int, n: int, notes: Array) -> None:
+    """Note the weights of all slots."""
+    width = int(program[level + WIDTH])
+    inverse = program[level + INVERSE]
+    for j in range(n):
+        notes[j] = grid_weight(inverse, code_at(row, at, width, j))
+
+
+NOTED: dict[Kernel, Kernel] = {weight_of: noted_weight, put_weight: put_noted}
+"""What stands for the hooks where weights are noted."""
 
 
 @kernel
@@ -174,6 +205,7 @@ def scale_at(unit_scale: float, tau: int) -> float:
 @kernel
 def move_slot(
     row: Array,
+    notes: Array,
     at: int,
     n: int,
     width: int,
@@ -190,8 +222,8 @@ def move_slot(
 
     Parameters
     ----------
-    row, at, n, width, inverse
-        The level's codes: where they begin, how many, how wide, and 1 / M.
+    row, notes, at, n, width, inverse
+        The level's codes and what is noted of them: where they begin, how many, how wide, and 1 / M.
     s, grown
         The scale as it is, and as it is to be.
     slot, value
@@ -205,17 +237,18 @@ def move_slot(
     -------
     (shift, least): how far the distances were moved in common, and the least distance of the slots that were rounded.
     """
-    lowers = drop > 0.0 and distance_of(smallest_weight(row, at, n, width, inverse), s) > far
+    lowers = drop > 0.0 and distance_of(smallest_weight(row, notes, at, n, width, inverse), s) > far
     if not (lowers or value < 0.0 or grown != s):
         code = rounded(value, s, width, inverse, unit(draw))
-        put_weight(row, at, width, inverse, slot, code)
+        put_weight(row, notes, at, width, inverse, slot, code)
         return 0.0, distance_of(grid_weight(inverse, code), s)
-    return move_base(row, at, n, width, inverse, s, grown, slot, value, far, drop, draw)
+    return move_base(row, notes, at, n, width, inverse, s, grown, slot, value, far, drop, draw)
 
 
 @kernel
 def move_base(
     row: Array,
+    notes: Array,
     at: int,
     n: int,
     width: int,
@@ -234,10 +267,10 @@ def move_base(
     """
     least = math.inf
     for j in range(n):
-        old = distance_of(weight_of(row, at, width, inverse, j), s)
+        old = distance_of(weight_of(row, notes, at, width, inverse, j), s)
         least = min(least, (value if j == slot else old) - (drop if old > far else 0.0))
     shift = GUARD * grown - least
-    return shift, _rounded_anew(row, at, n, width, inverse, s, grown, slot, value, far, drop, shift, draw)
+    return shift, _rounded_anew(row, notes, at, n, width, inverse, s, grown, slot, value, far, drop, shift, draw)
 
 
 @kernel
@@ -249,6 +282,7 @@ def too_high(most: float, s: float) -> bool:
 @kernel
 def _rounded_anew(
     row: Array,
+    notes: Array,
     at: int,
     n: int,
     width: int,
@@ -265,30 +299,30 @@ def _rounded_anew(
     """Round every slot again, after moving it by ``shift``; each by a number of its own. The least distance then."""
     least = math.inf
     for j in range(n):
-        old = distance_of(weight_of(row, at, width, inverse, j), s)
+        old = distance_of(weight_of(row, notes, at, width, inverse, j), s)
         moved = (value if j == slot else old) - (drop if old > far else 0.0) + shift
         draw += _ODD
         code = rounded(moved, grown, width, inverse, unit(mix(draw)))
-        put_weight(row, at, width, inverse, j, code)
+        put_weight(row, notes, at, width, inverse, j, code)
         least = min(least, distance_of(grid_weight(inverse, code), grown))
     return least
 
 
 @kernel
-def largest_weight(row: Array, at: int, n: int, width: int, inverse: float) -> float:
+def largest_weight(row: Array, notes: Array, at: int, n: int, width: int, inverse: float) -> float:
     """The weight of the slot of least loss."""
     most = 0.0
     for j in range(n):
-        most = max(most, weight_of(row, at, width, inverse, j))
+        most = max(most, weight_of(row, notes, at, width, inverse, j))
     return most
 
 
 @kernel
-def smallest_weight(row: Array, at: int, n: int, width: int, inverse: float) -> float:
+def smallest_weight(row: Array, notes: Array, at: int, n: int, width: int, inverse: float) -> float:
     """The weight of the slot of largest loss."""
     least = 1.0
     for j in range(n):
-        least = min(least, weight_of(row, at, width, inverse, j))
+        least = min(least, weight_of(row, notes, at, width, inverse, j))
     return least
 
 

@@ -36,6 +36,7 @@ from hlmc.engine.layout import (
     FEEDBACK,
     FIELDS,
     HORIZON,
+    IDLE,
     LEVELS,
     PENDING,
     PROBABILITY,
@@ -48,7 +49,7 @@ from hlmc.engine.layout import (
 )
 from hlmc.engine.linker import Kernel, substitute_where_used
 from hlmc.engine.primitives import bits, put_bits, words
-from hlmc.engine.step import BAD_REWARD, PAST_HORIZON, decide
+from hlmc.engine.step import BAD_REWARD, PAST_HORIZON, arm_of, decide
 from hlmc.engine.structures.base import Structure, choices_counted, learn_from, no_late, no_note
 from hlmc.engine.tickets import (
     CHILDREN_AT,
@@ -88,12 +89,21 @@ def ask(program_at: Address, row_at: Address, learner: int, ticket_at: Address) 
     t = int(row[TIME])
     if t >= int(program[HORIZON]):
         return PAST_HORIZON
+    arm = make_decision(program, row, t, learner, ticket)
+    put_bits(ticket, TAG, tag_of(program, row, ticket, int(program[LEVELS])))
+    place = t % int(program[PENDING])
+    word = int(program[WINDOW]) + BITS + (place >> 6)
+    put_bits(row, word, bits(row, word) | (_ONE << np.uint64(place & 63)))
+    return arm
+
+
+@kernel
+def make_decision(program: Array, row: Array, t: int, learner: int, ticket: Array) -> int:
+    """Make the decision of step t and write its ticket but for the tag; the arm. The bit of the window is not set."""
     arm = decide(program, row, t)
     levels = int(program[LEVELS])
-    put_number(ticket, LEARNER, learner)
     put_number(ticket, TICKET_TIME, t)
-    put_number(ticket, TICKET_ARM, arm)
-    ticket[TICKET_PROBABILITY] = row[PROBABILITY]
+    for_users(row, ticket, learner, arm)
     last = int(row[RECORD])
     level = last - FIELDS * (levels - 1)
     for d in range(levels):
@@ -104,16 +114,20 @@ def ask(program_at: Address, row_at: Address, learner: int, ticket_at: Address) 
         ticket[CHILDREN_AT + levels + d] = row[control + CHANCE] if chosen else 1.0
         level += FIELDS
     no_note(program, row, ticket)
-    put_bits(ticket, TAG, tag_of(program, row, ticket, levels))
     window = int(program[WINDOW])
     row[TIME] = t + 1
     row[window + UNANSWERED] += 1.0
     if t + 1 == int(row[UNTIL]):
         row[window + DUE] = 1.0
-    place = t % int(program[PENDING])
-    word = window + BITS + (place >> 6)
-    put_bits(row, word, bits(row, word) | (_ONE << np.uint64(place & 63)))
     return arm
+
+
+@kernel
+def for_users(row: Array, ticket: Array, learner: int, arm: int) -> None:
+    """Write those words of a ticket that its learner does not need. Hook: a simulation leaves them out."""
+    put_number(ticket, LEARNER, learner)
+    put_number(ticket, TICKET_ARM, arm)
+    ticket[TICKET_PROBABILITY] = row[PROBABILITY]
 
 
 @kernel
@@ -155,9 +169,13 @@ def settle(program: Array, row: Array, ticket: Array, reward: float, learns: int
     if outstanding & mask == _NONE:
         return DUPLICATE
     put_bits(row, word, outstanding ^ mask)
-    if learns == 0:
-        return APPLIED
-    current = now - int(row[window + DUE])
+    return APPLIED if learns == 0 else credit(program, row, ticket, t, now, reward)
+
+
+@kernel
+def credit(program: Array, row: Array, ticket: Array, t: int, now: int, reward: float) -> int:
+    """Learn the reward of decision t after ``now`` decisions; a code."""
+    current = now - int(row[int(program[WINDOW]) + DUE])
     if t >= int(row[BEGAN]) and current < int(row[UNTIL]):
         return _learn(program, row, ticket, reward, now)
     return LATE if no_late(program, row, ticket, reward, current) else EXPIRED
@@ -173,15 +191,25 @@ def _learn(program: Array, row: Array, ticket: Array, reward: float, now: int) -
         slot = ticket_slot(ticket, levels, levels - 1)
         chance = ticket_chance(ticket, levels, levels - 1)
         if not (0 <= slot < n and chance > 0.0):
-            return EXPIRED  # no ticket of ours, although the tag matches
+            return EXPIRED  # no ticket of ours, although the tag matches; or there are fewer arms than there were
+        if program[IDLE] > 0.0 and arm_of(program, row, slot) != ticket_int(ticket, TICKET_ARM):
+            return EXPIRED
         # Told at once, ``now`` is one step after the decision: the tau of its choice.
         tau = choices_counted(program, row, level, now)
         if program[level + FEEDBACK] == COUNTS:
             tau -= 1
-        learn_from(program, row, level, n, tau, slot, chance, reward)
+        learn_last(program, row, level, n, tau, slot, chance, reward)
     row[int(program[level + CONTROL]) + SUM] += reward
     row[int(program[WINDOW]) + UNANSWERED] -= 1.0
     return APPLIED
+
+
+@kernel
+def learn_last(
+    program: Array, row: Array, level: int, n: int, tau: int, slot: int, chance: float, reward: float
+) -> None:
+    """Hook: the last level learns the reward of an earlier choice. Default: through the program's table."""
+    learn_from(program, row, level, n, tau, slot, chance, reward)
 
 
 @cache

@@ -37,7 +37,7 @@ class ArithmeticHooks(Hooks):
 
     >>> ArithmeticHooks(divde=None)
     Traceback (most recent call last):
-    TypeError: ArithmeticHooks.__init__() got an unexpected keyword argument 'divde'
+    TypeError: ArithmeticHooks.__init__() got an unexpected keyword argument 'divde'...
     """
 
     exponential: Hook = arithmetic.exponential
@@ -98,6 +98,16 @@ class LoopHooks(Hooks):
     """Steps that are taken without asking how many are left."""
     contiguous: Hook = step.contiguous
     """Whether slot j of the last level is arm BASE + j."""
+    start_notes: Hook = step.start_notes
+    """Make a routine's notes."""
+    noted_select: Hook = step.noted_select
+    """The last level's choice by a routine that takes notes."""
+    noted_update: Hook = step.noted_update
+    """What it learns."""
+    start_arms: Hook = step.start_arms
+    """Make the table of the slots' arms ready."""
+    slot_arm: Hook = step.slot_arm
+    """The arm of a slot, from the table."""
     load_stats: Hook = step.load_stats
     """Bring the last level's statistics into the workspace."""
     store_stats: Hook = step.store_stats

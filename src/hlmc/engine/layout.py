@@ -36,7 +36,7 @@ class Word(NamedTuple):
     def optional(self) -> bool:
         """Whether some policies do not use it."""
         return self.name.startswith("PARAMETERS") or self.meaning.startswith(
-            ("block rotation", "ask and tell", "scale", "coded statistics")
+            ("block rotation", "ask and tell", "scale", "arms", "coded statistics")
         )
 
 
@@ -47,6 +47,7 @@ SHUFFLE, MEMORY, SUBPHASES, SUBLENGTH, WRAP, TIES = range(6, 12)
 CONTIGUOUS = 12
 PENDING, WINDOW, DIGEST = range(13, 16)
 ZERO, ONE = 16, 17
+IDLE = 18
 
 HEADER = (
     Word("STRUCTURE", "the structure's number in hlmc.engine.structures.CATALOGUE"),
@@ -67,6 +68,7 @@ HEADER = (
     Word("DIGEST", "ask and tell: 53 bits of a digest of the program, by which it knows its own tickets"),
     Word("ZERO", "scale: the number that is learned as a reward of 0; both 0: rewards are in [0, 1] as they are"),
     Word("ONE", "scale: the number that is learned as a reward of 1"),
+    Word("IDLE", "arms that come and go: where the row counts the slots without an arm; 0 if it does not"),
 )
 
 RANDOM, FIRST, LAST = range(3)  # what TIES may hold
@@ -137,6 +139,9 @@ WINDOW_WORDS = (
 )
 
 
+IDLE_WORD = Word("IDLE", "slots that have no arm; there are K less this many arms")
+
+
 def window_words(pending: int) -> int:
     """The words of a window over so many decisions: one bit for each, and two counters.
 
@@ -197,6 +202,8 @@ def _row_lines(row: Array, program: Array, structure: Structure) -> list[str]:
         lines += ["window", *_lines(first, WINDOW_WORDS, row[first:])]
         bits = row.view(np.uint64)[first + BITS : first + window_words(pending)]
         lines += [_line(first + BITS + i, Word("BITS", ""), f"{int(word):#x}") for i, word in enumerate(bits)]
+    if idle := int(table[0, IDLE]):
+        lines += ["arms", *_lines(idle, (IDLE_WORD,), row[idle:])]
     for d in range(levels):
         at = int(table[1 + d, AT])
         end = int(table[2 + d, AT]) if d + 1 < levels else int(table[0, WORDS])

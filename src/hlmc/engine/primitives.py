@@ -28,6 +28,7 @@ START = ("void", "words", "int64", "words", "int64", "int64", "int64")
 SELECT = ("void", "words", "int64", "words", "int64", "int64", "int64", "int64", "float64")
 UPDATE = SELECT
 CHECK = ("int64", "words", "int64", "words", "int64", "int64", "int64")
+CHANGE = ("int64", "words", "int64", "words", "int64", "int64", "int64", "int64")
 
 _functions: list[Callable[..., Any]] = []
 
@@ -160,6 +161,12 @@ def call_reward(address: int, spec: Array, t: int, arm: int) -> float:
 def call_check(address: int, program: Array, level: int, row: Array, n: int, tau: int, stands: int) -> int:
     """1 if a level's words are what the routine whose check is at this address can have made of them, else 0."""
     return function_at(address)(program, level, row, n, tau, stands)  # type: ignore[no-any-return]
+
+
+@indirect(*CHANGE)
+def call_change(address: int, program: Array, level: int, row: Array, n: int, m: int, slot: int, tau: int) -> int:
+    """Have the routine whose change is at this address make m children of the n children of a level."""
+    return function_at(address)(program, level, row, n, m, slot, tau)  # type: ignore[no-any-return]
 
 
 @primitive

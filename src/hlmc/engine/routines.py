@@ -29,6 +29,31 @@ def routine_check(
     return True
 
 
+@kernel
+def routine_change(
+    program: Array, level: int, row: Array, at: int, n: int, m: int, slot: int, a: float, b: float, tau: int
+) -> tuple[float, float]:
+    """Hook and default: a routine without one cannot have children that come and go, and is never asked."""
+    return a, b
+
+
+class NotedKernels(NamedTuple):
+    """The same routine with notes beside its statistics: numbers that follow from these and save work.
+
+    Only the loop over the steps on a processor takes notes, in memory of its own, and only while it runs; a learner's
+    row has no room for them. What is selected and what is written to the row must be the same to the last bit.
+
+    ``start(program, level, row, at, n, notes)`` makes the notes on statistics as they stand; ``select`` and ``update``
+    are those of :class:`RoutineKernels` with one more argument, ``notes``. ``per_slot`` is how many words of them there
+    are for a slot.
+    """
+
+    start: Callable[..., None]
+    select: Callable[..., tuple[int, float]]
+    update: Callable[..., tuple[float, float]]
+    per_slot: int
+
+
 class RoutineKernels(NamedTuple):
     """The kernels of a routine.
 
@@ -45,12 +70,20 @@ class RoutineKernels(NamedTuple):
     routine can make, also in single precision and with the exponentials of another C library, so it is a simple bound
     and not an equation. Its ``tau`` counts the choices that were learned from; ``slot`` and ``chance`` are those of a
     choice that was not yet learned from, or -1 and 1. It is never called with n < 2.
+
+    ``change(program, level, row, at, n, m, slot, a, b, tau)`` makes m >= 2 children of n (docs/arms.md). m > n: fresh
+    ones join behind the others. m = n: the child ``slot`` becomes a fresh one; if ``slot`` is negative, the child
+    ``-1 - slot`` does, unless it has at least the share of a fresh one already. m = n - 1: the last child takes the
+    place of ``slot``, whose statistics are lost. With n = 1 the words are not set, and all m children are fresh.
+    ``check`` must accept what it leaves. A routine that has none cannot be used where arms come and go.
     """
 
     start: Callable[..., tuple[float, float]]
     select: Callable[..., tuple[int, float]]
     update: Callable[..., tuple[float, float]]
     check: Callable[..., bool] = routine_check
+    noted: NotedKernels | None = None
+    change: Callable[..., tuple[float, float]] = routine_change
 
 
 class LevelKernels(NamedTuple):
@@ -138,6 +171,24 @@ def level_check(program: Array, level: int, row: Array, n: int, tau: int, stands
     chance = row[control + CHANCE] if stands == 1 else 1.0
     sound = routine_check(program, level, row, int(program[level + AT]), n, a, b, tau, slot, chance)
     return 1 if chance > 0.0 and sound else 0
+
+
+@kernel
+def level_change(program: Array, level: int, row: Array, n: int, m: int, slot: int, tau: int) -> int:
+    """Make m children of the n children of a level, before its choice ``tau`` is learned from; 0."""
+    control = int(program[level + CONTROL])
+    a = row[control + SCALARS]
+    b = row[control + SCALARS + 1]
+    a, b = routine_change(program, level, row, int(program[level + AT]), n, m, slot, a, b, tau)
+    row[control + SCALARS] = a
+    row[control + SCALARS + 1] = b
+    return 0
+
+
+@cache
+def level_change_kernel(kernels: RoutineKernels) -> Callable[..., int]:
+    """A routine's change on the words of a level."""
+    return substitute(level_change, {routine_change: kernels.change})
 
 
 @cache

@@ -30,6 +30,7 @@ from hlmc.engine.layout import (
     DUE,
     FOREVER,
     HORIZON,
+    IDLE,
     LEVEL_CONTROL,
     LEVELS,
     ONE,
@@ -93,6 +94,7 @@ def sound(program: Array, checks: Address, row: Array) -> bool:
 
     TIME is at most HORIZON and UNTIL the end of the run that TIME falls in or that has just ended, so ``begin`` and
     ``end`` are called at the times that they are written for. ARM is -1 or the arm of the slot CHILD, below COUNT.
+    Where arms come and go, IDLE leaves at least one, and all else is checked against the number of arms that it leaves.
     """
     horizon = int(program[HORIZON])
     arms = int(program[ARMS])
@@ -100,13 +102,16 @@ def sound(program: Array, checks: Address, row: Array) -> bool:
         return False
     if not (whole_within(row[ARM], -1, arms - 1) and 0.0 < row[PROBABILITY] <= 1.0):
         return False
+    idle = int(program[IDLE])
+    if idle > 0 and not whole_within(row[idle], 0, arms - 1):
+        return False
     t = int(row[TIME])
     waiting = row[ARM] >= 0.0
     if int(row[UNTIL]) == 0:
-        # A learner that has yet to choose holds nothing but its key, no arm, and probability 1.
+        # A learner that has yet to choose holds nothing but its key, no arm, and probability 1; and how many arms.
         blank = t == 0 and not waiting and row[PROBABILITY] == 1.0
         for j in range(PROBABILITY + 1, int(program[WORDS])):
-            blank = blank and row[j] == 0.0
+            blank = blank and (row[j] == 0.0 or j == idle)
         return blank
     # The last step for which the routine over the arms was, or is being, run. If its end is due, the run goes on.
     step = t if int(row[UNTIL]) > t else t - 1
@@ -186,6 +191,10 @@ def _has_room(records: Array, header: Array, structure: Structure, rooms: Sequen
     levels = len(rooms)
     ends = [*records[1:, AT], header[WORDS]]
     first = structure.header_words + LEVEL_CONTROL * levels + window_words(int(header[PENDING]))
+    if header[IDLE] > 0:
+        if header[IDLE] != first:
+            return False
+        first += 1
     for d, (record, room, end) in enumerate(zip(records, rooms, ends, strict=True)):
         slots = int(record[CHILDREN]) + (structure.extra_slots if 0 < d == levels - 1 else 0)
         if record[CONTROL] != structure.header_words + LEVEL_CONTROL * d:

@@ -49,6 +49,7 @@ from hlmc.engine.primitives import (
     call_reward,
     call_select,
     call_update,
+    offset,
     words,
 )
 from hlmc.engine.routines import RoutineKernels
@@ -103,12 +104,18 @@ def decide(program: Array, row: Array, t: int) -> int:
         u = uniform(bits(row, KEY), t, int(program[LEVELS]) - 1)
         at = int(program[level + AT])
         tau = choices_counted(program, row, level, t)
-        call_select(int(program[level + ROUTINE]), program, level, row, at, n, control, tau, u)
+        last_select(program, level, row, at, n, control, tau, u)
         slot = int(row[control + CHILD])
         chance = row[control + CHANCE]
     # Rounding can carry a share of everything past 1 by a last digit. What is learned by keeps it.
     row[PROBABILITY] = max(min(above * chance, 1.0), LEAST_PROBABILITY)
     return arm_of(program, row, slot)
+
+
+@kernel
+def last_select(program: Array, level: int, row: Array, at: int, n: int, control: int, tau: int, u: float) -> None:
+    """Hook: the last level's choice. Default: through the program's table."""
+    call_select(int(program[level + ROUTINE]), program, level, row, at, n, control, tau, u)
 
 
 @kernel
@@ -190,6 +197,38 @@ def leaf_update(
 
 
 @kernel
+def start_notes(program: Array, level: int, row: Array, at: int, n: int, notes: Array) -> None:
+    """Make a routine's notes on the statistics of the last level. Default: it takes none."""
+
+
+@kernel
+def noted_select(
+    program: Array, level: int, row: Array, at: int, n: int, a: float, b: float, tau: int, u: float, notes: Array
+) -> tuple[int, float]:
+    """:func:`leaf_select` of a routine that takes notes (:class:`hlmc.engine.routines.NotedKernels`)."""
+    return leaf_select(program, level, row, at, n, a, b, tau, u)
+
+
+@kernel
+def noted_update(
+    program: Array,
+    level: int,
+    row: Array,
+    at: int,
+    n: int,
+    a: float,
+    b: float,
+    tau: int,
+    slot: int,
+    chance: float,
+    reward: float,
+    notes: Array,
+) -> tuple[float, float]:
+    """:func:`leaf_update` of a routine that takes notes."""
+    return leaf_update(program, level, row, at, n, a, b, tau, slot, chance, reward)
+
+
+@kernel
 def stride() -> int:
     """Steps that are taken without asking how many are left."""
     return 1
@@ -199,6 +238,23 @@ def stride() -> int:
 def contiguous(program: Array) -> bool:
     """Whether slot j of the last level is arm BASE + j, so that a slot's arm need not be looked up."""
     return bool(program[CONTIGUOUS] == 1.0)
+
+
+@kernel
+def start_arms(program: Array, row: Array, notes: Array, n: int) -> None:
+    """Make the table of the arms of n slots ready, which :func:`slot_arm` reads. Default: none is known yet."""
+    for slot in range(n):
+        notes[slot] = -1.0
+
+
+@kernel
+def slot_arm(program: Array, row: Array, notes: Array, slot: int) -> int:
+    """The arm of a slot whose neighbours are no neighbours. Default: looked up once, then known."""
+    arm = int(notes[slot])
+    if arm < 0:
+        arm = call_arm_of(program, row, slot)
+        notes[slot] = arm
+    return arm
 
 
 @kernel
@@ -264,6 +320,7 @@ def stretch(
     own: Array,
     row: Array,
     workspace: Array,
+    notes: Array,
     reward_at: Address,
     spec: Array,
     key: np.uint64,
@@ -285,6 +342,8 @@ def stretch(
         The program, and the same numbers in the precision of the workspace. On a processor they are one.
     row, workspace
         The learner's row and the statistics of its last level, which begin at ``place``. On a processor they are one.
+    notes
+        What follows from the row and saves work: the arms of the n slots (:func:`slot_arm`), then the routine's notes.
     reward_at, spec, state
         The adversary: the address of its function, its numbers, and what ``phase_at`` said of step t.
     key
@@ -305,6 +364,7 @@ def stretch(
     """
     counter_bits, advance = first_number(key, t, int(program[LEVELS]) - 1)
     neighbours = contiguous(program)
+    beside = offset(notes, n)
     since = t - int(row[BEGAN])
     base = arm_number(int(row[BASE]))
     slot = 0
@@ -319,15 +379,15 @@ def stretch(
             counter_bits += advance
             following = unit(mix(counter_bits))
             if n > 1:
-                slot, chance = leaf_select(own, level, workspace, place, n, a, b, since + done, u)
-            arm = arm_number(base + slot if neighbours else call_arm_of(program, row, slot))
+                slot, chance = noted_select(own, level, workspace, place, n, a, b, since + done, u, beside)
+            arm = arm_number(base + slot if neighbours else slot_arm(program, row, notes, slot))
             reward = reward_of(reward_at, spec, state, t + done, arm)
             if not (0.0 <= reward <= 1.0):
                 return -(t + done + 1), slot, chance, a, b, total
             gain = learned_reward(spec, state, arm, reward)
             earned = acc_add(earned, reward, gain)
             if n > 1:
-                a, b = leaf_update(own, level, workspace, place, n, a, b, since + done, slot, chance, gain)
+                a, b = noted_update(own, level, workspace, place, n, a, b, since + done, slot, chance, gain, beside)
             u = following
             done = counter(done + 1)
         if needs_rescale(a):
@@ -341,6 +401,7 @@ def run(
     own_at: Address,
     row_at: Address,
     workspace_at: Address,
+    notes_at: Address,
     reward_at: Address,
     spec_at: Address,
     stops_at: Address,
@@ -354,6 +415,9 @@ def run(
     program_at, own_at, row_at, workspace_at
         Addresses of the program, of the same numbers in the precision of the workspace, of the learner's row, and of
         the workspace. On a processor the second is the first and the fourth is the third.
+    notes_at
+        Address of words in which the loop notes what follows from the row, while it runs: for every slot of the last
+        level its arm, and as much as the routine takes notes of. They hold nothing between two calls.
     reward_at, spec_at
         Addresses of the adversary's function and of its numbers.
     stops_at
@@ -370,6 +434,7 @@ def run(
     own = words(own_at)
     row = words(row_at)
     workspace = words(workspace_at)
+    notes = words(notes_at)
     spec = words(spec_at)
     stops = words(stops_at)
     sums = words(sums_at)
@@ -377,6 +442,7 @@ def run(
     t = int(row[TIME])
     before = sums[count]
     earned = before
+    noted = -1  # when the run of the last level began that the notes are about
     for point in range(count):
         stop = int(stops[point])
         while t < stop:
@@ -394,8 +460,13 @@ def run(
             total = row[control + SUM]
             at = int(program[level + AT])
             place = load_stats(program, row, at, workspace, t)
+            if noted != int(row[BEGAN]):
+                noted = int(row[BEGAN])
+                if not contiguous(program):
+                    start_arms(program, row, notes, n)
+                start_notes(own, level, workspace, place, n, offset(notes, n))
             t, slot, chance, a, b, total = stretch(
-                program, own, row, workspace, reward_at, spec, key, state, level, place, n, t, pause, a, b, total
+                program, own, row, workspace, notes, reward_at, spec, key, state, level, place, n, t, pause, a, b, total
             )
             if t < 0:
                 return t
@@ -420,4 +491,7 @@ def loop_over(routine: RoutineKernels | None) -> Kernel:
     """:func:`run` with the last level's routine compiled into it; None: called through the program's table."""
     if routine is None:
         return run
-    return substitute(run, {leaf_select: routine.select, leaf_update: routine.update})
+    if routine.noted is None:
+        return substitute(run, {leaf_select: routine.select, leaf_update: routine.update})
+    noted = routine.noted
+    return substitute(run, {start_notes: noted.start, noted_select: noted.select, noted_update: noted.update})

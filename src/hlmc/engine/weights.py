@@ -157,6 +157,36 @@ def weights_grow(
 
 
 @kernel
+def weights_change(row: Array, at: int, n: int, m: int, slot: int, total: float) -> float:
+    """Make m of n weights, m at most :data:`SCAN` (``change`` of :class:`hlmc.engine.routines.RoutineKernels`).
+
+    A fresh weight is the mean of the others. Returns the new sum.
+    """
+    if n < 2:
+        return weights_start(row, at, m)
+    if slot < 0:
+        slot = -1 - slot
+        if row[at + slot] >= total / float(n):
+            return total
+    if m < n:
+        row[at + slot] = row[at + n - 1]
+        return _scan_rescale(row, at, m)
+    first = n
+    others = n
+    if m == n:
+        row[at + slot] = LOG_ZERO  # counts nothing while the others are added up
+        total = _scan_rescale(row, at, n)
+        first = slot
+        others = n - 1
+    fresh = total / float(others)
+    stop = m if m > n else slot + 1
+    for j in range(at + first, at + stop):
+        row[j] = fresh
+        total += fresh
+    return total if total <= _HIGH else _scan_rescale(row, at, m)
+
+
+@kernel
 def weights_sound(row: Array, at: int, n: int, total: float, widest: float) -> bool:
     """Whether draws from these words, and products with them, stay within the slots and within a float64.
 

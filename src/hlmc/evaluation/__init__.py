@@ -4,7 +4,6 @@ from hlmc.evaluation.benchmarks import best_fixed, cumulative, dynamic
 from hlmc.evaluation.intervals import (
     Exponent,
     Interval,
-    bootstrap_interval,
     fitted_exponent,
     paired_ratio_interval,
     quantile_interval,
@@ -23,7 +22,6 @@ __all__ = [
     "benchmark",
     "best_fixed",
     "best_switching",
-    "bootstrap_interval",
     "cumulative",
     "dynamic",
     "fitted_exponent",

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hlmc.checks import array, between, choice, flag, fraction, listed, whole
+from hlmc.checks import array, between, flag, fraction, listed, whole
 from hlmc.errors import BadArgument, shown
 
 Array = np.ndarray
@@ -51,51 +51,6 @@ def t_interval(samples: Any, level: float = 0.95, axis: int = 0) -> Interval:
     half = t_quantile(0.5 + fraction("level", level) / 2, n - 1) * x.std(axis=0, ddof=1) / math.sqrt(n)
     mean = x.mean(axis=0)
     return _interval(mean, mean - half, mean + half)
-
-
-def bootstrap_interval(
-    samples: Any,
-    level: float = 0.95,
-    seed: int = 0,
-    resamples: int = 2000,
-    axis: int = 0,
-    method: str = "bca",
-) -> Interval:
-    """The mean over independent runs and a bootstrap interval.
-
-    Runs are drawn with replacement, the same for all other axes, so the interval of a curve
-    changes smoothly along the curve.
-
-    Parameters
-    ----------
-    method
-        "bca": corrected for bias and skewness (Efron, "Better bootstrap confidence intervals", JASA 82,
-        1987). "percentile": the quantiles of the resampled means.
-
-    Examples
-    --------
-    >>> bootstrap_interval([1.0, 2.0, 3.0, 4.0], method="percentile")
-    Interval(estimate=2.5, low=1.5, high=3.5)
-    """
-    x = _sample("samples", samples, axis)
-    tail = (1 - fraction("level", level)) / 2
-    resamples = whole("resamples", resamples, 100)
-    choice("method", method, "bca", "percentile")
-    n = len(x)
-    drawn = np.random.default_rng(whole("seed", seed, 0)).multinomial(n, np.full(n, 1 / n), size=resamples) / n
-    columns = x.reshape(n, -1)
-    mean = columns.mean(axis=0)
-    ends = np.empty((2, columns.shape[1]))
-    for j, column in enumerate(columns.T):
-        # Around the mean, so that a sample of equal values resamples to exactly its mean.
-        deviation = column - mean[j]
-        means = drawn @ deviation
-        at = (tail, 1 - tail)
-        if method == "bca":
-            at = _corrected(at, means, deviation)
-        ends[:, j] = mean[j] + np.quantile(means, at)
-    low, high = ends.reshape(2, *x.shape[1:])
-    return _interval(mean.reshape(x.shape[1:]), low, high)
 
 
 def paired_ratio_interval(a: Any, b: Any, level: float = 0.95, axis: int = 0, paired: bool = True) -> Interval:
@@ -307,23 +262,6 @@ def beta_share(a: float, b: float, x: float) -> float:
         if abs(1 - c * d) < 1e-16:
             break
     return front * (value - 1) / a
-
-
-def _corrected(at: tuple[float, float], means: Array, deviation: Array) -> tuple[float, float]:
-    """The BCa-corrected quantiles; ``means`` are the resampled means minus the mean."""
-    spread = float((deviation**2).sum())
-    if spread == 0.0:
-        return at
-    share = float((means < 0).mean() + (means == 0).mean() / 2)
-    least = 0.5 / len(means)
-    bias = _normal.inv_cdf(min(max(share, least), 1 - least))
-    skew = float((deviation**3).sum()) / (6 * spread**1.5)
-
-    def moved(p: float) -> float:
-        z = bias + _normal.inv_cdf(p)
-        return _normal.cdf(bias + z / (1 - skew * z))
-
-    return moved(at[0]), moved(at[1])
 
 
 def _sample(name: str, samples: Any, axis: int, least: int = 2) -> Array:

@@ -1,13 +1,14 @@
 """The format of a file of learners: where everything lies, and the checksums that it carries.
 
-A file is a *front* (sizes, a description of the policy in JSON, one checksum for every block of rows, and a checksum
-of all this) and then the rows as they are in memory.
+A file is a *front* (sizes, a description in JSON of the policy and, if its arms have names, of these, one checksum for
+every block of rows, and a checksum of all this) and then the rows as they are in memory.
 """
 
 from __future__ import annotations
 
 import hashlib
 import io
+import json
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hlmc.errors import BadArgument
 from hlmc.files import disk
 from hlmc.files.description import described, read_policy
 from hlmc.files.disk import StrPath, bad
@@ -34,7 +36,9 @@ FIXED = struct.Struct("<8sIIQQIIQ32s")
 SEAL = 32  # bytes of the checksum of a front, its last fixed field
 ENTRY = 16  # bytes of the checksum of a block
 _BLOCK = 16384  # a block has as many rows, a power of two, as fit in here; at least one
-_MOST_DESCRIPTION = 2**20
+_MOST_DESCRIPTION = 2**26  # bytes, with the names of arms
+_MOST_POLICY = 2**20  # ... and without
+NAMES = b"\0"  # what separates them; no JSON has it
 
 
 @dataclass(frozen=True)
@@ -133,9 +137,13 @@ class Front:
     table: Array  # the blocks' checksums: uint8, (blocks, 16)
 
     @classmethod
-    def new(cls, policy: Policy, kind: str, rows: int) -> Front:
+    def new(cls, policy: Policy, kind: str, rows: int, arms: dict[str, Any] | None = None) -> Front:
         """The front of a file that is yet to be written; its table is still to be filled."""
         description = described(policy)
+        if arms is not None:
+            description += NAMES + json.dumps(arms, separators=(",", ":")).encode()
+            if len(description) > _MOST_DESCRIPTION:
+                raise BadArgument(f"names of arms can take {_MOST_DESCRIPTION} bytes in a file, not {len(description)}")
         layout = Layout.new(kind, rows, policy.words.total, len(description))
         return cls(layout, policy, description, np.zeros((layout.blocks, ENTRY), np.uint8))
 
@@ -148,8 +156,17 @@ class Front:
         if len(front) < layout.offset or front[FIXED.size - SEAL : FIXED.size] != seal_of(front):
             raise bad(path, "its header is damaged")
         description = front[FIXED.size : FIXED.size + layout.described]
-        policy = read_policy(path, description, layout.words, routines)
+        own, named, _ = description.partition(NAMES)
+        if len(own) > _MOST_POLICY or (named and layout.kind == "fleet"):
+            raise bad(path, "its header is damaged")
+        policy = read_policy(path, own, layout.words, routines)
         return cls(layout, policy, description, table_of(front, layout).copy())
+
+    @property
+    def arms(self) -> Any:
+        """The table of names, as :meth:`hlmc.Arms.described` has it, or None."""
+        names = self.description.partition(NAMES)[2]
+        return json.loads(names) if names else None
 
     def encoded(self) -> bytes:
         """The front as it stands in the file."""

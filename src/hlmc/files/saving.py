@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -49,6 +49,7 @@ def load(path: StrPath, routines: Mapping[str, Routine] | None = None, *, mapped
     (True, True)
     """
     # A fleet knows its file, and a file makes its fleet: imported here, the circle is never closed.
+    from hlmc.arms import NamedLearner
     from hlmc.fleet import Fleet
     from hlmc.learner import Learner
 
@@ -69,12 +70,17 @@ def load(path: StrPath, routines: Mapping[str, Routine] | None = None, *, mapped
         front.check_block(0, as_bytes(row), path)
         row = row.astype(np.float64, copy=False)
         check_rows(front.policy, row[None, :], path)
+        try:
+            if (names := front.arms) is not None:
+                return NamedLearner.loaded(front.policy, row, names)
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
+            raise bad(path, f"its table of arms makes no sense ({error})") from None
         return Learner.trusted(front.policy, row)
 
 
-def save(path: StrPath, policy: Policy, rows: Array, kind: str) -> None:
-    """Write a learner (its one row) or a fleet. A crash leaves the old file or the new one."""
-    front = Front.new(policy, kind, len(rows))
+def save(path: StrPath, policy: Policy, rows: Array, kind: str, arms: dict[str, Any] | None = None) -> None:
+    """Write a learner (its one row, and the names of its arms) or a fleet. A crash leaves the old file or the new."""
+    front = Front.new(policy, kind, len(rows), arms)
     step = front.layout.chunk
     create(path, front, (rows[first : first + step] for first in range(0, len(rows), step)))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -50,6 +50,10 @@ class Claim:
     reading: str = ""
     printed: bool = True
 
+    def read(self, reading: str, printed: bool = True) -> Claim:
+        """The same claim with the interpretation under which it was checked."""
+        return replace(self, reading=reading, printed=printed)
+
     def as_dict(self) -> dict[str, Any]:
         """The claim as a dictionary for JSON."""
         return {**asdict(self), "verdict": str(self.verdict)}
@@ -66,15 +70,7 @@ def judged(holds_below: Interval, limit: float = 0.0) -> Verdict:
     return Verdict.FAILS if holds_below.low > limit else Verdict.UNDECIDED
 
 
-def less(
-    name: str,
-    says: str,
-    smaller: tuple[str, Any],
-    larger: tuple[str, Any],
-    reading: str = "",
-    printed: bool = True,
-    show: Any = short,
-) -> Claim:
+def less(name: str, says: str, smaller: tuple[str, Any], larger: tuple[str, Any], show: Any = short) -> Claim:
     """The claim that one mean is below another, from two samples with their names.
 
     >>> claim = less("order", "A is below B", ("A", [1.0, 1.1, 0.9]), ("B", [2.0, 2.2, 1.9]))
@@ -84,38 +80,20 @@ def less(
     a, b = np.asarray(smaller[1], dtype=np.float64), np.asarray(larger[1], dtype=np.float64)
     gap = difference(a, b)
     measured = f"{smaller[0]}: {show(a.mean())}; {larger[0]}: {show(b.mean())}; difference: {_shown(gap, show)}"
-    return Claim(name, says, measured, judged(gap), reading, printed)
+    return Claim(name, says, measured, judged(gap))
 
 
-def at_most(
-    name: str,
-    says: str,
-    what: str,
-    interval: Interval,
-    limit: tuple[str, float],
-    reading: str = "",
-    printed: bool = True,
-    show: Any = short,
-) -> Claim:
+def at_most(name: str, says: str, what: str, interval: Interval, limit: tuple[str, float]) -> Claim:
     """The claim that a quantity does not exceed a named limit.
 
     >>> str(at_most("bound", "A stays below", "A", Interval(1.0, 0.9, 1.1), ("bound", 2.0)).verdict)
     'holds'
     """
-    measured = f"{what}: {_shown(interval, show)}; {limit[0]}: {show(limit[1])}"
-    return Claim(name, says, measured, judged(interval, limit[1]), reading, printed)
+    measured = f"{what}: {_shown(interval)}; {limit[0]}: {short(limit[1])}"
+    return Claim(name, says, measured, judged(interval, limit[1]))
 
 
-def within(
-    name: str,
-    says: str,
-    what: str,
-    interval: Interval,
-    span: tuple[float, float],
-    reading: str = "",
-    printed: bool = True,
-    show: Any = short,
-) -> Claim:
+def within(name: str, says: str, what: str, interval: Interval, span: tuple[float, float]) -> Claim:
     """The claim that a quantity is in a range. It is undecided if the interval contains an end of the range.
 
     >>> str(within("one", "it is 1", "exponent", Interval(0.99, 0.9, 1.02), (0.95, 1.05)).verdict)
@@ -128,16 +106,16 @@ def within(
         verdict = Verdict.FAILS
     else:
         verdict = Verdict.UNDECIDED
-    measured = f"{what}: {_shown(interval, show)}; must be in [{show(low)}, {show(high)}]"
-    return Claim(name, says, measured, verdict, reading, printed)
+    measured = f"{what}: {_shown(interval)}; must be in [{short(low)}, {short(high)}]"
+    return Claim(name, says, measured, verdict)
 
 
-def fact(name: str, says: str, holds: bool, measured: str, reading: str = "", printed: bool = True) -> Claim:
+def fact(name: str, says: str, holds: bool, measured: str) -> Claim:
     """A claim that is computed exactly, without a sample."""
-    return Claim(name, says, measured, Verdict.HOLDS if holds else Verdict.FAILS, reading, printed)
+    return Claim(name, says, measured, Verdict.HOLDS if holds else Verdict.FAILS)
 
 
-def all_of(name: str, says: str, parts: Sequence[Claim], reading: str = "", printed: bool = True) -> Claim:
+def all_of(name: str, says: str, parts: Sequence[Claim]) -> Claim:
     """A claim of several parts: it holds if all parts hold, and does not hold if one does not.
 
     >>> yes, perhaps = fact("a", "", True, "1"), Claim("b", "", "2", Verdict.UNDECIDED)
@@ -146,7 +124,7 @@ def all_of(name: str, says: str, parts: Sequence[Claim], reading: str = "", prin
     """
     verdicts = {part.verdict for part in parts}
     verdict = next((v for v in (Verdict.FAILS, Verdict.UNDECIDED) if v in verdicts), Verdict.HOLDS)
-    return Claim(name, says, ". ".join(part.measured for part in parts), verdict, reading, printed)
+    return Claim(name, says, ". ".join(part.measured for part in parts), verdict)
 
 
 def mean(samples: Any) -> Interval:
@@ -212,7 +190,7 @@ def exponent(times: Any, curves: Any, window: tuple[float, float] | None = None)
     return Interval(fit.exponent, fit.exponent - half, fit.exponent + half)
 
 
-def _shown(interval: Interval, show: Any) -> str:
+def _shown(interval: Interval, show: Any = short) -> str:
     if math.isnan(interval.estimate):
         return "not measured"
     if math.isinf(interval.low) and math.isinf(interval.high):

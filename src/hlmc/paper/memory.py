@@ -62,12 +62,8 @@ def claims(results: Results, settings: Settings) -> list[Claim]:
     regret = {m: (label(m), final(result, label(m))) for m in SIZES}
     improves = "“The regret performance of HLMC improves as the size of the memory space increases.”"
     found = [
-        less(
-            f"M = {more} below M = {fewer}",
-            improves,
-            regret[more],
-            regret[fewer],
-            "The rewards end inside a phase (reading 1).",
+        less(f"M = {more} below M = {fewer}", improves, regret[more], regret[fewer]).read(
+            "The rewards end inside a phase (reading 1)."
         )
         for fewer, more in pairwise(SIZES)
     ]
@@ -78,8 +74,7 @@ def claims(results: Results, settings: Settings) -> list[Claim]:
             "“Adopting a hierarchy with fewer levels improves the regret order.”",
             regret[20],
             regret[14],
-            "The values at T; the orders are measured under “theorems”.",
-        ),
+        ).read("The values at T; the orders are measured under “theorems”."),
         all_of(
             "With two levels more memory is better",
             "“Even with the same number of levels, a smaller regret can be achieved with a larger memory space.”",
@@ -97,17 +92,9 @@ def claims(results: Results, settings: Settings) -> list[Claim]:
     for m in SIZES:
         depth = len(policy(m, T).groups_used)
         limit = float(plotted_curve(result, depth)[1][-1])
-        name = f"M = {m} below the plotted curve"
-        found.append(
-            at_most(
-                name,
-                verifies,
-                label(m),
-                mean(regret[m][1]),
-                (f"D = {depth} curve", limit),
-                "h0 = 6 (readings 1, 6, 7).",
-            )
-        )
+        curve = (f"D = {depth} curve", limit)
+        claim = at_most(f"M = {m} below the plotted curve", verifies, label(m), mean(regret[m][1]), curve)
+        found.append(claim.read("h0 = 6 (readings 1, 6, 7)."))
     return found
 
 
@@ -133,8 +120,9 @@ def _groups_dominate(settings: Settings) -> Claim:
         "Loss is mostly at the groups",
         "“The arm-level regret is dominated by the group-level regret.”",
         checks,
+    ).read(
         f"Read as shares of {T:,} steps at which the best arm pays and is not played, by where the choice went wrong; "
-        "four runs.",
+        "four runs."
     )
 
 

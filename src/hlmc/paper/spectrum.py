@@ -176,9 +176,8 @@ def claims(results: Results, settings: Settings) -> list[Claim]:
             advantage,
             (name, reward[name]),
             ("HLMC", reward["HLMC"]),
-            reading,
             show=lambda x: f"{x:.6f}",
-        )
+        ).read(reading)
         for name in (UCB, SHUFFLED)
     ] + [
         fact(

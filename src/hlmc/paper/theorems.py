@@ -12,8 +12,8 @@ import numpy as np
 from hlmc import EXP3P, HLMC, adversaries, bounds, planning, plotting
 from hlmc.evaluation import Interval, fitted_exponent, quantile_interval
 from hlmc.paper.claims import Claim, Verdict, all_of, at_most, exponent, fact, less, mean
-from hlmc.paper.drawing import draw_sizes, line
-from hlmc.paper.experiment import Part, Picture, Results, Settings, Table, curves, final, time_points
+from hlmc.paper.drawing import draw_regret, draw_sizes
+from hlmc.paper.experiment import Part, Picture, Results, Settings, Table, final, time_points
 from hlmc.paper.tables import number, plus_minus
 
 if TYPE_CHECKING:
@@ -191,20 +191,16 @@ def claims(results: Results, settings: Settings) -> list[Claim]:
     found.append(_below_bounds(results, settings))
     T = settings.scaled(10**6, least=1000)
     fitted = _unsaturated(results, T)
-    in_arms = exponent(fitted, _over_arms(results)[:, : len(fitted)], (fitted[0], fitted[-1]))
-    found.append(
-        at_most(
-            "Exponent in K, D = 2",
-            "Theorem 1: regret of the order of K^(1/4) (ln K)^(1/2).",
-            "exponent",
-            in_arms,
-            ("the bound's own over the same K", _promised_in_arms(T, fitted)),
-            f"Fitted over K = {fitted[0]} to {fitted[-1]}; with more arms the regret is close to T = {T:,}.",
-        )
+    in_arms = at_most(
+        "Exponent in K, D = 2",
+        "Theorem 1: regret of the order of K^(1/4) (ln K)^(1/2).",
+        "exponent",
+        exponent(fitted, _over_arms(results)[:, : len(fitted)], (fitted[0], fitted[-1])),
+        ("the bound's own over the same K", _promised_in_arms(T, fitted)),
     )
-    for delta in DELTAS:
-        found.append(_probable(results, delta))
-    found.append(_spread_of_p(results))
+    reading = f"Fitted over K = {fitted[0]} to {fitted[-1]}; with more arms the regret is close to T = {T:,}."
+    found.append(in_arms.read(reading))
+    found += _probable(results)
     found += _unknown_v(results, settings)
     known, unknown = (final(results["doubling"], name) for name in ("HLMC", "HLMC, T unknown"))
     most = 1 / (1 - 2**-0.75)
@@ -252,7 +248,7 @@ def _order(results: Results, settings: Settings, D: int) -> Claim:
         f"Corollary 2: with D = {D}, regret of the order of T^{promised:.4g}, up to logarithms.",
         "exponent",
         fit,
-        (f"at most {promised:.4g}", promised),
+        ("exponent of the bound", promised),
     )
     if claim.verdict is Verdict.HOLDS or bound < T:
         return claim
@@ -273,42 +269,29 @@ def _below_bounds(results: Results, settings: Settings) -> Claim:
     )
 
 
-def _probable(results: Results, delta: float) -> Claim:
+def _probable(results: Results) -> list[Claim]:
+    """The claims of Theorem 2 about HLMC, and of Lemma 4 about EXP3.P, whose bound is not vacuous."""
     result = results["probable"]
-    regret = final(result, _delta(delta))
     T = int(result.data["time"][-1])
-    bound = bounds.theorem_2(T, K, delta)
-    above = int((regret > bound).sum())
-    quantile = quantile_interval(regret, 1 - delta)
     # With too few runs the upper end of the quantile is infinite, but the regret is at most the reward of the best arm.
     most = float(result.data["best_fixed"].isel(time=-1))
-    interval = Interval(quantile.estimate, quantile.low, min(quantile.high, most))
-    empty = " The bound is vacuous here (larger than T): no run can contradict it." if bound > T else ""
-    return at_most(
-        f"Theorem 2 at δ = {delta:g}",
-        f"With probability at least {1 - delta:g} regret stays below 12.5 T^(3/4) K^(1/4) (ln(2KT/δ))^(1/2).",
-        f"{above} of {len(regret)} runs above; the {1 - delta:g} quantile is",
-        interval,
-        ("bound", bound),
-        empty.strip(),
-    )
+
+    def below(claim: str, says: str, policy: str, delta: float, bound: float) -> Claim:
+        regret = final(result, policy)
+        quantile = quantile_interval(regret, 1 - delta)
+        interval = Interval(quantile.estimate, quantile.low, min(quantile.high, most))
+        what = f"{int((regret > bound).sum())} of {len(regret)} runs above; the {1 - delta:g} quantile is"
+        return _vacuous(at_most(f"{claim} at δ = {delta:g}", says, what, interval, ("bound", bound)), bound, T)
+
+    says = "With probability at least {:g} regret stays below 12.5 T^(3/4) K^(1/4) (ln(2KT/δ))^(1/2)."
+    found = [below("Theorem 2", says.format(1 - d), _delta(d), d, bounds.theorem_2(T, K, d)) for d in DELTAS]
+    says = "EXP3.P on all arms: with probability at least 0.95 regret stays below 5.15 (K T ln(K/δ))^(1/2)."
+    return [*found, below("Lemma 4", says, "EXP3.P, δ = 0.05", 0.05, bounds.lemma_4(T, K, 0.05))]
 
 
-def _spread_of_p(results: Results) -> Claim:
-    """The claim of Lemma 4 about EXP3.P, whose bound is not vacuous."""
-    result = results["probable"]
-    regret = final(result, "EXP3.P, δ = 0.05")
-    bound = bounds.lemma_4(int(result.data["time"][-1]), K, 0.05)
-    quantile = quantile_interval(regret, 0.95)
-    most = float(result.data["best_fixed"].isel(time=-1))
-    interval = Interval(quantile.estimate, quantile.low, min(quantile.high, most))
-    return at_most(
-        "Lemma 4 at δ = 0.05",
-        "EXP3.P on all arms: with probability at least 0.95 regret stays below 5.15 (K T ln(K/δ))^(1/2).",
-        "the 0.95 quantile is",
-        interval,
-        ("bound", bound),
-    )
+def _vacuous(claim: Claim, bound: float, T: int) -> Claim:
+    """The claim; with a remark if its bound is vacuous."""
+    return claim.read("The bound is vacuous here (larger than T): no run can contradict it.") if bound > T else claim
 
 
 def _unknown_v(results: Results, settings: Settings) -> list[Claim]:
@@ -321,23 +304,16 @@ def _unknown_v(results: Results, settings: Settings) -> list[Claim]:
         times, finals = _over_horizons(results, settings, name, "switching")
         fit = exponent(times, finals, (times[0], times[-1]))
         sublinear.append(at_most("", "", f"{name}: exponent in T", fit, ("below", 1.0)))
-    empty = "The bound is vacuous here (larger than T): no run can contradict it." if bound > T else ""
+    says = "Regret with V unknown stays below √2 (V + 5) T^(3/4) K^(1/4) (ln KT)^(1/2)."
     return [
-        at_most(
-            "Theorem 4",
-            "Regret with V unknown stays below √2 (V + 5) T^(3/4) K^(1/4) (ln KT)^(1/2).",
-            "regret",
-            mean(unknown),
-            ("bound", bound),
-            empty,
-        ),
+        _vacuous(at_most("Theorem 4", says, "regret", mean(unknown), ("bound", bound)), bound, T),
         less(
             "HLMC.S with unknown V below HLMC",
             "EXP3.S over the groups helps even if V is unknown.",
             ("V unknown", unknown),
             ("HLMC", weak),
         ),
-        less("Known V below unknown V", "Theorem 3 against Theorem 4.", ("V told", known), ("V unknown", unknown)),
+        less("Known V below unknown V", "Theorem 3 against Theorem 4.", ("V known", known), ("V unknown", unknown)),
         all_of(
             "Shifting regret is sublinear", "“HLMC achieves a sublinear scaling of shifting regret in T.”", sublinear
         ),
@@ -416,7 +392,7 @@ def pictures(results: Results, settings: Settings) -> list[Picture]:
             [last * (times[0] / times[-1]) ** (1 - 1 / (2 * D)), last],
         )
     arms = {"D = 2": (ARMS, _over_arms(results))}
-    over = results["doubling"]
+    doubling = next(part for part in parts(settings) if part.key == "doubling")
     return [
         Picture(
             f"{NAME}-horizon",
@@ -458,7 +434,7 @@ def pictures(results: Results, settings: Settings) -> list[Picture]:
         Picture(
             f"{NAME}-doubling",
             "Regret against time with T known and unknown, one good arm.",
-            partial(_draw_doubling, over),
+            partial(draw_regret, doubling, results["doubling"], log=False),
         ),
     ]
 
@@ -483,24 +459,5 @@ def _draw_tails(result: Result) -> Figure:
         ax.set_ylabel("fraction of runs above")
         ax.set_ylim(0.0, 1.0)
         plotting.short_ticks(ax.xaxis)
-        ax.legend()
-    return figure
-
-
-def _draw_doubling(result: Result) -> Figure:
-    names = ["HLMC", "HLMC, T unknown"]
-    looks = plotting.looks(names)
-    with plotting.style():
-        figure = plotting.figure(5.6, 4.0)
-        ax = figure.subplots()
-        for name in names:
-            times, values = curves(result, name)
-            line(ax, times, values, name, looks[name])
-        ax.set_xlabel("steps")
-        ax.set_ylabel("weak regret")
-        ax.set_xlim(left=0.0)
-        ax.set_ylim(bottom=0.0)
-        plotting.short_ticks(ax.xaxis)
-        plotting.short_ticks(ax.yaxis)
         ax.legend()
     return figure

@@ -113,30 +113,16 @@ def claims(results: Results, settings: Settings) -> list[Claim]:
     beats = "“HLMC outperforms the UCB-M policy under the constructed adversarial environment.”"
     best = "“The EXP3 algorithm achieves the best performance.”"
     found = [
-        less("HLMC below UCB-M", beats, hlmc, (UCB, final(six, UCB)), TIES),
-        less(
-            "HLMC below UCB-M, h0 = 5",
-            beats,
-            ("HLMC", final(five, "HLMC")),
-            (UCB, final(five, UCB)),
-            FIVE,
-            printed=False,
+        less("HLMC below UCB-M", beats, hlmc, (UCB, final(six, UCB))).read(TIES),
+        less("HLMC below UCB-M, h0 = 5", beats, ("HLMC", final(five, "HLMC")), (UCB, final(five, UCB))).read(
+            FIVE, printed=False
         ),
-        less(
-            "HLMC below UCB-M, first of ties",
-            beats,
-            hlmc,
-            (FIRST, final(results["ties"], FIRST)),
+        less("HLMC below UCB-M, first of ties", beats, hlmc, (FIRST, final(results["ties"], FIRST))).read(
             "Ties go to the lowest slot (reading 4): arm 0 is carried over and gets the reward, in every run.",
             printed=False,
         ),
-        less(
-            "HLMC below UCB-M, shuffled",
-            beats,
-            hlmc,
-            (SHUFFLED, final(six, SHUFFLED)),
-            "UCB-M shuffles its arms (reading 5); the paper's does not in this experiment.",
-            printed=False,
+        less("HLMC below UCB-M, shuffled", beats, hlmc, (SHUFFLED, final(six, SHUFFLED))).read(
+            "UCB-M shuffles its arms (reading 5); the paper's does not in this experiment.", printed=False
         ),
         at_most(
             "UCB-M earns almost nothing",
@@ -144,9 +130,8 @@ def claims(results: Results, settings: Settings) -> list[Claim]:
             "fraction of steps that pay",
             mean(six.data["reward"].sel(policy=UCB).isel(time=-1).values / settings.horizon),
             ("at most", 0.01),
-            TIES,
-        ),
-        linear("UCB-M's exponent is 1", "“The weak regret of UCB-M is clearly linear in T.”", six, UCB, 6, TIES),
+        ).read(TIES),
+        linear("UCB-M's exponent is 1", "“The weak regret of UCB-M is clearly linear in T.”", six, UCB, 6).read(TIES),
         at_most(
             "HLMC's error bars are small",
             "“The error bar indicates that the proposed learning policy is robust with low variance.”",
@@ -168,7 +153,7 @@ def claims(results: Results, settings: Settings) -> list[Claim]:
         share = share_of_best(result)
         close = abs(share - 0.2) < 0.001
         label = "The best arm earns T/5" + ("" if key == "six" else ", h0 = 5, whole phases")
-        found.append(fact(label, earned, close, f"it earns {share:.4f} T", reading, key == "six"))
+        found.append(fact(label, earned, close, f"it earns {share:.4f} T").read(reading, key == "six"))
     order = "The plotted curves “verify that the expected weak regret of HLMC has the same order” as Theorem 1's bound."
     for policy, name in (("HLMC", "2 T'^(3/4) K^(1/4) (ln K)^(1/2)"), ("EXP3", "2 (T' K ln K)^(1/2)")):
         for key, result, reading in (
@@ -178,27 +163,20 @@ def claims(results: Results, settings: Settings) -> list[Claim]:
             limit = float(plotted_curve(result, LEVELS[policy])[1][-1])
             label = f"{policy} below its plotted curve" + ("" if key == "six" else ", h0 = 5, whole phases")
             regret = mean(final(result, policy))
-            found.append(at_most(label, order, policy, regret, (name, limit), reading, key == "six"))
+            found.append(at_most(label, order, policy, regret, (name, limit)).read(reading, key == "six"))
     theorem = HLMC(arms=K, memory=M, horizon=settings.horizon).bound() or 0.0
-    found.append(
-        at_most(
-            "HLMC below Theorem 1",
-            "Theorem 1.",
-            "HLMC",
-            mean(hlmc[1]),
-            ("(4 + 2√2) T^(3/4) K^(1/4) (ln K)^(1/2)", theorem),
-        )
-    )
+    bound = ("(4 + 2√2) T^(3/4) K^(1/4) (ln K)^(1/2)", theorem)
+    found.append(at_most("HLMC below Theorem 1", "Theorem 1.", "HLMC", mean(hlmc[1]), bound))
     return found
 
 
-def linear(name: str, says: str, result: Result, policy: str, h0: int, reading: str = "") -> Claim:
+def linear(name: str, says: str, result: Result, policy: str, h0: int) -> Claim:
     """The claim that the regret at the ends of phases grows in proportion to t."""
     times, values = curves(result, policy)
     ends = [i for i, t in enumerate(times) if int(t) in phase_ends(h0, B0, int(times[-1]))]
     window = (float(times[-1]) / 200, float(times[-1]))
     fit = exponent(times[ends], values[:, ends], window)
-    return within(name, says, "exponent of t at the ends of phases", fit, LINEAR, reading)
+    return within(name, says, "exponent of t at the ends of phases", fit, LINEAR)
 
 
 def tables(results: Results, settings: Settings) -> list[Table]:

@@ -16,6 +16,7 @@ from hlmc.engine.layout import (
     DIGEST,
     FEEDBACK,
     GAIN,
+    IDLE,
     KIND,
     LEVEL_CONTROL,
     LEVELS,
@@ -41,6 +42,7 @@ from hlmc.values import Value
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from hlmc.arms import Arms
     from hlmc.export import CSource
     from hlmc.fleet import Fleet
     from hlmc.learner import Learner
@@ -83,10 +85,12 @@ class Common(Value):
     pending: int = 0
     delay: int = 0
     missing: str | float = SKIP
+    dynamic: bool = False
 
     def __post_init__(self) -> None:
         self._keep(rewards=interval("rewards", self.rewards))
         flag("losses", self.losses)
+        flag("dynamic", self.dynamic)
         self._keep(pending=whole("pending", self.pending, 0, MOST_PENDING))
         self._keep(delay=whole("delay", self.delay, 0))
         if isinstance(self.missing, str):
@@ -130,10 +134,11 @@ class Common(Value):
         return f"{'loss' if self.losses else 'reward'} must be a number in {self.range_shown}"
 
     def _noted(self, *notes: str) -> str:
-        """The notes of a plan, and the unit of its regret unless that is a reward of 1."""
+        """The notes of a plan: its own, the unit of regret unless that is a reward of 1, and what a bound is for."""
         told = "losses" if self.losses else "rewards"
         unit = f"{told} in {self.range_shown}: regret in units of {self.rewards[1] - self.rewards[0]:g}"
-        return "; ".join(filter(None, (*notes, unit if self.scaled else "")))
+        moving = "arms may come and go: a bound is for arms that stay"
+        return "; ".join(filter(None, (*notes, unit if self.scaled else "", moving if self.dynamic else "")))
 
 
 class Policy(Common):
@@ -155,6 +160,8 @@ class Policy(Common):
         How many decisions later a reward is expected, on average: epochs are planned for it. Default: 0.
     missing
         What a decision counts as that is dropped: ``"skip"``, as if it had not been made, or a number in ``rewards``.
+    dynamic
+        Whether arms come and go (:class:`hlmc.Arms`): there are at most ``arms`` of them, and one more word counts.
 
     Notes
     -----
@@ -197,14 +204,29 @@ class Policy(Common):
 
     @property
     def window_words(self) -> int:
-        """The words for decisions that await their rewards. They lie between the control words and the statistics."""
-        return window_words(self.pending)
+        """The words for decisions that await their rewards and for arms that come and go.
+
+        They lie between the control words and the statistics.
+        """
+        return window_words(self.pending) + self.dynamic
+
+    def _check_dynamic(self) -> None:
+        """Refuse arms that come and go where they cannot; every ``__post_init__`` ends with it."""
+        if self.dynamic and self.structure.change is None:
+            raise BadArgument(f"dynamic must be False for {type(self).__name__}: its arms cannot come and go")
+
+    def _awaited(self, run: int) -> tuple[int, int, float]:
+        """For the plan: ``pending``, ``delay``, and the share of rewards that come after a run of so many steps."""
+        return self.pending, self.delay, min(1.0, self.delay / run)
 
     def _finished(self, table: Array) -> Array:
         """Complete a program: fill in the fields that the structure and the routines determine; return it flattened."""
         if self.pending:
             table[0, PENDING] = self.pending
             table[0, WINDOW] = self.structure.header_words + LEVEL_CONTROL * int(table[0, LEVELS])
+        if self.dynamic:
+            before = self.structure.header_words + LEVEL_CONTROL * int(table[0, LEVELS])
+            table[0, IDLE] = before + window_words(self.pending)
         check_program(table, self.structure, [routine.words for routine in self.routines_used])
         table[0, STRUCTURE] = STRUCTURES.index(self.structure) if self.structure in STRUCTURES else -1
         table[0, CONTIGUOUS] = self.structure.contiguous
@@ -241,8 +263,10 @@ class Policy(Common):
         """What is proved about the regret, and where; what was measured; what is not covered. Prints as a few lines."""
         return Guarantee()
 
-    def start(self, seed: int = 0, stream: int = 0) -> Learner:
+    def start(self, seed: int = 0, stream: int = 0, arms: Arms | None = None) -> Learner:
         """A new learner. Equal seeds and streams give equal learners; different ones give independent learners.
+
+        With ``arms``, a table of names, its arms have these names and may come and go (:class:`hlmc.Arms`).
 
         >>> import hlmc
         >>> learner = hlmc.EXP3(arms=3, horizon=100).start(seed=1)
@@ -252,8 +276,11 @@ class Policy(Common):
         1
         """
         # A learner is made of a policy: imported here, the circle is never closed.
+        from hlmc.arms import NamedLearner
         from hlmc.learner import Learner
 
+        if arms is not None:
+            return NamedLearner.started(self, arms, seed, stream)
         return Learner.fresh(self, seed, stream)
 
     def fleet(self, size: int, seed: int = 0, file: str | Path | None = None) -> Fleet:

@@ -5,17 +5,18 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
 
 from hlmc import bounds, planning
 from hlmc.checks import whole
 from hlmc.engine.layout import LEVEL_CONTROL
-from hlmc.engine.structures import CHAMPION, Structure
+from hlmc.engine.structures import CHAMPION, CODED_CHAMPION, TREE, Structure
 from hlmc.engine.structures.champion import LEAST_DOUBT, MOST
+from hlmc.errors import BadArgument
 from hlmc.policies.base import Array, Words
 from hlmc.policies.tree import TreePolicy
-from hlmc.routines import Contest, TsallisINF
+from hlmc.routines import Contest, TsallisINF, coded
 from hlmc.routines.base import Routine
+from hlmc.routines.coded import ALL_BITS, checked_or_auto
 
 STRETCH = 1.2
 """Epochs are longer by this factor than those that balance the regret of two levels of Tsallis-INF. It was the best
@@ -42,11 +43,16 @@ class Champion(TreePolicy):
     arms
         K.
     memory
-        M: as few levels as at most M words allow. Default: two levels, about 2 sqrt(K) words.
+        M: as few levels as at most M words allow, with groups as large as they allow. Default: two levels, about
+        2 sqrt(K) words.
     horizon
         T, or None when it is not known: groups and doubts start afresh in stages of 2^r steps, the champion stays.
     switches
         V, if it is known how often the best arm changes: epochs are sqrt(V) times shorter.
+    bits
+        Bits of a loss: 64, 4 to 32, or ``"auto"``: what is best in ``memory``. With fewer than 64 the losses are
+        packed codes, and ``memory`` holds more of them; where it holds those of all arms, there is one level, and it is
+        Tsallis-INF (``docs/bits.md``).
 
     Guarantee
     ---------
@@ -69,7 +75,13 @@ class Champion(TreePolicy):
     horizon: int | None = None
     switches: int | None = None
 
-    structure: ClassVar[Structure] = CHAMPION
+    bits: int | str = 64
+
+    @property
+    def structure(self) -> Structure:  # type: ignore[override]
+        if self.bits_used == ALL_BITS:
+            return CHAMPION
+        return CODED_CHAMPION if len(self.groups_used) > 1 else TREE
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -77,17 +89,32 @@ class Champion(TreePolicy):
         for name, least in (("memory", 1), ("horizon", 1), ("switches", 1)):
             if getattr(self, name) is not None:
                 self._keep(**{name: whole(name, getattr(self, name), least)})
+        self._keep(bits=checked_or_auto(self.bits, self.memory))
+        if self.pending and self.structure is CODED_CHAMPION:
+            raise BadArgument(f"pending must be 0 with fewer than 64 bits for a champion, not {self.pending}")
         _ = self.groups_used
+        self._check_dynamic()
+
+    @cached_property
+    def bits_used(self) -> int:
+        """Bits of a loss."""
+        if isinstance(self.bits, int):
+            return self.bits
+        assert self.memory is not None
+        return planning.best_width(self.arms, self.memory, self.horizon)
 
     @cached_property
     def groups_used(self) -> tuple[int, ...]:
         if self.memory is None:
             return planning.even_groups(self.arms, min(2, planning.deepest(self.arms)))
-        return planning.tight_depth(self.arms, self.memory)[1]
+        return planning.filled_groups(self.arms, self.memory, lambda groups: sum(self._level_words(groups)))
 
     @cached_property
     def routines_used(self) -> tuple[Routine, ...]:
-        return (*(TsallisINF(),) * (len(self.groups_used) - 1), Contest())
+        groups = len(self.groups_used) - 1
+        # Where all arms fit there are no epochs for a champion to outlive.
+        plain = (*(TsallisINF(),) * groups, Contest() if groups or self.bits_used == ALL_BITS else TsallisINF())
+        return tuple(coded(routine, self.bits_used) for routine in plain)
 
     def epochs_used(self, horizon: int) -> tuple[int, ...]:
         balanced = super().epochs_used(horizon)
@@ -100,13 +127,23 @@ class Champion(TreePolicy):
 
     @property
     def level_words(self) -> tuple[int, ...]:
-        *above, last = self.groups_used
+        return self._level_words(self.groups_used)
+
+    def _level_words(self, groups: tuple[int, ...]) -> tuple[int, ...]:
+        *above, last = groups
+        if self.bits_used < ALL_BITS:
+            if not above:
+                return (planning.coded_words(groups, self.bits_used) if last > 1 else 0,)
+            *groups_words, arms = (-(-n * self.bits_used // ALL_BITS) for n in (*above, last + 1))
+            return (*groups_words, arms + 1)  # and the champion's name
         # At the arms: the losses of the others, less that of the champion, and the champion's name.
         others = last if above else last - 1
         return (*(n - 1 for n in above), others + 1)
 
     @property
     def words(self) -> Words:
+        if self.structure is TREE:
+            return super().words
         # The champion's name lies among the words of the header.
         control = self.structure.header_words - 1 + LEVEL_CONTROL * len(self.groups_used)
         return Words(sum(self.level_words), control + self.window_words)
@@ -117,6 +154,8 @@ class Champion(TreePolicy):
         return min(0.5, max(FLOOR, arms.children / (1.0 + 2.0 * REACH * math.sqrt(arms.choices)) ** 2))
 
     def _stage_bound(self, horizon: int, switches: int | None) -> float | None:
+        if self.bits_used < ALL_BITS:
+            return None if len(self.groups_used) > 1 else super()._stage_bound(horizon, switches)
         *above, last = self.levels_at(horizon)
         total, runs = 0.0, 1
         for level in above:
@@ -132,6 +171,8 @@ class Champion(TreePolicy):
 
     @property
     def _proof(self) -> str:
+        if self.structure is TREE:
+            return super()._proof
         return "Theorem 1 of docs/champion.md"
 
     @property
@@ -140,8 +181,13 @@ class Champion(TreePolicy):
 
     @property
     def _lost(self) -> str:
+        if self.bits_used < ALL_BITS:
+            bounded = self.bound(self.horizon or 2**20) is not None
+            return super()._lost if bounded else "a bound: the theorem is for losses of 64 bits"
         return "regret of single runs, a best arm that changes, rewards that react to the play"
 
     def _write(self, records: Array, horizon: int) -> None:
         super()._write(records, horizon)
+        if self.structure is TREE:
+            return
         records[len(self.groups_used) - 1][LEAST_DOUBT] = self._least_doubt(horizon)

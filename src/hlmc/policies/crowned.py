@@ -71,6 +71,7 @@ class CrownedHLMC(TreePolicy):
             if getattr(self, name) is not None:
                 self._keep(**{name: whole(name, getattr(self, name), 1)})
         _ = self.groups_used, self.routines_used
+        self._check_dynamic()
 
     @cached_property
     def groups_used(self) -> tuple[int, ...]:

@@ -26,6 +26,7 @@ class FlatPolicy(TreePolicy):
         if self.horizon is not None:
             self._keep(horizon=whole("horizon", self.horizon, 1))
         self._adopt(self.routines_used[0])
+        self._check_dynamic()
 
     @property
     def groups_used(self) -> tuple[int, ...]:

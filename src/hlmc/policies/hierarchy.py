@@ -14,7 +14,7 @@ from hlmc.guarantee import Guarantee, at_most
 from hlmc.policies.tree import TreePolicy
 from hlmc.routines import EXP3, EXP3P, EXP3S, coded, routine
 from hlmc.routines.base import Routine
-from hlmc.routines.coded import checked_bits
+from hlmc.routines.coded import checked_bits, checked_or_auto
 
 UNKNOWN = "unknown"
 ADDRESSED = 2**60
@@ -56,7 +56,8 @@ class HLMC(TreePolicy):
         If the horizon is unknown, the first stage takes 2^first_stage steps.
     bits
         Bits of a statistic, 64 or 4 to 32: one number, or one per level, top first. With fewer than 64 the statistics
-        are packed codes, and ``memory`` holds 64 / bits times as many (``docs/bits.md``).
+        are packed codes, and ``memory`` holds 64 / bits times as many (``docs/bits.md``). ``"auto"``: as many as are
+        enough for all arms, if ``memory`` holds that, else 10 or fewer.
 
     Guarantee
     ---------
@@ -97,7 +98,7 @@ class HLMC(TreePolicy):
     routines: tuple[str | Routine, ...] | str | Routine | None = None
     epochs: tuple[int, ...] | int | None = None
     first_stage: int = 0
-    bits: int | tuple[int, ...] = 64
+    bits: int | tuple[int, ...] | str = 64
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -125,13 +126,14 @@ class HLMC(TreePolicy):
             if self.memory is not None:
                 raise BadArgument("bits must be one number for all levels where memory decides the tree")
         else:
-            self._keep(bits=checked_bits(self.bits))
+            self._keep(bits=checked_or_auto(self.bits, self.memory))
         if isinstance(self.routines, list):
             self._keep(routines=tuple(self.routines))
         uncredited = [r.name for r in self.routines_used if not getattr(r, "credits", True)]
         if self.pending and uncredited and len(self.groups_used) > 1:
             raise BadArgument(f"pending must be 0 with fewer than 64 bits for {uncredited[0]} in a hierarchy")
         self._check_epochs()
+        self._check_dynamic()
         if (total := self.words.total) >= ADDRESSED:  # words of a user's own routine
             raise BadArgument(f"routines must keep fewer than 2^60 words for {self.arms} arms, not {total}")
 
@@ -155,10 +157,19 @@ class HLMC(TreePolicy):
                 )
 
     @cached_property
+    def bits_used(self) -> int | tuple[int, ...]:
+        """Bits of a statistic: one number, or one per level."""
+        if not isinstance(self.bits, str):
+            return self.bits
+        assert self.memory is not None
+        return planning.best_width(self.arms, self.memory, self.horizon)
+
+    @cached_property
     def groups_used(self) -> tuple[int, ...]:
         if self.memory is not None:
-            assert isinstance(self.bits, int)
-            given = planning.coded_split(self.arms, self.memory, self.bits, self.horizon)
+            width = self.bits_used
+            assert isinstance(width, int)
+            given = planning.coded_split(self.arms, self.memory, width, self.horizon)
         elif self.levels is not None:
             given = planning.even_groups(self.arms, self.levels)
         else:
@@ -172,7 +183,8 @@ class HLMC(TreePolicy):
     @cached_property
     def routines_used(self) -> tuple[Routine, ...]:
         depth = len(self.groups_used)
-        widths = self.bits if isinstance(self.bits, tuple) else (self.bits,) * depth
+        width = self.bits_used
+        widths = width if isinstance(width, tuple) else (width,) * depth
         if len(widths) != depth:
             raise BadArgument(f"bits must be {depth} numbers, one a level, top first, not {shown(widths)}")
         return tuple(coded(r, b) for r, b in zip(self._plain_routines, widths, strict=True))
@@ -213,7 +225,7 @@ class HLMC(TreePolicy):
     def _stage_bound(self, horizon: int, switches: int | None) -> float | None:
         depth, K = len(self.groups_used), self.arms
         even = depth < 4 and self.groups_used == planning.even_groups(K, depth)
-        if self.epochs is not None or self.routines is not None or self.bits != 64:
+        if self.epochs is not None or self.routines is not None or self.bits_used != 64:
             return super()._stage_bound(horizon, switches)
         if self.delta is not None:
             if self.horizon is None:
@@ -231,7 +243,7 @@ class HLMC(TreePolicy):
 
     @property
     def guarantee(self) -> Guarantee:
-        if self.switches is None and self.delta is None:
+        if (self.switches is None and self.delta is None) or self.delay:
             return super().guarantee
         T = self.horizon
         if T is None and self.delta is not None:

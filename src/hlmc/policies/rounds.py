@@ -67,6 +67,7 @@ class RoundsPolicy(Policy):
         choice("ties", self.ties, *TIE_RULES)
         choice("fill", self.fill, *FILLS)
         self._adopt(self.routine)
+        self._check_dynamic()
 
     @property
     def routine(self) -> Routine:
@@ -142,9 +143,8 @@ class RoundsPolicy(Policy):
         h0, b0 = self.phases
         level = PlanLevel(1, self.routine.name, self.held, 1, b0, 1, {}, self.words.statistics)
         note = f"phase i = 0, 1, ... has {h0} sub-phases of {b0} x 2^i steps; shown for i = 0"
-        return Plan(
-            repr(self), self.arms, None, (level,), self.words.statistics, self.words.control, None, self._noted(note)
-        )
+        made = (repr(self), self.arms, None, (level,), self.words.statistics, self.words.control, None)
+        return Plan(*made, self._noted(note), *self._awaited(b0))
 
 
 @dataclass(frozen=True, repr=False)

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from hlmc import planning
+from hlmc import bounds, planning
 from hlmc.checks import whole
 from hlmc.engine.layout import (
     ARMS,
@@ -28,10 +28,13 @@ from hlmc.engine.layout import (
     SPAN,
     WORDS,
 )
+from hlmc.engine.routines import routine_change
 from hlmc.engine.structures import TREE, Structure
+from hlmc.errors import BadArgument
 from hlmc.guarantee import Guarantee, at_most
 from hlmc.plan import Plan, PlanLevel
 from hlmc.policies.base import Array, Policy, Words
+from hlmc.routines import EXP3
 from hlmc.routines.base import LevelContext, Routine
 
 SHOWN_STAGE = 20
@@ -63,9 +66,21 @@ class TreePolicy(Policy):
         """The routine of each level, top first."""
         raise NotImplementedError
 
+    def _check_dynamic(self) -> None:
+        super()._check_dynamic()
+        for routine, children in zip(self.routines_used, self.groups_used, strict=True):
+            if self.dynamic and routine.kernels.change is routine_change:
+                raise BadArgument(f"dynamic must be False with {routine!r}: its children cannot come and go")
+            if self.dynamic and children > routine.most_changing:
+                most = f"at most {routine.most_changing} children of a level of {routine.name} can come and go"
+                raise BadArgument(f"dynamic must be False with {children} children at a level: {most}")
+
     def epochs_used(self, horizon: int) -> tuple[int, ...]:
         """S_1, ..., S_D at a horizon. Default: balanced by the costs of the routines."""
         costs = [r.cost(p) for r, p in zip(self.routines_used, self._contexts(horizon), strict=True)]
+        if self.delay and len(costs) > 1:
+            # A level of m arms whose rewards come d decisions late loses like one of m + d arms.
+            costs[-1] *= 1.0 + self.delay / self.groups_used[-1]
         return planning.epochs(self.groups_used, horizon, costs)
 
     @property
@@ -194,6 +209,7 @@ class TreePolicy(Policy):
             words.control,
             self.bound(shown),
             self._noted(note),
+            *self._awaited(levels[-2].length if len(levels) > 1 else shown),
         )
 
     promised: ClassVar[str] = "expected weak regret"
@@ -203,12 +219,17 @@ class TreePolicy(Policy):
     def guarantee(self) -> Guarantee:
         shown = self.horizon or 2**SHOWN_STAGE
         bound = self.bound(shown)
+        if bound is None and self.delay:
+            return Guarantee(lost="a bound for late rewards: there is one for EXP3 at every level (docs/feedback.md)")
         if bound is None:
             return Guarantee(measured=self._measured, lost=self._lost)
         staged = self.horizon is None and not self.anytime
         stages = "summed over stages of 2^r steps, and so " if staged else ""
         example = "for instance " if self.horizon is None else ""
         proved = f"{stages}{example}{at_most(self.promised, bound, shown)}"
+        if self.delay:
+            lost = f"rewards that come more than {self.delay} decisions late, a best arm that changes"
+            return Guarantee(proved, "Theorem 1 of docs/feedback.md", "", lost, adversarial=True)
         return Guarantee(proved, self._proof, self._measured, self._lost, adversarial=True)
 
     @property
@@ -240,16 +261,42 @@ class TreePolicy(Policy):
         if T is None:
             return None
         if self.horizon is not None or self.anytime:
-            return self._stage_bound(T, switches)
+            return self._bound_of_stage(T, switches)
         # Stages of 2^r steps until T is reached; a stage cut short loses no more than a whole one.
         total = 0.0
         r = self.first_stage
         while 2**r - 2**self.first_stage < T:
-            stage = self._stage_bound(2**r, switches)
+            stage = self._bound_of_stage(2**r, switches)
             if stage is None:
                 return None
             total += min(stage, 2.0**r)
             r += 1
+        return total
+
+    def _bound_of_stage(self, horizon: int, switches: int | None) -> float | None:
+        return self._delayed_bound(horizon) if self.delay else self._stage_bound(horizon, switches)
+
+    def _delayed_bound(self, horizon: int) -> float | None:
+        """The bound for one stage if no reward comes more than ``delay`` decisions late; docs/feedback.md, Theorem 1.
+
+        It is for EXP3 at every level, and for delays that are no longer than any epoch.
+        """
+        total = 0.0
+        *above, last = self.levels_at(horizon)
+        if any(type(routine) is not EXP3 for routine in self.routines_used):
+            return None
+        for level in above:
+            if self.delay > level.length:
+                return None
+            if level.context.children > 1:
+                gamma = level.routine.parameters(level.context)["gamma"]
+                late = self.delay / level.length
+                run = bounds.exp3_in_parts(level.context.choices, level.context.children, gamma, late)
+                total += horizon / level.context.choices * run
+        if last.context.children > 1:
+            gamma = last.routine.parameters(last.context)["gamma"]
+            run = bounds.exp3_delayed(last.context.choices, last.context.children, gamma, self.delay)
+            total += horizon / last.context.choices * run
         return total
 
     def _stage_bound(self, horizon: int, switches: int | None) -> float | None:

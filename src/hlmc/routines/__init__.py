@@ -10,6 +10,7 @@ from dataclasses import fields
 from hlmc.errors import BadArgument, BadType, shown
 from hlmc.routines.base import Kernels, LevelContext, Routine
 from hlmc.routines.coded import ALL_BITS, CodedRoutine, checked_bits
+from hlmc.routines.coded_contest import CodedContest
 from hlmc.routines.coded_exp3 import CodedEXP3, CodedEXP3IX, CodedEXP3Loss
 from hlmc.routines.coded_tsallis import CodedTsallisINF
 from hlmc.routines.contest import Contest
@@ -31,6 +32,7 @@ __all__ = [
     "EXP3P",
     "EXP3S",
     "UCB1",
+    "CodedContest",
     "CodedEXP3",
     "CodedEXP3IX",
     "CodedEXP3Loss",
@@ -72,7 +74,7 @@ def kind(routine: Routine) -> int:
 
 
 CODED: dict[type[Routine], type[CodedRoutine]] = {
-    cls.plain_class: cls for cls in (CodedEXP3, CodedEXP3Loss, CodedEXP3IX, CodedTsallisINF)
+    cls.plain_class: cls for cls in (CodedEXP3, CodedEXP3Loss, CodedEXP3IX, CodedTsallisINF, CodedContest)
 }
 """The form with statistics of b bits of every routine that has one."""
 

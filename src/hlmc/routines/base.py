@@ -9,6 +9,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from hlmc.checks import between
+from hlmc.engine.layout import FOREVER
 from hlmc.engine.routines import RoutineKernels as Kernels
 from hlmc.values import Value
 
@@ -64,6 +65,8 @@ class Routine(Value):
     of rewards or of losses add up, so that a part of a choice's payoff can be credited later, with ``tau`` = -1 in
     ``update``; ``tau`` counts the choices that were learned from. ``"counts"``: it counts plays, and nothing can be
     credited later; ``tau`` counts the choices made."""
+    most_changing: ClassVar[int] = FOREVER
+    """The most children that it can have where they come and go."""
     anytime: ClassVar[bool] = False
     """Whether it needs no horizon. A flat policy then runs without restarts."""
 

@@ -30,6 +30,26 @@ def checked_bits(bits: int) -> int:
     return b
 
 
+AUTO = "auto"
+"""The planner chooses the bits."""
+
+
+def checked_or_auto(bits: int | str, memory: int | None) -> int | str:
+    """A number of bits per statistic, or "auto" where there is a memory that the planner can fill.
+
+    >>> checked_or_auto("auto", 20), checked_or_auto(8, None)
+    ('auto', 8)
+    >>> checked_or_auto("auto", None)
+    Traceback (most recent call last):
+    hlmc.errors.BadArgument: bits can be "auto" only where memory is given
+    """
+    if isinstance(bits, str) and bits == AUTO:
+        if memory is None:
+            raise BadArgument('bits can be "auto" only where memory is given')
+        return AUTO
+    return checked_bits(bits)  # type: ignore[arg-type]
+
+
 @dataclass(frozen=True, repr=False)
 class CodedRoutine(Routine):
     """A routine whose statistics are codes of ``bits`` bits. It has the fields of its 64-bit form, and ``bits``."""

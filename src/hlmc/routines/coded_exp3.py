@@ -50,10 +50,10 @@ def shares_total(program: Array, level: int, row: Array, at: int, n: int, rate: 
     """The sum of the shares of all slots, from 1 to n."""
     width = int(program[level + WIDTH])
     inverse = program[level + INVERSE]
-    most = largest_weight(row, at, n, width, inverse)
+    most = largest_weight(row, row, at, n, width, inverse)
     total = 0.0
     for j in range(n):
-        total += share_of(weight_of(row, at, width, inverse, j), most, rate)
+        total += share_of(weight_of(row, row, at, width, inverse, j), most, rate)
     return total
 
 
@@ -64,14 +64,14 @@ def coded_shares_draw(
     """A slot by its share, or with probability gamma any slot; and its probability."""
     width = int(program[level + WIDTH])
     inverse = program[level + INVERSE]
-    most = largest_weight(row, at, n, width, inverse)
+    most = largest_weight(row, row, at, n, width, inverse)
     mixed = gamma / float(n)
     slot = 0
-    p = (1.0 - gamma) * share_of(weight_of(row, at, width, inverse, 0), most, rate) / total + mixed
+    p = (1.0 - gamma) * share_of(weight_of(row, row, at, width, inverse, 0), most, rate) / total + mixed
     u -= p
     while u >= 0.0 and slot < n - 1:
         slot += 1
-        p = (1.0 - gamma) * share_of(weight_of(row, at, width, inverse, slot), most, rate) / total + mixed
+        p = (1.0 - gamma) * share_of(weight_of(row, row, at, width, inverse, slot), most, rate) / total + mixed
         u -= p
     return slot, max(p, LEAST)
 
@@ -84,10 +84,10 @@ def coded_shares_move(
     width = int(program[level + WIDTH])
     inverse = program[level + INVERSE]
     s = 2.0 / rate
-    value = distance_of(weight_of(row, at, width, inverse, slot), s) + change
-    move_slot(row, at, n, width, inverse, s, s, slot, value, 0.0, 0.0, draw)
-    if too_high(largest_weight(row, at, n, width, inverse), s):
-        move_base(row, at, n, width, inverse, s, s, -1, 0.0, 0.0, 0.0, mix(draw))
+    value = distance_of(weight_of(row, row, at, width, inverse, slot), s) + change
+    move_slot(row, row, at, n, width, inverse, s, s, slot, value, 0.0, 0.0, draw)
+    if too_high(largest_weight(row, row, at, n, width, inverse), s):
+        move_base(row, row, at, n, width, inverse, s, s, -1, 0.0, 0.0, 0.0, mix(draw))
     return shares_total(program, level, row, at, n, rate)
 
 

@@ -10,10 +10,20 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from hlmc import bounds
-from hlmc.engine.coded_ftrl import coded_draw, coded_learn, coded_sound
-from hlmc.engine.codes import clear_codes, next_seed, rounding_bits, rounding_seed, scale_at, seed_sound
+from hlmc.engine.coded_ftrl import NOTED, NOTED_DRAW, coded_draw, coded_learn, coded_sound
+from hlmc.engine.codes import (
+    clear_codes,
+    next_seed,
+    note_weights,
+    rounding_bits,
+    rounding_seed,
+    scale_at,
+    seed_sound,
+)
 from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import WIDTH
+from hlmc.engine.linker import substitute
+from hlmc.engine.routines import NotedKernels
 from hlmc.routines.base import Array, Kernels, LevelContext
 from hlmc.routines.coded import CodedRoutine
 from hlmc.routines.tsallis import BASELINE, RATE, TsallisINF
@@ -39,12 +49,56 @@ def coded_tsallis_start(program: Array, level: int, row: Array, at: int, n: int)
 
 
 @kernel
-def coded_tsallis_select(
-    program: Array, level: int, row: Array, at: int, n: int, x: float, seed: float, tau: int, u: float
+def coded_tsallis_draw(
+    program: Array,
+    level: int,
+    row: Array,
+    at: int,
+    n: int,
+    x: float,
+    seed: float,
+    tau: int,
+    u: float,
+    notes: Array,
 ) -> tuple[int, float]:
     """``x`` is the normaliser for the losses and the learning rate as they stand."""
     s = coded_scale(program, level, tau)
-    return coded_draw(program, level, row, at, n, s, coded_rate(program, level, tau), x, u)
+    return coded_draw(program, level, row, notes, at, n, s, coded_rate(program, level, tau), x, u)
+
+
+@kernel
+def coded_tsallis_select(
+    program: Array, level: int, row: Array, at: int, n: int, x: float, seed: float, tau: int, u: float
+) -> tuple[int, float]:
+    """Without notes."""
+    return coded_tsallis_draw(program, level, row, at, n, x, seed, tau, u, row)
+
+
+@kernel
+def coded_tsallis_learn(
+    program: Array,
+    level: int,
+    row: Array,
+    at: int,
+    n: int,
+    x: float,
+    seed: float,
+    tau: int,
+    slot: int,
+    chance: float,
+    reward: float,
+    notes: Array,
+) -> tuple[float, float]:
+    """Add the estimated losses and compute the normaliser for the next learning rate."""
+    s = coded_scale(program, level, tau)
+    grown = coded_scale(program, level, tau + 1)
+    eta = coded_rate(program, level, tau)
+    following = coded_rate(program, level, tau + 1)
+    loss = 1.0 - reward
+    baseline = program[level + BASELINE]
+    draw = rounding_bits(seed)
+    x = coded_learn(program, level, row, notes, at, n, s, grown, eta, following, x, slot, chance, loss, baseline, draw)
+    return x, next_seed(seed)
 
 
 @kernel
@@ -61,16 +115,8 @@ def coded_tsallis_update(
     chance: float,
     reward: float,
 ) -> tuple[float, float]:
-    """Add the estimated losses and compute the normaliser for the next learning rate."""
-    s = coded_scale(program, level, tau)
-    grown = coded_scale(program, level, tau + 1)
-    eta = coded_rate(program, level, tau)
-    following = coded_rate(program, level, tau + 1)
-    loss = 1.0 - reward
-    baseline = program[level + BASELINE]
-    draw = rounding_bits(seed)
-    x = coded_learn(program, level, row, at, n, s, grown, eta, following, x, slot, chance, loss, baseline, draw)
-    return x, next_seed(seed)
+    """Without notes."""
+    return coded_tsallis_learn(program, level, row, at, n, x, seed, tau, slot, chance, reward, row)
 
 
 @kernel
@@ -80,6 +126,14 @@ def coded_tsallis_check(
     """The normaliser is one for the learning rate of the choice, and the seed a whole number."""
     s = coded_scale(program, level, tau)
     return seed_sound(seed) and coded_sound(program, level, row, at, n, s, coded_rate(program, level, tau), x, chance)
+
+
+_NOTED = NotedKernels(
+    note_weights,
+    substitute(coded_tsallis_draw, NOTED_DRAW),
+    substitute(coded_tsallis_learn, NOTED),
+    per_slot=1,
+)
 
 
 @dataclass(frozen=True, repr=False)
@@ -109,7 +163,7 @@ class CodedTsallisINF(CodedRoutine):
     source: ClassVar[str] = "the theorem of docs/bits.md"
     anytime: ClassVar[bool] = True
     kernels: ClassVar[Kernels] = Kernels(
-        coded_tsallis_start, coded_tsallis_select, coded_tsallis_update, coded_tsallis_check
+        coded_tsallis_start, coded_tsallis_select, coded_tsallis_update, coded_tsallis_check, _NOTED
     )
 
     def regret(self, context: LevelContext) -> float | None:

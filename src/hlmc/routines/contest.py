@@ -9,10 +9,16 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from hlmc.engine.ftrl import ftrl_draw, ftrl_learn, ftrl_sound, normaliser
+from hlmc.engine.ftrl import ftrl_change, ftrl_draw, ftrl_sound, ftrl_update
 from hlmc.engine.kernel import kernel
-from hlmc.engine.structures.champion import FADING, contest_rate
+from hlmc.engine.structures.champion import FADING, SPAN_STEPS, contest_rate
 from hlmc.routines.base import Array, Kernels, LevelContext, Routine
+
+
+@kernel
+def contest_scale(program: Array, level: int, tau: int) -> float:
+    """2 / eta for the learning rate of choice ``tau`` (:func:`hlmc.engine.structures.champion.contest_rate`)."""
+    return 0.5 * math.sqrt(program[level + SPAN_STEPS] + float(tau) + 1.0)
 
 
 @kernel
@@ -28,7 +34,7 @@ def contest_select(
     program: Array, level: int, row: Array, at: int, n: int, x: float, baseline: float, tau: int, u: float
 ) -> tuple[int, float]:
     """Draw a slot by Tsallis-INF with the learning rate of this choice."""
-    return ftrl_draw(row, at, n, contest_rate(program, level, tau), x, u)
+    return ftrl_draw(row, at, n, contest_scale(program, level, tau), x, u)
 
 
 @kernel
@@ -47,9 +53,9 @@ def contest_update(
 ) -> tuple[float, float]:
     """Add the estimated losses, update the baseline, and compute the next normaliser."""
     loss = 1.0 - reward
-    ftrl_learn(row, at, n, contest_rate(program, level, tau), x, slot, chance, loss, baseline)
-    baseline += max(1.0 / (float(tau) + 2.0), FADING) * (loss - baseline)
-    return normaliser(row, at, n, contest_rate(program, level, tau + 1), x), baseline
+    scale = contest_scale(program, level, tau)
+    x = ftrl_update(row, at, n, scale, x, slot, chance, loss, baseline, contest_scale(program, level, tau + 1))
+    return x, baseline + max(1.0 / (float(tau) + 2.0), FADING) * (loss - baseline)
 
 
 @kernel
@@ -69,6 +75,15 @@ def contest_check(
     return ftrl_sound(row, at, n, contest_rate(program, level, tau), x, chance) and -0.01 <= baseline <= 1.01
 
 
+@kernel
+def contest_change(
+    program: Array, level: int, row: Array, at: int, n: int, m: int, slot: int, x: float, baseline: float, tau: int
+) -> tuple[float, float]:
+    """A fresh arm has the loss with which its probability is that of one among equals."""
+    x = ftrl_change(row, at, n, m, slot, contest_rate(program, level, tau), x)
+    return x, 0.5 if n < 2 else baseline
+
+
 @dataclass(frozen=True, repr=False)
 class Contest(Routine):
     """Tsallis-INF with a learning rate for one epoch and a moving baseline.
@@ -81,7 +96,9 @@ class Contest(Routine):
 
     name: ClassVar[str] = "contest"
     feedback: ClassVar[Literal["gain", "loss", "counts"]] = "loss"
-    kernels: ClassVar[Kernels] = Kernels(contest_start, contest_select, contest_update, contest_check)
+    kernels: ClassVar[Kernels] = Kernels(
+        contest_start, contest_select, contest_update, contest_check, change=contest_change
+    )
 
     def words(self, n: int) -> int:
         return n - 1

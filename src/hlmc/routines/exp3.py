@@ -13,7 +13,16 @@ from typing import ClassVar, Literal
 from hlmc import bounds
 from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import PARAMETERS
-from hlmc.engine.weights import GAIN_LOG, mixed_draw, weights_grow, weights_sound, weights_start, worth_learning
+from hlmc.engine.weights import (
+    GAIN_LOG,
+    SCAN,
+    mixed_draw,
+    weights_change,
+    weights_grow,
+    weights_sound,
+    weights_start,
+    worth_learning,
+)
 from hlmc.routines.base import SHARE_RANGE, Array, Kernels, LevelContext, Routine
 
 GAMMA = PARAMETERS
@@ -62,6 +71,14 @@ def exp3_check(
     return weights_sound(row, at, n, total, GAIN_LOG) and chance >= 0.5 * program[level + GAMMA] / float(n)
 
 
+@kernel
+def exp3_change(
+    program: Array, level: int, row: Array, at: int, n: int, m: int, slot: int, total: float, _: float, tau: int
+) -> tuple[float, float]:
+    """A fresh child has the mean weight of the others."""
+    return weights_change(row, at, n, m, slot, total), 0.0
+
+
 @dataclass(frozen=True, repr=False)
 class EXP3(Routine):
     r"""EXP3 at one level.
@@ -87,10 +104,11 @@ class EXP3(Routine):
     gamma: float | None = None
 
     name: ClassVar[str] = "exp3"
+    most_changing: ClassVar[int] = SCAN
     feedback: ClassVar[Literal["gain", "loss", "counts"]] = "gain"
     weights: ClassVar[Literal["none", "growing", "any"]] = "growing"
     source: ClassVar[str] = "Auer et al. (2002), Theorem 3.1 (with the default gamma: Lemma 3)"
-    kernels: ClassVar[Kernels] = Kernels(exp3_start, exp3_select, exp3_update, exp3_check)
+    kernels: ClassVar[Kernels] = Kernels(exp3_start, exp3_select, exp3_update, exp3_check, change=exp3_change)
 
     def __post_init__(self) -> None:
         self.check(gamma=SHARE_RANGE)

@@ -14,7 +14,16 @@ from hlmc import bounds
 from hlmc.engine.arithmetic import exponential
 from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import PARAMETERS
-from hlmc.engine.weights import LOSS_LOG, TINY_LOG, pure_draw, weights_multiply, weights_sound, weights_start
+from hlmc.engine.weights import (
+    LOSS_LOG,
+    SCAN,
+    TINY_LOG,
+    pure_draw,
+    weights_change,
+    weights_multiply,
+    weights_sound,
+    weights_start,
+)
 from hlmc.routines.base import RATE_RANGE, Array, Kernels, LevelContext, Routine
 
 ETA = PARAMETERS
@@ -64,6 +73,14 @@ def exp3_loss_check(
     return weights_sound(row, at, n, total, LOSS_LOG) and chance >= 0.5 * exponential(TINY_LOG)
 
 
+@kernel
+def exp3_loss_change(
+    program: Array, level: int, row: Array, at: int, n: int, m: int, slot: int, total: float, _: float, tau: int
+) -> tuple[float, float]:
+    """A fresh child has the mean weight of the others."""
+    return weights_change(row, at, n, m, slot, total), 0.0
+
+
 @dataclass(frozen=True, repr=False)
 class EXP3Loss(Routine):
     r"""EXP3 on losses at one level: :math:`p_i \propto \exp(-\eta \hat L_i)`, :math:`\hat L_i \mathrel{+}= (1-r)/p_i`.
@@ -86,10 +103,13 @@ class EXP3Loss(Routine):
     eta: float | None = None
 
     name: ClassVar[str] = "exp3-loss"
+    most_changing: ClassVar[int] = SCAN
     feedback: ClassVar[Literal["gain", "loss", "counts"]] = "loss"
     weights: ClassVar[Literal["none", "growing", "any"]] = "any"
     source: ClassVar[str] = "Bubeck and Cesa-Bianchi (2012), Theorem 3.1"
-    kernels: ClassVar[Kernels] = Kernels(exp3_loss_start, exp3_loss_select, exp3_loss_update, exp3_loss_check)
+    kernels: ClassVar[Kernels] = Kernels(
+        exp3_loss_start, exp3_loss_select, exp3_loss_update, exp3_loss_check, change=exp3_loss_change
+    )
 
     def __post_init__(self) -> None:
         self.check(eta=RATE_RANGE)

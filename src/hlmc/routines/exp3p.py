@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from hlmc.engine.arithmetic import exponential
+from hlmc.engine.arithmetic import exponential, logarithm
 from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import PARAMETERS
 from hlmc.routines.base import RATE_RANGE, SHARE_RANGE, Array, Kernels, LevelContext, Routine
@@ -126,6 +126,45 @@ def log_quotient(count: int, delta: float) -> float:
     return math.log(quotient) if quotient < math.inf else math.log(count) - math.log(delta)
 
 
+@kernel
+def exp3p_change(
+    program: Array, level: int, row: Array, at: int, n: int, m: int, slot: int, top: float, total: float, tau: int
+) -> tuple[float, float]:
+    """A fresh child has the mean weight of the others, and so an estimate between theirs."""
+    if n < 2:
+        return exp3p_start(program, level, row, at, m)
+    eta = program[level + ETA]
+    if slot < 0:
+        slot = -1 - slot
+        if exponential(eta * (row[at + slot] - top)) >= total / float(n):
+            return top, total
+    fresh = at + slot if m == n else -1
+    if m < n:
+        row[at + slot] = row[at + n - 1]
+    highest = -_HIGHEST
+    lowest = _HIGHEST
+    for j in range(at, at + min(n, m)):
+        if j != fresh:
+            highest = max(highest, row[j])
+            lowest = min(lowest, row[j])
+    total = 0.0
+    for j in range(at, at + min(n, m)):
+        if j != fresh:
+            total += exponential(eta * (row[j] - highest))
+    if m < n:
+        return highest, total
+    others = n - 1 if m == n else n
+    mean = total / float(others)
+    estimate = max(lowest, highest + logarithm(mean) / eta)
+    weight = exponential(eta * (estimate - highest))
+    first = fresh if m == n else at + n
+    stop = fresh + 1 if m == n else at + m
+    for j in range(first, stop):
+        row[j] = estimate
+        total += weight
+    return highest, total
+
+
 @dataclass(frozen=True, repr=False)
 class EXP3P(Routine):
     r"""EXP3.P at one level.
@@ -156,7 +195,7 @@ class EXP3P(Routine):
 
     name: ClassVar[str] = "exp3p"
     feedback: ClassVar[Literal["gain", "loss", "counts"]] = "gain"
-    kernels: ClassVar[Kernels] = Kernels(exp3p_start, exp3p_select, exp3p_update, exp3p_check)
+    kernels: ClassVar[Kernels] = Kernels(exp3p_start, exp3p_select, exp3p_update, exp3p_check, change=exp3p_change)
 
     def __post_init__(self) -> None:
         self.check(eta=RATE_RANGE, gamma=SHARE_RANGE, beta=(0.0, 1.0, "(0, 1)"))

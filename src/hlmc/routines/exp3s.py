@@ -21,6 +21,7 @@ from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import PARAMETERS
 from hlmc.engine.weights import (
     GAIN_LOG,
+    SCAN,
     mixed_draw,
     scan_limit,
     softplus,
@@ -125,6 +126,35 @@ def exp3s_check(
     return weight <= _STRAYED * total and total <= _STRAYED * weight
 
 
+@kernel
+def exp3s_change(
+    program: Array, level: int, row: Array, at: int, n: int, m: int, slot: int, total: float, added: float, tau: int
+) -> tuple[float, float]:
+    """A fresh child has the mean v of the others; B is for all children alike."""
+    if n < 2:
+        return weights_start(row, at, m), 0.0
+    if slot < 0:
+        slot = -1 - slot
+        if row[at + slot] >= total / float(n):
+            return total, added
+    if m < n:
+        row[at + slot] = row[at + n - 1]
+    elif m == n:
+        row[at + slot] = 0.0
+    total = 0.0
+    for j in range(at, at + min(n, m)):
+        total += row[j]
+    if m == n:
+        row[at + slot] = total / float(n - 1)
+        total += row[at + slot]
+    elif m > n:
+        mean = total / float(n)
+        for j in range(at + n, at + m):
+            row[j] = mean
+            total += mean
+    return total, added
+
+
 @dataclass(frozen=True, repr=False)
 class EXP3S(Routine):
     r"""EXP3.S at one level.
@@ -150,8 +180,9 @@ class EXP3S(Routine):
     alpha: float | None = None
 
     name: ClassVar[str] = "exp3s"
+    most_changing: ClassVar[int] = SCAN
     feedback: ClassVar[Literal["gain", "loss", "counts"]] = "gain"
-    kernels: ClassVar[Kernels] = Kernels(exp3s_start, exp3s_select, exp3s_update, exp3s_check)
+    kernels: ClassVar[Kernels] = Kernels(exp3s_start, exp3s_select, exp3s_update, exp3s_check, change=exp3s_change)
 
     def __post_init__(self) -> None:
         self.check(gamma=SHARE_RANGE, alpha=(0.0, 1.0, "(0, 1)"))

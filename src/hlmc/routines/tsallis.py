@@ -11,7 +11,7 @@ from typing import ClassVar, Literal
 
 from hlmc import bounds
 from hlmc.checks import choice
-from hlmc.engine.ftrl import ftrl_draw, ftrl_learn, ftrl_sound, normaliser
+from hlmc.engine.ftrl import ftrl_change, ftrl_draw, ftrl_sound, ftrl_update
 from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import PARAMETERS
 from hlmc.routines.base import Array, Kernels, LevelContext, Routine
@@ -36,7 +36,7 @@ def tsallis_select(
     program: Array, level: int, row: Array, at: int, n: int, x: float, eta: float, tau: int, u: float
 ) -> tuple[int, float]:
     """``x`` is the normaliser for the losses and the learning rate ``eta`` as they stand."""
-    return ftrl_draw(row, at, n, eta, x, u)
+    return ftrl_draw(row, at, n, 2.0 / eta, x, u)
 
 
 @kernel
@@ -58,12 +58,9 @@ def tsallis_update(
     A part of a loss that is credited later (tau < 0) is added over its probability, as it is in either estimator once
     the baseline has been counted, and the learning rate stays.
     """
-    if tau < 0:
-        ftrl_learn(row, at, n, eta, x, slot, chance, 1.0 - reward, 0.0)
-        return normaliser(row, at, n, eta, x), eta
-    ftrl_learn(row, at, n, eta, x, slot, chance, 1.0 - reward, program[level + BASELINE])
-    eta = program[level + RATE] / math.sqrt(float(tau) + 2.0)
-    return normaliser(row, at, n, eta, x), eta
+    following = program[level + RATE] / math.sqrt(float(tau) + 2.0) if tau >= 0 else eta
+    baseline = program[level + BASELINE] if tau >= 0 else 0.0
+    return ftrl_update(row, at, n, 2.0 / eta, x, slot, chance, 1.0 - reward, baseline, 2.0 / following), following
 
 
 @kernel
@@ -73,6 +70,16 @@ def tsallis_check(
     """The learning rate is that of the choice, and the normaliser one for it."""
     rate = program[level + RATE] / math.sqrt(float(tau) + 1.0)
     return abs(eta - rate) <= 1e-3 * rate and ftrl_sound(row, at, n, eta, x, chance)
+
+
+@kernel
+def tsallis_change(
+    program: Array, level: int, row: Array, at: int, n: int, m: int, slot: int, x: float, eta: float, tau: int
+) -> tuple[float, float]:
+    """A fresh child has the loss with which its probability is that of one among equals."""
+    if n < 2:
+        eta = program[level + RATE] / math.sqrt(float(tau) + 1.0)
+    return ftrl_change(row, at, n, m, slot, eta, x), eta
 
 
 @dataclass(frozen=True, repr=False)
@@ -98,7 +105,9 @@ class TsallisINF(Routine):
     feedback: ClassVar[Literal["gain", "loss", "counts"]] = "loss"
     source: ClassVar[str] = "Zimmert and Seldin (2021), Theorem 1"
     anytime: ClassVar[bool] = True
-    kernels: ClassVar[Kernels] = Kernels(tsallis_start, tsallis_select, tsallis_update, tsallis_check)
+    kernels: ClassVar[Kernels] = Kernels(
+        tsallis_start, tsallis_select, tsallis_update, tsallis_check, change=tsallis_change
+    )
 
     def __post_init__(self) -> None:
         if self.estimator is not None:

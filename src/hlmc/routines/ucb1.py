@@ -12,10 +12,13 @@ from typing import ClassVar
 from hlmc.checks import choice
 from hlmc.engine.arithmetic import logarithm
 from hlmc.engine.kernel import kernel
-from hlmc.engine.layout import LAST, PARAMETERS, PENDING, RANDOM
+from hlmc.engine.layout import IDLE, LAST, PARAMETERS, PENDING, RANDOM
+from hlmc.engine.routines import NotedKernels
+from hlmc.engine.ucb import highest_two, noted_index
 from hlmc.routines.base import Array, Kernels, LevelContext, Routine
 
 TIE = PARAMETERS
+CLEAR = 1e-12  # indices that differ by this part of them differ, however they are rounded
 TIES = ("random", "first", "last")
 
 
@@ -28,13 +31,58 @@ def ucb1_start(program: Array, level: int, row: Array, at: int, n: int) -> tuple
 
 
 @kernel
-def ucb1_index(row: Array, at: int, n: int, j: int, twice_log: float) -> float:
-    """Mean reward of slot j plus its confidence radius, sqrt(2 ln t / n_j); infinite before its first reward."""
-    earned: float = row[at + j]
-    played: float = row[at + n + j]
+def ucb1_index(earned: float, played: float, twice_log: float) -> float:
+    """Mean reward of a slot plus its confidence radius, sqrt(2 ln t / n_j); infinite before its first reward."""
     if played == 0.0:
         return math.inf
     return earned / played + math.sqrt(twice_log / played)
+
+
+@kernel
+def ucb1_highest(
+    program: Array, level: int, row: Array, at: int, n: int, twice_log: float, u: float, notes: Array, floor: float
+) -> tuple[int, float]:
+    """The slot of highest index, and its probability; ties are broken by the tie rule.
+
+    Only slots are looked at whose index is at least ``floor`` by the notes; all of them where it is negative.
+    """
+    rule = program[level + TIE]
+    spread = math.sqrt(twice_log)
+    best = 0
+    highest = -1.0
+    ties = 0
+    earned = -1.0
+    played = -1.0
+    index = -1.0
+    for j in range(n):
+        if floor < 0.0 or noted_index(notes, n, j, spread) >= floor:
+            # Slots that tie have often earned the same in as many plays.
+            if row[at + j] != earned or row[at + n + j] != played:
+                earned = row[at + j]
+                played = row[at + n + j]
+                index = ucb1_index(earned, played, twice_log)
+            if index > highest:
+                best = j
+                highest = index
+                ties = 1
+            elif index == highest:
+                ties += 1
+                if rule == LAST:
+                    best = j
+    if rule != RANDOM or ties == 1:
+        return best, 1.0
+    wanted = min(int(u * float(ties)), ties - 1)
+    for j in range(best, n):
+        if floor < 0.0 or noted_index(notes, n, j, spread) >= floor:
+            if row[at + j] != earned or row[at + n + j] != played:
+                earned = row[at + j]
+                played = row[at + n + j]
+                index = ucb1_index(earned, played, twice_log)
+            if index == highest:
+                if wanted == 0:
+                    return j, 1.0 / float(ties)
+                wanted -= 1
+    return best, 1.0 / float(ties)
 
 
 @kernel
@@ -44,30 +92,7 @@ def ucb1_select(
     """Play every slot once, then the highest index; break ties by the tie rule."""
     if tau < n:
         return tau, 1.0
-    rule = program[level + TIE]
-    twice_log = 2.0 * logarithm(float(tau) + 1.0)
-    best = 0
-    highest = -1.0
-    ties = 0
-    for j in range(n):
-        index = ucb1_index(row, at, n, j, twice_log)
-        if index > highest:
-            best = j
-            highest = index
-            ties = 1
-        elif index == highest:
-            ties += 1
-            if rule == LAST:
-                best = j
-    if rule != RANDOM or ties == 1:
-        return best, 1.0
-    wanted = min(int(u * float(ties)), ties - 1)
-    for j in range(best, n):
-        if ucb1_index(row, at, n, j, twice_log) == highest:
-            if wanted == 0:
-                return j, 1.0 / float(ties)
-            wanted -= 1
-    return best, 1.0 / float(ties)
+    return ucb1_highest(program, level, row, at, n, 2.0 * logarithm(float(tau) + 1.0), u, row, -1.0)
 
 
 @kernel
@@ -90,17 +115,102 @@ def ucb1_update(
     return a, b
 
 
+# --- Notes: of every slot its mean reward, and after all these 1 / sqrt(n_j) of every slot
+
+
+@kernel
+def ucb1_note(row: Array, at: int, n: int, slot: int, notes: Array) -> None:
+    """Note what the statistics say of a slot."""
+    earned = row[at + slot]
+    played = row[at + n + slot]
+    notes[slot] = earned / played if played > 0.0 else math.inf
+    notes[n + slot] = 1.0 / math.sqrt(played) if played > 0.0 else 0.0
+
+
+@kernel
+def ucb1_start_notes(program: Array, level: int, row: Array, at: int, n: int, notes: Array) -> None:
+    """Note what the statistics say of every slot."""
+    for slot in range(n):
+        ucb1_note(row, at, n, slot, notes)
+
+
+@kernel
+def ucb1_noted_select(
+    program: Array, level: int, row: Array, at: int, n: int, a: float, b: float, tau: int, u: float, notes: Array
+) -> tuple[int, float]:
+    """By the notes, whose indices are exact but for rounding; where the highest two are that close, by the rows."""
+    if tau < n:
+        return tau, 1.0
+    twice_log = 2.0 * logarithm(float(tau) + 1.0)
+    best, highest, second = highest_two(notes, n, math.sqrt(twice_log))
+    clear = highest - CLEAR * highest
+    if second < clear:
+        return best, 1.0
+    return ucb1_highest(program, level, row, at, n, twice_log, u, notes, clear)
+
+
+@kernel
+def ucb1_noted_update(
+    program: Array,
+    level: int,
+    row: Array,
+    at: int,
+    n: int,
+    a: float,
+    b: float,
+    tau: int,
+    slot: int,
+    chance: float,
+    reward: float,
+    notes: Array,
+) -> tuple[float, float]:
+    """Count the play and its reward, and note it."""
+    a, b = ucb1_update(program, level, row, at, n, a, b, tau, slot, chance, reward)
+    ucb1_note(row, at, n, slot, notes)
+    return a, b
+
+
 @kernel
 def ucb1_check(
     program: Array, level: int, row: Array, at: int, n: int, a: float, b: float, tau: int, slot: int, chance: float
 ) -> bool:
-    """The first n choices were the slots in turn, and have been learned from unless rewards may come late."""
-    late = program[PENDING] > 0.0
+    """The first n choices were the slots in turn, and have been learned from, unless rewards may come late or children
+    may join: then a slot that was not played has an index that is not finite."""
+    late = program[PENDING] > 0.0 or program[IDLE] > 0.0
     for j in range(n):
         played = row[at + n + j]
         if not (played >= (1.0 if j < tau and not late else 0.0) and 0.0 <= row[at + j] <= played):
             return False
-    return slot < 0 or tau >= n or slot == tau
+    return slot < 0 or tau >= n or slot == tau or program[IDLE] > 0.0
+
+
+@kernel
+def ucb1_change(
+    program: Array, level: int, row: Array, at: int, n: int, m: int, slot: int, a: float, b: float, tau: int
+) -> tuple[float, float]:
+    """A fresh child has been played once and paid 1. The counts lie behind the sums, so they move."""
+    if slot < 0:
+        slot = -1 - slot
+    first = 0 if n < 2 else n
+    stop = m
+    if n < 2:
+        pass
+    elif m > n:
+        for k in range(n):
+            j = n - 1 - k  # from behind: the two runs overlap
+            row[at + m + j] = row[at + n + j]
+    elif m < n:
+        row[at + slot] = row[at + n - 1]
+        row[at + n + slot] = row[at + n + n - 1]
+        for j in range(m):
+            row[at + m + j] = row[at + n + j]
+    else:
+        first = slot
+        stop = slot + 1
+    for j in range(first, stop):
+        row[at + j] = 1.0
+        row[at + m + j] = 1.0
+    return a, b
 
 
 @dataclass(frozen=True, repr=False)
@@ -122,7 +232,14 @@ class UCB1(Routine):
 
     name: ClassVar[str] = "ucb1"
     anytime: ClassVar[bool] = True
-    kernels: ClassVar[Kernels] = Kernels(ucb1_start, ucb1_select, ucb1_update, ucb1_check)
+    kernels: ClassVar[Kernels] = Kernels(
+        ucb1_start,
+        ucb1_select,
+        ucb1_update,
+        ucb1_check,
+        NotedKernels(ucb1_start_notes, ucb1_noted_select, ucb1_noted_update, per_slot=2),
+        change=ucb1_change,
+    )
 
     def __post_init__(self) -> None:
         if self.ties is not None:

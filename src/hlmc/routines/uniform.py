@@ -41,6 +41,14 @@ def uniform_update(
     return a, b
 
 
+@kernel
+def uniform_change(
+    program: Array, level: int, row: Array, at: int, n: int, m: int, slot: int, a: float, b: float, tau: int
+) -> tuple[float, float]:
+    """Nothing is known of any child."""
+    return a, b
+
+
 @dataclass(frozen=True, repr=False)
 class Uniform(Routine):
     """Uniform random choice among the children.
@@ -53,7 +61,7 @@ class Uniform(Routine):
 
     name: ClassVar[str] = "uniform"
     anytime: ClassVar[bool] = True
-    kernels: ClassVar[Kernels] = Kernels(uniform_start, uniform_select, uniform_update)
+    kernels: ClassVar[Kernels] = Kernels(uniform_start, uniform_select, uniform_update, change=uniform_change)
 
     def words(self, n: int) -> int:
         return 0

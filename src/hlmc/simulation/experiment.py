@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from hlmc.adversaries.base import Adversary
-from hlmc.checks import choice, whole
+from hlmc.checks import choice, share, whole
+from hlmc.delays import Constant, Delays, checked
 from hlmc.errors import BadArgument, BadType, shown
 from hlmc.policies.base import Policy
 from hlmc.simulation.points import time_points
@@ -34,6 +35,8 @@ class Experiment:
     seed: int
     points: Array
     arithmetic: tuple[str, str] = ("cpu", "float64")
+    delays: Delays | None = None
+    missing: float = 0.0
 
     @classmethod
     def of(
@@ -45,6 +48,8 @@ class Experiment:
         seed: Any,
         points: Any,
         arithmetic: tuple[str, str] = ("cpu", "float64"),
+        delays: Any = None,
+        missing: Any = 0.0,
     ) -> Experiment:
         """Check the arguments of :func:`hlmc.simulate` and put them together."""
         named = _named(policies)
@@ -57,7 +62,14 @@ class Experiment:
                 )
         derive_seed(seed)
         steps = _horizon(named, adversary, horizon)
-        return cls(named, adversary, steps, whole("runs", runs, 1), int(seed), time_points(points, steps), arithmetic)
+        law, never = checked_feedback(arithmetic[0], delays, missing)
+        if law is not None:
+            for name, policy in named.items():
+                if not policy.pending:
+                    raise BadArgument(f"policy {name!r} needs pending=W for rewards that come late, and has none")
+        number = whole("runs", runs, 1)
+        at = time_points(points, steps)
+        return cls(named, adversary, steps, number, int(seed), at, arithmetic, law, never)
 
     @property
     def device(self) -> str:
@@ -97,6 +109,7 @@ class Experiment:
             "streams": SCHEME,
             # Results of the processor are the same bytes wherever; a device's are its own.
             **({} if self.device == "cpu" else {"arithmetic": list(self.arithmetic)}),
+            **({} if self.delays is None else {"delays": repr(self.delays), "missing": self.missing}),
         }
 
     def provenance(self, names: Iterable[str] | None = None) -> dict[str, Any]:
@@ -113,6 +126,15 @@ class Experiment:
             "switches": {name: getattr(policy, "switches", None) for name, policy in policies.items()},
             "versions": versions(),
         }
+
+
+def checked_feedback(device: str, delays: Any, missing: Any) -> tuple[Delays | None, float]:
+    """The law of the delays, or None if every reward is told at once; and the share of rewards that never come."""
+    never = share("missing", missing)
+    law = checked(Constant(0) if delays is None and never > 0.0 else delays)
+    if law is not None and device != "cpu":
+        raise BadArgument(f'delays and missing must be left out with device="{device}": they are for the processor')
+    return law, never
 
 
 def checked_arithmetic(device: Any, precision: Any) -> tuple[str, str]:

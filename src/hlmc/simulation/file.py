@@ -20,6 +20,9 @@ from hlmc.adversaries import CATALOGUE as ADVERSARIES
 from hlmc.adversaries import Adversary, named
 from hlmc.checks import fraction, whole, writable
 from hlmc.checks import path as checked_path
+from hlmc.delays import CATALOGUE as DELAYS
+from hlmc.delays import Delays, checked
+from hlmc.delays import named as named_delays
 from hlmc.errors import BadArgument, BadFile, BadType, HLMCError, shown
 from hlmc.evaluation.regret import KINDS
 from hlmc.files import disk
@@ -30,7 +33,20 @@ MOST_DOTS = 100
 """Parts of a dotted key: tomllib takes memory that grows with their square."""
 _DEEP = re.compile(rf"(?:[\w\"'-]+[ \t]*\.[ \t]*){{{MOST_DOTS}}}")
 
-KEYS = ("horizon", "runs", "seed", "points", "policies", "adversary", "store", "save", "summary", "plots")
+KEYS = (
+    "horizon",
+    "runs",
+    "seed",
+    "points",
+    "policies",
+    "adversary",
+    "delays",
+    "missing",
+    "store",
+    "save",
+    "summary",
+    "plots",
+)
 """What may stand at the top of a file."""
 
 
@@ -107,12 +123,16 @@ def _described(contents: dict[str, Any]) -> Described:
         with _within(f"policies.{name}"):
             policies[name] = _policy(name, table, adversary.arms, horizon)
     arguments: dict[str, Any] = {
-        key: contents[key] for key in ("horizon", "runs", "seed", "points", "store") if key in contents
+        key: contents[key] for key in ("horizon", "runs", "seed", "points", "missing", "store") if key in contents
     }
+    if "delays" in contents:
+        with _within("delays"):
+            arguments["delays"] = _delays(contents["delays"])
     if isinstance(arguments.get("points"), list) and arguments["points"][:1] in (["log"], ["linear"]):
         arguments["points"] = tuple(arguments["points"])
     defaults: dict[str, Any] = {"horizon": None, "runs": 10, "seed": 0, "points": 200}
-    Experiment.of(policies, adversary, *(arguments.get(key, value) for key, value in defaults.items()))
+    late = {key: arguments[key] for key in ("delays", "missing") if key in arguments}
+    Experiment.of(policies, adversary, *(arguments.get(key, value) for key, value in defaults.items()), **late)
     if "store" in contents:
         checked_path("store", contents["store"])
     return Described(
@@ -137,6 +157,17 @@ def _adversary(table: dict[str, Any], horizon: int | None) -> Adversary:
         if "horizon" in parameters and horizon is not None:
             arguments.setdefault("horizon", horizon)
     return named(name, **arguments)
+
+
+def _delays(given: Any) -> Delays | None:
+    """A number of decisions, or a table with the name of the law and its numbers."""
+    if not isinstance(given, dict):
+        return checked(given)
+    arguments = {key: value for key, value in given.items() if key != "name"}
+    classes = {cls.__name__: cls for cls in DELAYS}
+    if given.get("name") in classes:
+        _known(arguments, ("name", *inspect.signature(classes[given["name"]]).parameters))
+    return named_delays(given.get("name"), **arguments)
 
 
 def _policy(name: str, table: Any, arms: int, horizon: int | None) -> Policy:

@@ -129,7 +129,7 @@ class Group:
         self._block = block = layout.block
         self._blocks = [-(-task.count // block) for task in tasks]
         total = sum(self._blocks)
-        workspace_bytes = block * shape.workspace_words * np.dtype(precision).itemsize
+        workspace_bytes = block * shape.loop_words * np.dtype(precision).itemsize
         self._launched = compiled(shape, _Rule(self._adversary), layout)
         self._launch = (total, block, 0, workspace_bytes if layout.shared else 0)
         self._memory = memory = Memory()
@@ -139,7 +139,7 @@ class Group:
         self._sums = memory.put(np.zeros((total, STOPS + 1, block)))
         self._flag = memory.put(np.zeros(1))
         self._carried = memory.put(np.zeros((total, 1, block)))
-        self.workspaces = memory.put(np.zeros((total, shape.workspace_words, block), dtype=precision))
+        self.workspaces = memory.put(np.zeros((total, shape.loop_words, block), dtype=precision))
         self._record = Launch(
             programs=memory.given(memory.put(programs)),
             own_programs=memory.given(memory.put(programs.astype(precision))),
@@ -153,7 +153,7 @@ class Group:
             stops=0,
             program_words=shape.program_words,
             row_words=shape.row_words,
-            workspace_words=shape.workspace_words,
+            workspace_words=shape.loop_words,
             sum_words=STOPS + 1,
             stop_count=0,
         )
@@ -259,7 +259,7 @@ def laid_out(shape: Shape, precision: str) -> Layout:
     Registers per thread: few where a thread rarely leaves the loop over the steps, which needs few; more where it often
     does; and many where the workspaces leave room for no more threads anyway.
     """
-    size = max(1, shape.workspace_words) * np.dtype(precision).itemsize
+    size = max(1, shape.loop_words) * np.dtype(precision).itemsize
     registers = 40 if shape.stride > 1 else 48
     if SIMULATED or SHARED_BYTES // size < FEWEST:
         return Layout(precision, False, registers)

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from hlmc.adversaries.base import Adversary
+from hlmc.delays import Delays
 from hlmc.interrupts import Interrupted, Interrupts, kept_in
-from hlmc.simulation.experiment import Experiment, checked_arithmetic
+from hlmc.simulation.experiment import Experiment, checked_arithmetic, checked_feedback
 from hlmc.simulation.progress import Opened, reporter
 from hlmc.simulation.result import Result
 from hlmc.simulation.runs import Played, Task, play
@@ -33,6 +34,8 @@ def simulate(
     store: str | Path | None = None,
     progress: bool | None = None,
     precision: str | None = None,
+    delays: Delays | int | None = None,
+    missing: float = 0.0,
 ) -> Result:
     """Let policies play against an adversary, many times, and judge them against what could have been earned.
 
@@ -64,6 +67,11 @@ def simulate(
     precision
         ``"float64"``, or ``"float32"``, which only a GPU has and which is its default: what routines learn is then held
         in single precision; rewards, clocks and sums are not. The result's provenance says which it was.
+    delays
+        When rewards come: one of :mod:`hlmc.delays`. The policies need ``pending``, and a reward that comes after more
+        decisions than that is lost. Rewards are counted when they are earned, not when they come. Not on a GPU.
+    missing
+        The share of decisions, at random, that no reward comes for. Each is dropped after its delay.
 
     Returns
     -------
@@ -80,8 +88,9 @@ def simulate(
     >>> result.data["reward"].dims
     ('policy', 'run', 'time')
     """
+    checked_feedback(device, delays, missing)
     arithmetic = checked_arithmetic(device, precision)
-    experiment = Experiment.of(policies, adversary, horizon, runs, seed, points, arithmetic)
+    experiment = Experiment.of(policies, adversary, horizon, runs, seed, points, arithmetic, delays, missing)
     checked_executor(executor, device)
     gathered = gathered_runs(experiment, partial(reporter, progress, unit=experiment.horizon), store, executor)
     try:
@@ -190,7 +199,8 @@ class Gathered:
             last = min(first + experiment.batch, experiment.runs)
             for name, policy in experiment.policies.items():
                 for begin, count in _stretches(first + np.flatnonzero(~self._done[name][first:last])):
-                    yield Task(name, policy, experiment.adversary, experiment.seed, begin, count)
+                    who = name, policy, experiment.adversary, experiment.seed
+                    yield Task(*who, begin, count, experiment.delays, experiment.missing)
 
     def result(self) -> Result:
         """All that is there; a run that some policy has not finished is left out."""

@@ -9,12 +9,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from hlmc.adversaries.base import Adversary
+from hlmc.delays import Delays
+from hlmc.engine.layout import LEVELS
+from hlmc.engine.tickets import ticket_words
 from hlmc.errors import BadReward
 from hlmc.learner import fresh_rows
 from hlmc.policies.base import Policy
 from hlmc.simulation.workers import COMPILING, Watch
 from hlmc.streams import derive_seed, keys
-from hlmc.targets import address_of, linked, loop
+from hlmc.targets import address_of, linked, loop, loop_with_delays, notes_for
 
 Array = np.ndarray
 
@@ -35,6 +38,8 @@ class Task:
     seed: int
     first: int
     count: int
+    delays: Delays | None = None
+    missing: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -49,7 +54,7 @@ class Played:
 
 def play(task: Task, points: Array, watch: Watch | None = None) -> Played:
     """Play a task through to the last time point; when told to stop, only those of its runs that were finished."""
-    run = prepared(task.policy, task.adversary)
+    run = prepared(task.policy, task.adversary, task.delays is not None)
     rows = fresh_rows(task.policy, keys(derive_seed(task.seed, task.name), task.first, task.count))
     rewards = np.empty((task.count, len(points)))
     started = time.thread_time()
@@ -63,18 +68,37 @@ def play(task: Task, points: Array, watch: Watch | None = None) -> Played:
         return stopped
 
     for row in rows:
-        if stopped or not walk(run, task.policy, task.adversary, row, points, rewards[finished], watched):
+        if stopped:
+            break
+        calendar = None if task.delays is None else Calendar(task.policy, task.delays, task.missing)
+        if not walk(run, task.policy, task.adversary, row, points, rewards[finished], watched, calendar):
             break
         finished += 1
         seconds = time.thread_time() - started
     return Played(task.name, task.first, rewards[:finished], seconds)
 
 
-def prepared(policy: Policy, adversary: Adversary) -> Callable[..., int]:
+def prepared(policy: Policy, adversary: Adversary, delayed: bool = False) -> Callable[..., int]:
     """The compiled loop that plays this policy; whatever else must be compiled or laid out is, too."""
     with COMPILING:
         _ = linked(policy), adversary.spec, adversary.address
-        return loop(policy)
+        return loop_with_delays(policy) if delayed else loop(policy)
+
+
+class Calendar:
+    """The pending tickets of one run: the arrays of :func:`hlmc.engine.delayed.run_delayed`."""
+
+    def __init__(self, policy: Policy, delays: Delays, missing: float) -> None:
+        low, high = policy.scale
+        counts = None if isinstance(policy.missing, str) else (policy.missing - low) / (high - low)
+        # A ticket that waits for W decisions has expired.
+        places = min(delays.longest + 1, policy.pending)
+        self._law = delays.packed(missing, counts)
+        self._lists = np.full(3 * places, -1, np.int64)
+        self._tickets = np.zeros((places, ticket_words(int(policy.program[LEVELS]))))
+        self._paid = np.zeros(places)
+        arrays = (self._lists, self._tickets, self._paid)
+        self.arguments = [address_of(self._law), places, *map(address_of, arrays)]
 
 
 def walk(
@@ -85,6 +109,7 @@ def walk(
     points: Array,
     sums: Array,
     between: Callable[[int], bool] | None = None,
+    calendar: Calendar | None = None,
 ) -> bool:
     """Play from a fresh row to the last point, noting in ``sums`` what was earned; False when told to stop before.
 
@@ -92,7 +117,12 @@ def walk(
     which depend on the clock, leave no trace in the result.
     """
     program, learner = linked(policy).address, address_of(row)
-    who = [program, program, learner, learner, adversary.address, address_of(adversary.spec)]
+    rule = [adversary.address, address_of(adversary.spec)]
+    notes = notes_for(policy)
+    if calendar is None:
+        who = [program, program, learner, learner, address_of(notes), *rule]
+    else:
+        who = [program, learner, *rule, *calendar.arguments]
     t, noted, before, length = 0, 0, 0.0, SHORTEST
     while noted < len(points):
         until = min(t + length, int(points[-1]))

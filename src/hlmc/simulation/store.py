@@ -68,7 +68,8 @@ class Store:
 
     def _difference(self, theirs: dict[str, Any], required: bool) -> str | None:
         """The first field that is another experiment's; files of old stores do not have ``rewards``."""
-        pairs = [(field, theirs.get(field), self._identity.get(field)) for field in (*self._identity, "arithmetic")]
+        fields = dict.fromkeys((*self._identity, "arithmetic", "delays", "missing"))
+        pairs = [(field, theirs.get(field), self._identity.get(field)) for field in fields]
         known = theirs.get("policies", {})
         pairs += [(f"policy {name!r}", known[name], self._policies[name]) for name in self._policies if name in known]
         for field, there, here in pairs:

@@ -27,10 +27,16 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from hlmc.engine.delayed import delayed_loop
+from hlmc.engine.layout import CHILDREN, FIELDS
 from hlmc.engine.step import loop_over
 
 if TYPE_CHECKING:
     from hlmc.policies.base import Policy
+
+Array = np.ndarray
 
 JIT = os.environ.get("HLMC_JIT", "1") != "0" and os.environ.get("NUMBA_DISABLE_JIT", "") in ("", "0")
 """Whether kernels are compiled. Numba's own switch counts too: its plain functions could not call our primitives."""
@@ -40,11 +46,28 @@ if TYPE_CHECKING or JIT:
 else:
     from hlmc.targets.interpreter import address_of, callback, compiled, entry, linked
 
-__all__ = ["JIT", "address_of", "callback", "compiled", "entry", "linked", "loop"]
+__all__ = ["JIT", "address_of", "callback", "compiled", "entry", "linked", "loop", "loop_with_delays", "notes_for"]
+
+
+def notes_for(policy: Policy, program: Array | None = None) -> Array:
+    """The words for the notes of :func:`hlmc.engine.step.run` on a learner of a policy (or of another program)."""
+    noted = policy.routines_used[-1].kernels.noted
+    if policy.structure.contiguous and noted is None:
+        return np.empty(1)
+    children = (policy.program if program is None else program).reshape(-1, FIELDS)[1:, CHILDREN]
+    slots = int(children.max()) + policy.structure.extra_slots
+    return np.empty(slots * (1 + (0 if noted is None else noted.per_slot)))
 
 
 def loop(policy: Policy) -> Callable[..., int]:
     """:func:`hlmc.engine.step.run` for the learners of a policy, the routine of its last level compiled in."""
     last = policy.routines_used[-1]
     run = loop_over(None if last.opaque else last.kernels)
-    return entry(run, "int64", *["int64"] * 9, release=True)
+    return entry(run, "int64", *["int64"] * 10, release=True)
+
+
+def loop_with_delays(policy: Policy) -> Callable[..., int]:
+    """:func:`hlmc.engine.delayed.run_delayed` for the learners of a policy."""
+    last = policy.routines_used[-1]
+    run = delayed_loop(policy.structure, None if last.opaque else last.kernels)
+    return entry(run, "int64", *["int64"] * 12, release=True)

@@ -9,6 +9,7 @@ import numpy as np
 
 from hlmc.engine.kernel import Address, kernel
 from hlmc.engine.layout import (
+    ARMS,
     AT,
     BEGAN,
     CHANCE,
@@ -18,6 +19,7 @@ from hlmc.engine.layout import (
     COUNTS,
     FEEDBACK,
     HORIZON,
+    IDLE,
     LEVEL_CONTROL,
     OPAQUE,
     PENDING,
@@ -27,7 +29,7 @@ from hlmc.engine.layout import (
     WINDOW,
     Word,
 )
-from hlmc.engine.primitives import call_check, call_update, int_at
+from hlmc.engine.primitives import call_change, call_check, call_update, int_at
 
 Array = np.ndarray
 
@@ -91,6 +93,10 @@ class Structure:
         Kernel ``late(program, row, ticket, reward, current) -> credited``. Called when a reward comes after the run of
         the last level in which its decision was made: credit the levels that are still in the run of the ticket.
         ``current``: the step to which the row belongs (:mod:`hlmc.engine.feedback`). Default: there are none.
+    change
+        Kernel ``change(program, changes, row, step, running, live, arm)``: arms join, one leaves, or one is forgotten
+        (:func:`hlmc.engine.arms.change`). ``step`` and ``running``: as for ``check_row``. ``changes``: the addresses of
+        the routines' changes, for :func:`change_level`. None: arms cannot come and go.
     note
         Kernel ``note(program, row, ticket)``. Called when a ticket has been written: a level that must not learn from
         this decision gets the probability 0. Default: all levels learn.
@@ -111,11 +117,32 @@ class Structure:
     random_order: bool | None = None
     late: Callable[[Array, Array, Array, float, int], bool] = no_late
     note: Callable[[Array, Array, Array], None] = no_note
+    change: Callable[..., None] | None = None
 
     @property
     def header_words(self) -> int:
         """Words of a row before the control words of the levels."""
         return COMMON + len(self.header)
+
+
+# --- Arms that come and go
+
+
+@kernel
+def live_arms(program: Array, row: Array) -> int:
+    """The number of arms that there are: K, or fewer where arms come and go."""
+    at = int(program[IDLE])
+    return int(program[ARMS]) - int(row[at]) if at > 0 else int(program[ARMS])
+
+
+@kernel
+def change_level(program: Array, changes: Address, row: Array, level: int, n: int, m: int, slot: int, tau: int) -> None:
+    """Have the routine of a level make m children of its n (:class:`hlmc.engine.routines.RoutineKernels`).
+
+    With a single child nothing is ever drawn or learned, and the words are not read before a start or a change.
+    """
+    if m > 1:
+        call_change(int_at(changes, int(program[level + ROUTINE])), program, level, row, n, m, slot, tau)
 
 
 # --- What is not answered yet
@@ -150,9 +177,17 @@ def learn_from(
     standing = row[control + CHANCE]
     row[control + CHILD] = slot
     row[control + CHANCE] = chance
-    call_update(int(program[level + ROUTINE]), program, level, row, int(program[level + AT]), n, control, tau, reward)
+    level_update(program, level, row, int(program[level + AT]), n, control, tau, reward)
     row[control + CHILD] = child
     row[control + CHANCE] = standing
+
+
+@kernel
+def level_update(
+    program: Array, level: int, row: Array, at: int, n: int, control: int, tau: int, reward: float
+) -> None:
+    """Hook: a level learns. Default: through the program's table."""
+    call_update(int(program[level + ROUTINE]), program, level, row, at, n, control, tau, reward)
 
 
 # --- What the checks of all structures share

@@ -31,20 +31,33 @@ from hlmc.engine.layout import (
     COUNT,
     FIELDS,
     FOREVER,
+    IDLE,
     KEY,
     LEVELS,
     PARAMETERS,
     RECORD,
     ROUTINE,
     SCALARS,
+    SIZE,
+    TIME,
     Word,
 )
 from hlmc.engine.linker import substitute
 from hlmc.engine.permutation import permuted
 from hlmc.engine.primitives import bits, call_select, call_update
 from hlmc.engine.stream import uniform
-from hlmc.engine.structures.base import Structure, check_routine, choices_counted, unanswered, whole_within
+from hlmc.engine.structures.base import (
+    Structure,
+    change_level,
+    check_routine,
+    choices_counted,
+    live_arms,
+    unanswered,
+    whole_within,
+)
 from hlmc.engine.structures.tree import (
+    change_arms,
+    change_groups,
     check_choices,
     check_groups,
     check_last_level,
@@ -53,6 +66,7 @@ from hlmc.engine.structures.tree import (
     stage_of,
     start_arms,
     tree_begin,
+    tree_change,
     tree_check_program,
     tree_end,
     tree_late,
@@ -67,7 +81,9 @@ HEADER = (
     Word("DOUBT", "the share of the prior that is left to others than the champion"),
     Word("CHALLENGE", "1 while it is being challenged"),
     Word("TENURE", "epochs since it was crowned"),
-    Word("CRISIS", "1 when the last epoch paid much less than those before it"),
+    Word(
+        "CRISIS", "1 when the last epoch paid much less than those before it; 1 + j: the last j groups have newcomers"
+    ),
     Word("TURN", "challenges since the lowest group level was restarted; they go round its groups"),
     Word("USUAL", "mean loss of that level's last epochs, by which a crisis is told"),
     Word("PLACE", "the champion's place in the order of the arms, or -1; a statistic"),
@@ -86,6 +102,8 @@ CALMER = 0.6  # doubt shrinks by this factor when the champion has held its own,
 UNEASIER = 1.5  # and grows by this one when it has not
 SETTLED = 5  # epochs before a crisis can be told from the noise of the first ones
 DEVIATIONS = 4.0  # a crisis is a loss so many standard deviations (each at most 0.5 / sqrt(steps)) above the usual one
+
+NEWCOMERS = 2.0  # from this CRISIS on, arms have joined the last groups, to which the next challenges go
 
 DUEL = 63  # the purpose of the random number that decides on a challenge
 
@@ -109,6 +127,8 @@ def champion_arm_of(program: Array, row: Array, slot: int) -> int:
     place = int(row[PLACE])
     if slot > 0:
         place = _other(int(row[BASE]), place, slot)
+    if program[IDLE] > 0.0:
+        return place  # an order of a number that changes would change, too
     return permuted(bits(row, KEY), int(program[ARMS]), place)
 
 
@@ -117,7 +137,7 @@ def _challenge_rate(row: Array, epochs: int) -> float:
     """The probability of a challenge after ``epochs`` epochs of a run of the lowest group level."""
     if row[PLACE] < 0.0 or row[TURN] + 1.0 > MOST * math.sqrt(epochs + 1.0):
         return 0.0
-    return 1.0 if row[CRISIS] == 1.0 else CHALLENGES / math.sqrt(row[TENURE] + 1.0)
+    return 1.0 if row[CRISIS] >= 1.0 else CHALLENGES / math.sqrt(row[TENURE] + 1.0)
 
 
 @kernel
@@ -129,6 +149,36 @@ def _decide(row: Array, t: int, epochs: int) -> float:
     rate = _challenge_rate(row, epochs)
     row[CHALLENGE] = 1.0 if uniform(bits(row, KEY), t, DUEL) < rate else 0.0
     return rate
+
+
+# Hooks: how the losses of a level are stored. Defaults: as words, the losses of the slots less that of slot 0.
+
+
+@kernel
+def slot_chance(program: Array, row: Array, level: int, at: int, slot: int, x: float, eta: float, tau: int) -> float:
+    """The probability that a level's routine gives a slot at choice ``tau``."""
+    return probability_of(loss_of(row, at, slot), x, eta)
+
+
+@kernel
+def group_rate(program: Array, row: Array, level: int, control: int, tau: int) -> float:
+    """The learning rate of choice ``tau`` of a group level: the second scalar of Tsallis-INF."""
+    return float(row[control + SCALARS + 1])
+
+
+@kernel
+def leader(program: Array, row: Array, level: int, at: int, n: int) -> int:
+    """The slot of least loss; of several, the first."""
+    return ftrl_leader(row, at, n)
+
+
+@kernel
+def lay_prior(program: Array, row: Array, record: int, at: int, n: int, control: int, behind: float, x: float) -> None:
+    """Start the routine over the arms: slot 0 has loss 0, the others ``behind``, and ``x`` is the normaliser."""
+    for j in range(at, at + n - 1):
+        row[j] = behind
+    row[control + SCALARS] = x
+    row[control + SCALARS + 1] = 0.5
 
 
 @kernel
@@ -147,12 +197,15 @@ def _choose(program: Array, row: Array, t: int, d: int, level: int, n: int, cont
     turn = int(row[TURN])
     call_select(int(program[level + ROUTINE]), program, level, row, at, n, control, tau - turn, u)
     next_in_turn = permuted(bits(row, KEY), n, turn % n)
+    if row[CRISIS] >= NEWCOMERS:
+        next_in_turn = max(0, n + 1 - int(row[CRISIS]))
     if row[CHALLENGE] == 1.0:
+        if row[CRISIS] >= NEWCOMERS:
+            row[CRISIS] = row[CRISIS] - 1.0 if row[CRISIS] > NEWCOMERS else 0.0
         row[TURN] += 1.0
         row[control + CHILD] = next_in_turn
-        # The routine is Tsallis-INF, whose scalars are the normaliser and the learning rate.
-        x = row[control + SCALARS]
-        chance = probability_of(loss_of(row, at, next_in_turn), x, row[control + SCALARS + 1])
+        eta = group_rate(program, row, level, control, tau - turn)
+        chance = slot_chance(program, row, level, at, next_in_turn, row[control + SCALARS], eta, tau - turn)
         row[control + CHANCE] = max(chance, LEAST)
     reached = (1.0 - rate) * float(row[control + CHANCE])
     return reached + (rate if int(row[control + CHILD]) == next_in_turn else 0.0)
@@ -160,7 +213,16 @@ def _choose(program: Array, row: Array, t: int, d: int, level: int, n: int, cont
 
 @kernel
 def _start_arms(program: Array, row: Array, record: int, base: int, count: int) -> int:
-    """Lay the prior: the champion, of loss 0, has probability 1 - doubt, and the others share the rest."""
+    """Lay the prior before the first choice of an epoch."""
+    return _lay_prior(program, row, record, base, count, 0)
+
+
+@kernel
+def _lay_prior(program: Array, row: Array, record: int, base: int, count: int, tau: int) -> int:
+    """Before choice ``tau``, the champion, of loss 0, has probability 1 - doubt, and the others share the rest.
+
+    Returns the number of slots.
+    """
     control = int(program[record + CONTROL])
     at = int(program[record + AT])
     champion = int(row[PLACE])
@@ -175,14 +237,13 @@ def _start_arms(program: Array, row: Array, record: int, base: int, count: int) 
         doubt = EVEN if row[CHALLENGE] == 1.0 else row[DOUBT]
     doubt = min(doubt, (n - 1.0) / n)
     if n > 1:
-        eta = contest_rate(program, record, 0)
+        eta = contest_rate(program, record, tau)
         sure = math.sqrt(1.0 - doubt)
         # Never negative by a last digit: among equals, slot 0 is the best.
         behind = max(0.0, 2.0 / eta * (math.sqrt((n - 1.0) / doubt) - 1.0 / sure))
-        for j in range(at, at + n - 1):
-            row[j] = behind
-        row[control + SCALARS] = -2.0 / (eta * sure)
-    row[control + SCALARS + 1] = 0.5
+        lay_prior(program, row, record, at, n, control, behind, -2.0 / (eta * sure))
+    else:
+        row[control + SCALARS + 1] = 0.5
     return n
 
 
@@ -202,7 +263,8 @@ def _learn(
         told -= unanswered(program, row)
         loss = min(1.0, loss * float(steps) / told) if told > 0.0 else row[USUAL]
     worse = told > 0.0 and loss - row[USUAL] > DEVIATIONS * 0.5 / math.sqrt(told)
-    row[CRISIS] = 1.0 if worse and tau >= SETTLED else 0.0
+    if row[CRISIS] < NEWCOMERS:
+        row[CRISIS] = 1.0 if worse and tau >= SETTLED else 0.0
     row[USUAL] += max(1.0 / (tau + 2.0), FADING) * (loss - row[USUAL])
     if row[CHALLENGE] == 0.0:
         own = tau - int(row[TURN])
@@ -251,19 +313,129 @@ def _crown(program: Array, row: Array, record: int, t: int) -> None:
     at = int(program[record + AT])
     x = row[int(program[record + CONTROL]) + SCALARS]
     eta = contest_rate(program, record, choices_counted(program, row, record, t))
-    best = ftrl_leader(row, at, int(row[COUNT]))
+    best = leader(program, row, record, at, int(row[COUNT]))
     challenged = row[CHALLENGE] == 1.0
-    if best != 0 and (not challenged or probability_of(loss_of(row, at, best), x, eta) >= DECISIVE):
+    if best != 0 and (not challenged or slot_chance(program, row, record, at, best, x, eta, 0) >= DECISIVE):
         row[PLACE] = _other(int(row[BASE]), int(row[PLACE]), best)
         row[DOUBT] = EVEN
         row[TENURE] = 0.0
-        row[CRISIS] = 0.0
+        row[CRISIS] = row[CRISIS] if row[CRISIS] >= NEWCOMERS else 0.0
     elif not challenged:
-        held = probability_of(0.0, x, eta)
+        held = slot_chance(program, row, record, at, 0, x, eta, 0)
         if held >= 0.5:
             row[DOUBT] = max(program[record + LEAST_DOUBT], CALMER * row[DOUBT])
         elif held < 0.25:
             row[DOUBT] = min(EVEN, UNEASIER * row[DOUBT])
+
+
+@kernel
+def _change_groups(
+    program: Array, changes: Address, row: Array, level: int, n: int, m: int, slot: int, tau: int, stands: bool
+) -> None:
+    """As in a tree; but of the lowest group level's ``tau`` epochs those with a challenge are no choices of its own."""
+    levels = int(program[LEVELS])
+    own = tau
+    if (level // FIELDS - 1) % levels == levels - 2:
+        if n < 2:
+            # With one group nobody has decided on challenges, and these words are older than the run.
+            row[TURN] = 0.0
+            row[USUAL] = 0.5
+            row[CHALLENGE] = 0.0
+        own = tau - int(row[TURN]) + (1 if stands and row[CHALLENGE] == 1.0 else 0)
+    change_level(program, changes, row, level, n, m, slot, own)
+
+
+@kernel
+def _change_arms(
+    program: Array,
+    changes: Address,
+    row: Array,
+    record: int,
+    base: int,
+    before: int,
+    count: int,
+    arm: int,
+    last: int,
+    moved: bool,
+    running: bool,
+) -> None:
+    """A champion that leaves or is forgotten abdicates; one that moves stays champion; one that newcomers have not yet
+    challenged is doubted.
+
+    Between epochs nobody is champion after an abdication. In an epoch the contest starts afresh if its arms have
+    changed, unless it is the only level and would lose everything.
+    """
+    champion = int(row[PLACE])
+    abdicates = champion >= 0 and arm == champion
+    follows = last >= 0 and champion == last and arm != last
+    if abdicates or arm < 0:
+        row[DOUBT] = EVEN
+        row[TENURE] = 0.0
+        row[CRISIS] = row[CRISIS] if row[CRISIS] >= NEWCOMERS else 0.0
+    if running and int(program[LEVELS]) == 1:
+        _change_contest(program, changes, row, record, before, count, arm, last)
+        row[COUNT] = count
+        return
+    if abdicates:
+        row[PLACE] = -1.0
+    elif follows:
+        row[PLACE] = arm
+    if not running:
+        row[COUNT] = count if base <= row[PLACE] < base + count else count + 1
+    elif moved or abdicates or follows or before != count or base <= arm < base + before:
+        tau = choices_counted(program, row, record, int(row[TIME]))
+        row[COUNT] = _lay_prior(program, row, record, base, count, tau)
+
+
+@kernel
+def _change_contest(
+    program: Array, changes: Address, row: Array, record: int, before: int, count: int, arm: int, last: int
+) -> None:
+    """Change the contest of a single level, in which slot 0 is the champion and the others follow in order.
+
+    Where the champion leaves, the last slot becomes slot 0: that of arm ``last``, which moves into the champion's
+    place, or of the one before it if the champion was the last arm.
+    """
+    champion = int(row[PLACE])
+    tau = choices_counted(program, row, record, int(row[TIME]))
+    slot = before - 1
+    if arm == champion:
+        slot = 0
+    elif arm >= 0:
+        slot = arm + 1 if arm < champion else arm
+    if last >= 0 and arm == champion:
+        row[PLACE] = arm if arm != last else last - 1
+    elif last >= 0 and champion == last:
+        # The champion moves to the place of the one that leaves, and all behind that move up by a slot.
+        row[PLACE] = arm
+        at = int(program[record + AT])
+        gone = row[at + slot - 1]
+        for j in range(at + slot - 1, at + before - 2):
+            row[j] = row[j + 1]
+        row[at + before - 2] = gone
+        slot = before - 1
+    change_level(program, changes, row, record, before, count, slot, tau)
+
+
+_tree_change = substitute(tree_change, {change_groups: _change_groups, change_arms: _change_arms})
+
+
+@kernel
+def champion_change(
+    program: Array, changes: Address, row: Array, step: int, running: bool, live: int, arm: int
+) -> None:
+    """As in a tree; and where there is one level of groups, those that have newcomers are the next to challenge.
+
+    They are the last ones, so CRISIS counts them from behind, with those that have not had their turn since before.
+    """
+    before = live_arms(program, row)
+    _tree_change(program, changes, row, step, running, live, arm)
+    if live > before and int(program[LEVELS]) == 2:
+        size = int(program[FIELDS + SIZE])
+        first = before // size
+        if row[CRISIS] >= NEWCOMERS:
+            first = min(first, max(0, (before + size - 1) // size + 1 - int(row[CRISIS])))
+        row[CRISIS] = 1.0 + float((live + size - 1) // size - first)
 
 
 @kernel
@@ -289,16 +461,19 @@ def champion_check_row(program: Array, checks: Address, row: Array, step: int, r
     below COUNT has a place below ARMS. When an epoch has ended, the champion may be another one than it was while COUNT
     was set; no slot is looked up before the next epoch.
 
+    Where arms come and go, PLACE can be -1 between two epochs, as it is before the first one.
+
     DOUBT is from LEAST_DOUBT to EVEN, so the prior divides by no 0; TENURE and TURN are counts, so the rate of
-    challenges is a probability and ``turn % n`` one of the groups; CHALLENGE and CRISIS are 0 or 1; USUAL is a mean of
-    losses, but for rounding.
+    challenges is a probability and ``turn % n`` one of the groups; CHALLENGE is 0 or 1, and CRISIS, too, or a count of
+    groups, of which no more than there are is taken; USUAL is a mean of losses, but for rounding.
     """
-    arms = int(program[ARMS])
-    if not (whole_within(row[PLACE], 0, arms - 1) and whole_within(row[TURN], 0, FOREVER)):
+    arms = live_arms(program, row)
+    least = -1 if program[IDLE] > 0.0 and not running else 0
+    if not (whole_within(row[PLACE], least, arms - 1) and whole_within(row[TURN], 0, FOREVER)):
         return False
     if not (whole_within(row[TENURE], 0, FOREVER) and whole_within(row[CHALLENGE], 0, 1)):
         return False
-    if not (whole_within(row[CRISIS], 0, 1) and -0.01 <= row[USUAL] <= 1.01):
+    if not (whole_within(row[CRISIS], 0, FOREVER if program[IDLE] > 0.0 else 1) and -0.01 <= row[USUAL] <= 1.01):
         return False
     sound, base, count, began, until, record = _check_groups(program, checks, row, step, running)
     if not (sound and 0.99 * program[record + LEAST_DOUBT] <= row[DOUBT] <= EVEN):
@@ -321,4 +496,5 @@ CHAMPION = Structure(
     random_order=True,
     late=tree_late,
     note=_note,
+    change=champion_change,
 )

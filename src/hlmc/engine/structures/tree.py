@@ -27,6 +27,7 @@ from hlmc.engine.layout import (
     FEEDBACK,
     FIELDS,
     HORIZON,
+    IDLE,
     KEY,
     LENGTH,
     LEVELS,
@@ -43,10 +44,12 @@ from hlmc.engine.primitives import bits, call_select, call_start, call_update, f
 from hlmc.engine.stream import uniform
 from hlmc.engine.structures.base import (
     Structure,
+    change_level,
     check_level,
     check_routine,
     choices_counted,
     learn_from,
+    live_arms,
     unanswered,
     whole_within,
 )
@@ -122,7 +125,7 @@ def tree_begin(program: Array, row: Array, t: int) -> float:
     stage, origin, length = stage_of(program, t)
     local = t - origin
     base = 0
-    count = int(program[ARMS])
+    count = live_arms(program, row)
     probability = 1.0
     afresh = local == 0
     until = length
@@ -169,7 +172,7 @@ def tree_end(program: Array, row: Array, t: int) -> None:
     # A reward that has not come counts for nothing: where losses are learned, as a loss of 0.
     spared = earned + unanswered(program, row)
     base = 0
-    count = int(program[ARMS])
+    count = live_arms(program, row)
     into = local - 1  # steps since the choice above was made, but for the last
     for d in range(levels - 1):
         control = int(program[level + CONTROL])
@@ -208,7 +211,7 @@ def tree_late(program: Array, row: Array, ticket: Array, reward: float, current:
     local = t - origin
     here = current - origin
     base = 0
-    count = int(program[ARMS])
+    count = live_arms(program, row)
     begins = 0  # the run of the level in which the decision was made
     ends = length
     credited = False
@@ -243,6 +246,102 @@ def tree_late(program: Array, row: Array, ticket: Array, reward: float, current:
     return credited
 
 
+# Arms that come and go
+
+
+@kernel
+def change_groups(
+    program: Array, changes: Address, row: Array, level: int, n: int, m: int, slot: int, tau: int, stands: bool
+) -> None:
+    """Hook: the n groups of a level above the last change (:func:`hlmc.engine.structures.base.change_level`)."""
+    change_level(program, changes, row, level, n, m, slot, tau)
+
+
+@kernel
+def change_arms(
+    program: Array,
+    changes: Address,
+    row: Array,
+    record: int,
+    base: int,
+    before: int,
+    count: int,
+    arm: int,
+    last: int,
+    moved: bool,
+    running: bool,
+) -> None:
+    """Hook: the group played has ``count`` arms from ``base`` on after having ``before``; sets COUNT.
+
+    ``arm``: the one that leaves, whose place arm ``last`` takes, or that is forgotten (``last`` is -1); -1 if arms
+    join. ``moved``: it is another group than before, of which nothing is known. ``running``: its run has not ended.
+    """
+    if running:
+        tau = choices_counted(program, row, record, int(row[TIME]))
+        if moved:
+            change_level(program, changes, row, record, 1, count, 0, tau)
+        elif base <= arm < base + before:
+            # The last arm brings its statistics along from the same group; from elsewhere it comes as a fresh one.
+            change_level(program, changes, row, record, before, count, arm - base, tau)
+        elif before != count:
+            change_level(program, changes, row, record, before, count, before - 1, tau)
+    row[COUNT] = count
+
+
+@kernel
+def tree_change(program: Array, changes: Address, row: Array, step: int, running: bool, live: int, arm: int) -> None:
+    """Follow the choices of all levels as :func:`check_groups` does, and change what the number of arms changes.
+
+    Only the levels' numbers of children matter, and only along the groups that are being played: every other group is
+    started over the arms that it has when it is chosen. If the group played has lost its last arm, its neighbour is
+    played for the rest of the time for which the choice stands, and all levels below start over it.
+    """
+    levels = int(program[LEVELS])
+    stage, origin, length = stage_of(program, step)
+    local = step - origin
+    base = 0
+    before = live_arms(program, row)  # arms of the group, as it was
+    count = live  # and as it will be
+    last = before - 1 if live < before else -1
+    row[int(program[IDLE])] = float(int(program[ARMS]) - live)
+    moved = False
+    into = local  # steps since the choice above was made
+    level = FIELDS * (1 + stage * levels)
+    for _ in range(levels - 1):
+        control = int(program[level + CONTROL])
+        size = int(program[level + SIZE])
+        stands = int(program[level + LENGTH])
+        child = int(row[control + CHILD])
+        n = 1 if moved else (before + size - 1) // size
+        m = (count + size - 1) // size
+        tau = into // stands
+        into -= tau * stands
+        taught = not running and (into + 1 == stands or local + 1 == length)
+        learned = tau + 1 if taught else tau
+        # A group that an arm joins, a new one behind the last or the last one in the place of another, may be better
+        # than it was: it gets at least the share of a fresh one.
+        joined = -1
+        if not moved and n > 1 and arm < 0 and count > before and before % size > 0:
+            joined = n - 1
+        elif not moved and n > 1 and base <= arm < base + min(before, count) and last > arm:
+            joined = (arm - base) // size
+        if joined >= 0:
+            change_groups(program, changes, row, level, n, n, -1 - joined, learned, not taught)
+        if n != m:
+            change_groups(program, changes, row, level, n, m, n - 1, learned, not taught)
+        if moved or child >= m:
+            moved = True
+            child = min(child, m - 1)
+            row[control + CHILD] = child
+            row[control + CHANCE] = 1.0
+        base += child * size
+        before = min(size, before - child * size)
+        count = min(size, count - child * size)
+        level += FIELDS
+    change_arms(program, changes, row, level, base, before, count, arm, last, moved, running)
+    row[BASE] = base
+
+
 @kernel
 def tree_arm_of(program: Array, row: Array, slot: int) -> int:
     """The arm of a slot: the group's arms are neighbours."""
@@ -268,7 +367,7 @@ def check_groups(
     stage, origin, length = stage_of(program, step)
     local = step - origin
     base = 0
-    count = int(program[ARMS])
+    count = live_arms(program, row)
     began = 0
     until = length
     into = local  # steps since the choice above was made
@@ -389,5 +488,6 @@ TREE = Structure(
     full_groups=True,
     keeps_statistics=False,
     random_order=False,
+    change=tree_change,
     late=tree_late,
 )

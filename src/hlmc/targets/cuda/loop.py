@@ -22,7 +22,7 @@ from hlmc.engine.hooks import LoopHooks
 from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import FOREVER
 from hlmc.engine.linker import Kernel, constant, substitute, substitute_where_used
-from hlmc.engine.primitives import call_reward, noinline
+from hlmc.engine.primitives import call_arm_of, call_reward, noinline
 from hlmc.engine.step import run, stretch
 from hlmc.targets.cuda.arithmetic import always_true, leaf_substitutions, loop_hooks
 from hlmc.targets.cuda.compiler import Compiler
@@ -60,6 +60,7 @@ def clean_stretch(
     own: Array,
     row: Array,
     workspace: Array,
+    notes: Array,
     reward_at: Any,
     spec: Array,
     key: np.uint64,
@@ -107,6 +108,7 @@ def stretch_by_count(
     own: Array,
     row: Array,
     workspace: Array,
+    notes: Array,
     reward_at: Any,
     spec: Array,
     key: np.uint64,
@@ -134,17 +136,35 @@ def stretch_by_count(
     full = full_count()
     if n != full:
         return stretch(
-            program, own, row, workspace, reward_at, spec, key, state, level, place, n, t, pause, a, b, total
+            program, own, row, workspace, notes, reward_at, spec, key, state, level, place, n, t, pause, a, b, total
         )
     if is_clean(workspace, place, full):
         if t % clean_stride() == 0 and pause - t >= clean_stride():
             return clean_stretch(
-                program, own, row, workspace, reward_at, spec, key, state, level, place, full, t, pause, a, b, total
+                program,
+                own,
+                row,
+                workspace,
+                notes,
+                reward_at,
+                spec,
+                key,
+                state,
+                level,
+                place,
+                full,
+                t,
+                pause,
+                a,
+                b,
+                total,
             )
         pause = min(pause, t - t % clean_stride() + clean_stride())
     else:
         pause = min(pause, t - t % check_interval() + check_interval())
-    return stretch(program, own, row, workspace, reward_at, spec, key, state, level, place, full, t, pause, a, b, total)
+    return stretch(
+        program, own, row, workspace, notes, reward_at, spec, key, state, level, place, full, t, pause, a, b, total
+    )
 
 
 @kernel
@@ -157,6 +177,41 @@ def always_contiguous(program: Array) -> bool:
 def never_contiguous(program: Array) -> bool:
     """Instead of ``contiguous``, for the other structures."""
     return False
+
+
+# --- The arms of the slots, where these are not neighbours: a table at the end of the workspace
+
+
+@kernel
+def arms_start() -> int:
+    """Hook: where in the workspace the table begins."""
+    return 0
+
+
+@kernel
+def look_arms_up(program: Array, row: Array, notes: Array, n: int) -> None:
+    """``start_arms`` for all slots at once: the 32 threads of a warp begin their epochs together, but draw one by one
+    what none of them would know yet.
+    """
+    for slot in range(n):
+        notes[arms_start() + slot] = call_arm_of(program, row, slot)
+
+
+@kernel
+def arm_in_table(program: Array, row: Array, notes: Array, slot: int) -> int:
+    """``slot_arm`` of a table that is complete."""
+    return int(notes[arms_start() + slot])
+
+
+@kernel
+def no_arms(program: Array, row: Array, notes: Array, n: int) -> None:
+    """``start_arms`` where there is no table."""
+
+
+@kernel
+def arm_each_time(program: Array, row: Array, notes: Array, slot: int) -> int:
+    """``slot_arm`` where there is no table."""
+    return call_arm_of(program, row, slot)
 
 
 # --- The adversary. Its kernels are substituted last, because nothing may be replaced within them: what an adversary
@@ -264,6 +319,7 @@ def run_learner(
     own_at: Any,
     row_at: Any,
     workspace_at: Any,
+    notes_at: Any,
     reward_at: Any,
     spec_at: Any,
     stops_at: Any,
@@ -298,6 +354,7 @@ def play(launch: Launch) -> None:
             program_view(launch.programs, number, launch.program_words),
             own_view(launch.own_programs, number, launch.program_words),
             row_view(launch.rows, block, launch.row_words, lane),
+            workspace,
             workspace,
             0,
             constants_view(launch.spec),
@@ -345,6 +402,11 @@ def loop_of(shape: Shape, adversary: Adversary, precision: str) -> Kernel:
         "contiguous": always_contiguous if shape.structure.contiguous else never_contiguous,
         "needs_rescale": held.needs_rescale,
     }
+    if precision == "float64" or adversary.arms <= 2**24:  # float32 holds the numbers of so many arms
+        place = {arms_start: constant(shape.workspace_words)}
+        hooks |= {"start_arms": substitute(look_arms_up, place), "slot_arm": substitute(arm_in_table, place)}
+    else:
+        hooks |= {"start_arms": no_arms, "slot_arm": arm_each_time}
     if adversary.piecewise is not None:
         hooks |= {"phase_at": piecewise_phase_at, "reward_of": piecewise_reward_of}
         if precision == "float32":

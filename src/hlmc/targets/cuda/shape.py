@@ -133,6 +133,13 @@ class Shape:
         """Words of a workspace: sums, statistics, and up to a piece that a draw reads past the last weight."""
         return self.pieces + self.stat_words + (self.piece if self.pieces else 0)
 
+    @property
+    def loop_words(self) -> int:
+        """Words of a workspace in the loop over the steps: a table of the slots' arms follows, unless these are
+        neighbours.
+        """
+        return self.workspace_words + (0 if self.structure.contiguous else self.slots)
+
     def program(self, policy: Policy) -> Array:
         """A policy's program with places in :attr:`routines` as its ROUTINE words."""
         table = policy.program.reshape(-1, FIELDS).copy()

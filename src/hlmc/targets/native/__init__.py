@@ -4,6 +4,7 @@
 ``compiler``  kernels to machine code: dispatchers, entry points, C functions
 ``program``   a policy's program with a table of the addresses that it calls
 ``lowering``  the primitives in LLVM's terms
+``lanes``     kernels on four numbers at a time
 ``cache``     machine code on disk
 ============  ====================================================================================================
 """

@@ -1,7 +1,8 @@
 """Kernels to machine code.
 
 :func:`compiled` copies a kernel and every kernel that it calls, and hands the copies to Numba. Primitives are replaced
-by what :mod:`hlmc.targets.native.lowering` makes of them.
+by what :mod:`hlmc.targets.native.lowering` makes of them, a few kernels by their twins in
+:mod:`hlmc.targets.native.lanes`.
 """
 
 from __future__ import annotations
@@ -89,8 +90,10 @@ def _linked(function: Callable[..., Any]) -> Callable[..., Any]:
 def _dispatcher(function: Callable[..., Any], **options: Any) -> Any:
     import numba
 
+    from hlmc.targets.native.lanes import TWINS
+
     _check_enabled()
-    dispatcher = numba.njit(error_model="numpy", **options)(_linked(function))
+    dispatcher = numba.njit(error_model="numpy", **options)(TWINS.get(function) or _linked(function))
     cache_on_disk(dispatcher, function, **options)
     return _whole(dispatcher)
 

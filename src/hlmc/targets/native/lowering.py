@@ -236,6 +236,7 @@ def _of_arity(count: int, signature: Any, generate: Callable[..., Any]) -> Any:
         4: lambda typingctx, a, b, c, d: found,
         6: lambda typingctx, a, b, c, d, e, f: found,
         7: lambda typingctx, a, b, c, d, e, f, g: found,
+        8: lambda typingctx, a, b, c, d, e, f, g, h: found,
         9: lambda typingctx, a, b, c, d, e, f, g, h, i: found,
     }
     return intrinsic(spelled[count])

@@ -1,0 +1,421 @@
+"""Arms with names, that come and go: a table from names to slots, and learners that answer with names.
+
+A learner knows arms by their slots, 0 to live - 1. The table knows which name has which slot, and since when: a slot
+that has changed hands at step t has nothing to do with decisions made before t.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hlmc.checks import whole
+from hlmc.engine.arms import changer
+from hlmc.engine.feedback import APPLIED, EXPIRED, LATE
+from hlmc.engine.layout import ARM, IDLE
+from hlmc.engine.primitives import CHANGE
+from hlmc.engine.routines import level_change_kernel
+from hlmc.errors import BadArgument, BadType, OutOfTurn, shown
+from hlmc.learner import Learner, fresh_rows
+from hlmc.streams import keys
+from hlmc.targets import address_of, callback, entry
+from hlmc.tickets import Ticket
+
+if TYPE_CHECKING:
+    from hlmc.policies.base import Policy
+
+Array = np.ndarray
+Name = str | int
+
+LONGEST = 1000
+"""Characters of a name."""
+PAUSED = -1
+"""Instead of a slot."""
+
+
+def checked_name(name: Any) -> Name:
+    """A name as the table keeps it.
+
+    >>> checked_name(1.5)
+    Traceback (most recent call last):
+    hlmc.errors.BadType: a name must be a string or a whole number, not 1.5
+    """
+    if isinstance(name, str):
+        if len(name) > LONGEST:
+            raise BadArgument(f"a name must have at most {LONGEST} characters, not {len(name)}: {shown(name)}")
+        return str(name)
+    if isinstance(name, (int, np.integer)) and not isinstance(name, bool):
+        if not -(2**63) <= name < 2**63:
+            raise BadArgument(f"a name that is a number must be below 2^63 in size, not {shown(int(name))}")
+        return int(name)
+    raise BadType(f"a name must be a string or a whole number, not {shown(name)}")
+
+
+class Arms:
+    """Names for the arms of a learner, which may come and go.
+
+    Give a table to :meth:`Policy.start <hlmc.Policy.start>`; the learner then answers with names, and what is done to
+    its table, ``learner.arms``, is done to it at once. A table belongs to one learner. It cannot be changed between a
+    learner's ``select`` and ``update``; between ``ask`` and ``tell`` it can. ``docs/arms.md`` tells the rest.
+
+    ``name in arms``, ``len(arms)`` and ``for name in arms`` count paused arms, too, in the order in which they came.
+
+    Parameters
+    ----------
+    capacity
+        How many arms there can be at a time, paused ones included. The ``arms`` of the policy.
+
+    Examples
+    --------
+    >>> import hlmc
+    >>> arms = hlmc.Arms(10)
+    >>> arms.add("tea", "coffee", "water")
+    >>> learner = hlmc.TsallisINF(arms=10).start(seed=1, arms=arms)
+    >>> learner.select()
+    'water'
+    >>> learner.update(1.0)
+    >>> arms.remove("water")
+    >>> arms.pause("tea")
+    >>> learner.select()
+    'coffee'
+    >>> learner.update(0.5)
+    >>> arms.resume("tea")
+    >>> arms.rename("tea", "green tea")
+    >>> arms, "water" in arms
+    (<arms: 2 of 10, none paused>, False)
+    """
+
+    __slots__ = ("_capacity", "_learner", "_names", "_places", "_since")
+
+    def __init__(self, capacity: int) -> None:
+        self._capacity = whole("capacity", capacity, 1)
+        self._places: dict[Name, int] = {}  # the slot of every name, or PAUSED, in the order in which they came
+        self._names: list[Name] = []  # the name of every slot
+        self._since: dict[int, int] = {}  # the step before which a slot changed hands, unless that is step 0
+        self._learner: NamedLearner | None = None
+
+    @property
+    def capacity(self) -> int:
+        """How many arms there can be at a time."""
+        return self._capacity
+
+    @property
+    def paused(self) -> tuple[Name, ...]:
+        """The arms that are paused, in the order in which they came."""
+        return tuple(name for name, place in self._places.items() if place == PAUSED)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __iter__(self) -> Iterator[Name]:
+        return iter(tuple(self._places))
+
+    def __contains__(self, name: object) -> bool:
+        try:
+            return not isinstance(name, (bool, float)) and name in self._places
+        except TypeError:  # what cannot be a key
+            return False
+
+    def __eq__(self, other: object) -> bool:
+        """Whether the same names have the same slots."""
+        return self.described() == other.described() if isinstance(other, Arms) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"<arms: {len(self)} of {self.capacity}, {len(self.paused) or 'none'} paused>"
+
+    def add(self, *names: Name) -> None:
+        """Add arms: the learner knows nothing of them and plays them from its next step on."""
+        given: dict[Name, None] = {}
+        for name in map(checked_name, names):
+            if name in self._places or name in given:
+                wanted = "names must differ from one another and from those there are"
+                raise BadArgument(f"{wanted}, and {shown(name)} does not")
+            given[name] = None
+        if len(self) + len(given) > self._capacity:
+            raise BadArgument(f"there is room for {self._capacity} arms, not for {len(self) + len(given)}")
+        self._join(list(given))
+
+    def remove(self, name: Name) -> None:
+        """Remove an arm. What was known of it is lost, and a ticket for it is ``"expired"``."""
+        if self._place(name) != PAUSED:
+            self._leave(name)
+        del self._places[name]
+
+    def pause(self, name: Name) -> None:
+        """Take an arm out of play until :meth:`resume`. It keeps its name; what was known of it is lost."""
+        if self._place(name) == PAUSED:
+            raise BadArgument(f"{shown(name)} is paused already")
+        self._leave(name)
+        self._places[name] = PAUSED
+
+    def resume(self, name: Name) -> None:
+        """Bring a paused arm back into play, as an arm of which nothing is known."""
+        if self._place(name) != PAUSED:
+            raise BadArgument(f"{shown(name)} is not paused")
+        self._join([checked_name(name)])
+
+    def rename(self, name: Name, new: Name) -> None:
+        """Give an arm another name. Nothing else changes."""
+        place = self._place(name)
+        new = checked_name(new)
+        if new in self._places and new != name:
+            raise BadArgument(f"{shown(new)} is the name of another arm")
+        self._places = {new if each == name else each: slot for each, slot in self._places.items()}
+        if place != PAUSED:
+            self._names[place] = new
+
+    def forget(self, name: Name) -> None:
+        """Forget what is known of an arm, as if it had been removed and added: it may have become another one."""
+        slot = self._place(name)
+        if slot == PAUSED:
+            return
+        self._change(max(1, len(self._names)), slot)
+        self._touch(slot)
+
+    def copy(self) -> Arms:
+        """A table of the same names that belongs to no learner."""
+        other = Arms(self._capacity)
+        other._places, other._names, other._since = dict(self._places), list(self._names), dict(self._since)
+        return other
+
+    __copy__ = copy
+
+    def __deepcopy__(self, memo: Any) -> Arms:
+        return self.copy()
+
+    def __reduce__(self) -> Any:
+        return (Arms.read, (self.described(),))
+
+    def described(self) -> dict[str, Any]:
+        """The table in lists of numbers and strings, as files keep it."""
+        return {
+            "capacity": self._capacity,
+            "names": [[name, place] for name, place in self._places.items()],
+            "since": [[slot, time] for slot, time in sorted(self._since.items())],
+        }
+
+    @classmethod
+    def read(cls, content: Any) -> Arms:
+        """The table that :meth:`described` describes, checked; a ValueError, TypeError or KeyError if it is none."""
+        arms = cls(content["capacity"])
+        for name, place in content["names"]:
+            if type(name) not in (str, int) or type(place) is not int or checked_name(name) in arms._places:
+                raise BadArgument(f"{shown(name)} cannot be a name in a table of arms")
+            arms._places[name] = place
+        slots = {place: name for name, place in arms._places.items() if place != PAUSED}
+        if len(arms) > arms.capacity or sorted(slots) != list(range(len(arms) - len(arms.paused))):
+            raise BadArgument("the slots of a table of arms must be 0, 1, ..., each of one arm")
+        arms._names = [slots[place] for place in range(len(slots))]
+        for slot, time in content["since"]:
+            arms._since[whole("slot", slot, 0, arms.capacity - 1)] = whole("time", time, 1)
+        return arms
+
+    # --- Between the table and its learner
+
+    def _place(self, name: Any) -> int:
+        if name not in self:
+            raise BadArgument(f"there is no arm of the name {shown(name)}")
+        return self._places[name]
+
+    def _join(self, names: list[Name]) -> None:
+        """Give these names the next slots."""
+        if not names:
+            return
+        first = len(self._names)
+        if first == 0:
+            self._change(1, 0)  # a learner always has an arm: until now, one without a name
+        if first + len(names) > 1:
+            self._change(first + len(names), -1)
+        for slot, name in enumerate(names, first):
+            self._names.append(name)
+            self._places[name] = slot
+            self._touch(slot)
+
+    def _leave(self, name: Name) -> None:
+        """Free the slot of a name for the last one."""
+        slot, last = self._places[name], len(self._names) - 1
+        self._change(max(1, last), slot)
+        moved = self._names.pop()
+        if slot != last:
+            self._names[slot] = moved
+            self._places[moved] = slot
+        self._touch(slot)
+        self._touch(last)
+
+    def _change(self, live: int, slot: int) -> None:
+        if self._learner is not None:
+            self._learner._change_arms(live, slot)
+
+    def _touch(self, slot: int) -> None:
+        """A slot has changed hands now."""
+        if self._learner is not None and self._learner.time:
+            self._since[slot] = self._learner.time
+
+
+class NamedTicket(Ticket):
+    """A ticket of a learner whose arms have names: ``arm`` is the name.
+
+    It is stored as any other ticket is, without the name.
+    """
+
+    _name: Name
+
+    @property
+    def arm(self) -> Name:  # type: ignore[override]
+        """The name of the arm to play."""
+        return self._name
+
+    @property
+    def slot(self) -> int:
+        """The slot that the arm had when the decision was made."""
+        return int(Ticket.arm.__get__(self))
+
+    def __repr__(self) -> str:
+        return f"<ticket for {self._name!r} at time {self.time}>"
+
+
+class NamedLearner(Learner):
+    """A learner whose arms have names and may come and go. Made by ``policy.start(seed, arms=arms)``.
+
+    >>> import hlmc
+    >>> arms = hlmc.Arms(100)
+    >>> arms.add("tea", "coffee")
+    >>> learner = hlmc.HLMC(arms=100, memory=20, horizon=1000, pending=64).start(seed=3, arms=arms)
+    >>> ticket = learner.ask()
+    >>> ticket.arm
+    'coffee'
+    >>> learner.arms.remove("coffee")
+    >>> learner.tell(ticket, 1.0), learner.select()
+    ('expired', 'tea')
+    """
+
+    __slots__ = ("_arms", "_change", "_changes")
+
+    def __init__(self, policy: Policy, row: Array, arms: Arms) -> None:
+        _check_fit(policy, arms)
+        super().__init__(policy, row)
+        if not self._matches(arms):
+            raise BadArgument(f"row must have as many arms as the table, {len(arms._names)}, and it has {self._live}")
+        self._bind(arms)
+
+    @classmethod
+    def started(cls, policy: Policy, arms: Arms, seed: int = 0, stream: int = 0) -> NamedLearner:
+        """A learner that has yet to choose, with the arms of a table that no learner has."""
+        from dataclasses import replace
+
+        if not isinstance(arms, Arms):
+            raise BadType(f"arms must be a table of names, hlmc.Arms, not {shown(arms)}")
+        policy = replace(policy, dynamic=True) if not policy.dynamic else policy
+        _check_fit(policy, arms)
+        row = fresh_rows(policy, keys(seed, stream, 1))[0]
+        row[int(policy.program[IDLE])] = policy.arms - max(1, len(arms._names))
+        learner = cls.trusted(policy, row)
+        assert isinstance(learner, NamedLearner)
+        arms._since.clear()
+        learner._bind(arms)
+        return learner
+
+    @classmethod
+    def loaded(cls, policy: Policy, row: Array, content: Any) -> NamedLearner:
+        """A learner over a row that is sound, with the table that a file describes; an error if they do not fit."""
+        arms = Arms.read(content)
+        learner = cls.trusted(policy, row)
+        assert isinstance(learner, NamedLearner)
+        _check_fit(policy, arms)
+        if not policy.dynamic or not learner._matches(arms):
+            raise BadArgument("the table of arms is not that of the row")
+        learner._bind(arms)
+        return learner
+
+    @property
+    def arms(self) -> Arms:
+        """The names of the arms, which may be changed."""
+        return self._arms
+
+    def select(self) -> Any:
+        """The name of the arm to play now."""
+        self._check_any()
+        return self._arms._names[super().select()]
+
+    def ask(self) -> NamedTicket:
+        """Make a decision whose reward may come later: a ticket, whose ``arm`` is the name of the arm to play."""
+        self._check_any()
+        ticket = NamedTicket(super().ask())
+        ticket._name = self._arms._names[ticket.slot]
+        return ticket
+
+    def _settle(self, ticket: Ticket, reward: float | None, learns: int) -> int:
+        if type(ticket) is NamedTicket:
+            ticket = Ticket(ticket)
+        if type(ticket) is not Ticket or ticket.time >= self._arms._since.get(ticket.arm, 0):
+            return super()._settle(ticket, reward, learns)
+        code = super()._settle(ticket, reward, 0)
+        return EXPIRED if code in (APPLIED, LATE) else code
+
+    def copy(self) -> NamedLearner:
+        """A second learner, with a table of its own, that knows the same and goes on by itself."""
+        learner = type(self).trusted(self.policy, self._row.copy())
+        assert isinstance(learner, NamedLearner)
+        learner._bind(self._arms.copy())
+        return learner
+
+    __copy__ = copy
+
+    def save(self, path: str | Path) -> None:
+        """Write policy, state and names to a file, which after a crash is the old one or the new one."""
+        from hlmc.files import save
+
+        save(path, self.policy, self._row[None, :], "learner", self._arms.described())
+
+    def __eq__(self, other: object) -> bool:
+        """Whether the two will behave alike from here on: the same policy, state and names."""
+        if not isinstance(other, NamedLearner):
+            return NotImplemented
+        return super().__eq__(other) and self._arms == other._arms
+
+    __hash__ = None
+
+    def __reduce__(self) -> Any:
+        return (NamedLearner, (self.policy, self._row.copy(), self._arms.copy()))
+
+    def __repr__(self) -> str:
+        return f"<learner at step {self.time} of {self.policy!r} with {len(self._arms)} arms>"
+
+    @property
+    def _live(self) -> int:
+        return self.policy.arms - int(self._row[int(self.policy.program[IDLE])])
+
+    def _matches(self, arms: Arms) -> bool:
+        """Whether a table is for as many arms as the row has, and not from its future."""
+        return self._live == max(1, len(arms._names)) and all(time <= self.time for time in arms._since.values())
+
+    def _bind(self, arms: Arms) -> None:
+        self._arms = arms
+        self._change: Any = None
+        arms._learner = self
+
+    def _check_any(self) -> None:
+        if not self._arms._names:
+            raise OutOfTurn("there is no arm to play: add one to learner.arms, or resume one")
+
+    def _change_arms(self, live: int, slot: int) -> None:
+        """Have the row follow the table (:func:`hlmc.engine.arms.change`)."""
+        if self._row[ARM] >= 0.0:
+            raise OutOfTurn("the arms cannot change between select() and update(): call update() first")
+        if self._change is None:
+            kernels = [level_change_kernel(routine.kernels) for routine in self.policy.routines_used]
+            self._changes = np.array([callback(kernel, CHANGE).address for kernel in kernels], np.int64)
+            self._change = entry(changer(self.policy.structure), "int64", *["int64"] * 5)
+        self._change(self._program_at, address_of(self._changes), self._row_at, live, slot)
+
+
+def _check_fit(policy: Policy, arms: Arms) -> None:
+    if arms._learner is not None:
+        raise BadArgument("arms must be a table that no other learner has: give it arms.copy()")
+    if arms.capacity != policy.arms:
+        raise BadArgument(f"arms must have room for the {policy.arms} arms of {policy!r}, not for {arms.capacity}")

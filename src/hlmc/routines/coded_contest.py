@@ -1,0 +1,90 @@
+"""The routine of a champion's epoch with losses of b bits (``docs/bits.md``): :mod:`hlmc.routines.contest` on codes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from hlmc.engine.coded_ftrl import coded_draw, coded_learn, coded_normaliser, coded_sound
+from hlmc.engine.codes import clear_codes, next_seed, rounding_bits, rounding_seed, seed_sound
+from hlmc.engine.kernel import kernel
+from hlmc.engine.layout import WIDTH
+from hlmc.engine.structures.champion import FADING, contest_rate
+from hlmc.engine.structures.coded_champion import baseline_in, contest_scale, seed_and_baseline
+from hlmc.routines.base import Array, Kernels
+from hlmc.routines.coded import CodedRoutine
+from hlmc.routines.contest import Contest
+
+
+@kernel
+def coded_contest_start(program: Array, level: int, row: Array, at: int, n: int) -> tuple[float, float]:
+    """Set all losses to 0. The scalars are the normaliser; and the seed of the roundings with the baseline."""
+    clear_codes(row, at, int(program[level + WIDTH]), n)
+    s = contest_scale(program, level)
+    x, _ = coded_normaliser(program, level, row, row, at, n, s, contest_rate(program, level, 0), -s)
+    return x, seed_and_baseline(rounding_seed(row, level), 0.5)
+
+
+@kernel
+def coded_contest_select(
+    program: Array, level: int, row: Array, at: int, n: int, x: float, both: float, tau: int, u: float
+) -> tuple[int, float]:
+    """Draw a slot by Tsallis-INF with the learning rate of this choice."""
+    eta = contest_rate(program, level, tau)
+    return coded_draw(program, level, row, row, at, n, contest_scale(program, level), eta, x, u)
+
+
+@kernel
+def coded_contest_update(
+    program: Array,
+    level: int,
+    row: Array,
+    at: int,
+    n: int,
+    x: float,
+    both: float,
+    tau: int,
+    slot: int,
+    chance: float,
+    reward: float,
+) -> tuple[float, float]:
+    """Add the estimated losses, update the baseline, and compute the next normaliser."""
+    s = contest_scale(program, level)
+    eta = contest_rate(program, level, tau)
+    following = contest_rate(program, level, tau + 1)
+    loss = 1.0 - reward
+    baseline = baseline_in(both)
+    draw = rounding_bits(both)
+    x = coded_learn(program, level, row, row, at, n, s, s, eta, following, x, slot, chance, loss, baseline, draw)
+    baseline += max(1.0 / (float(tau) + 2.0), FADING) * (loss - baseline)
+    return x, seed_and_baseline(next_seed(both), baseline)
+
+
+@kernel
+def coded_contest_check(
+    program: Array, level: int, row: Array, at: int, n: int, x: float, both: float, tau: int, slot: int, chance: float
+) -> bool:
+    """The normaliser is one for the learning rate of the choice."""
+    s = contest_scale(program, level)
+    return seed_sound(both) and coded_sound(program, level, row, at, n, s, contest_rate(program, level, tau), x, chance)
+
+
+@dataclass(frozen=True, repr=False)
+class CodedContest(CodedRoutine):
+    """The routine of a champion's epoch with losses of ``bits`` bits.
+
+    Examples
+    --------
+    >>> CodedContest(bits=12).words(11)
+    3
+    """
+
+    bits: int = 12  # type: ignore[misc]  # a field here
+
+    name: ClassVar[str] = "contest"
+    feedback: ClassVar[Literal["gain", "loss", "counts"]] = "loss"
+    credits: ClassVar[bool] = False
+    plain_class: ClassVar[type[Contest]] = Contest
+    kernels: ClassVar[Kernels] = Kernels(
+        coded_contest_start, coded_contest_select, coded_contest_update, coded_contest_check
+    )
