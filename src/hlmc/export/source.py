@@ -39,7 +39,7 @@ from hlmc.engine.step import select, update
 from hlmc.engine.tickets import ticket_words
 from hlmc.errors import BadArgument, BadType, shown
 from hlmc.export import sizes
-from hlmc.export.compact import compact_draw
+from hlmc.export.compact import COMPACT
 from hlmc.export.vectors import Vectors, quarters_of, vectors
 from hlmc.routines import kind
 from hlmc.streams import keys
@@ -279,7 +279,7 @@ def _tickets(
 
 def _unit(policy: Policy, program: Array, name: str) -> tuple[Unit, Callable[[Kernel], Kernel]]:
     """What a policy's kernels are translated into; and how they are changed before."""
-    substitutions = {**StoreHooks(**_without_trees(policy)).substitutions, weights._scan_draw: compact_draw}
+    substitutions = {**StoreHooks(**_without_trees(policy)).substitutions, **COMPACT}
     structure = policy.structure
 
     def into(kernel: Kernel) -> Kernel:
