@@ -19,6 +19,7 @@ from hlmc.learner import Learner
 from hlmc.policies import EXAMPLES
 from hlmc.routines import Custom
 from hlmc.targets.c import OutsideDialect
+from hlmc.tickets import CODES
 
 STEPS = 3000
 
@@ -31,8 +32,8 @@ def rewards(count: int) -> np.ndarray:
 
 @pytest.fixture(scope="module")
 def sources() -> list[CSource]:
-    """Every policy of the catalogue, with the C library's exponentials, which are Python's too."""
-    return [exported(policy, f"p{i}", portable=False) for i, policy in enumerate(EXAMPLES)]
+    """Every policy of the catalogue, under its own name."""
+    return [exported(policy, f"p{i}") for i, policy in enumerate(EXAMPLES)]
 
 
 @pytest.fixture(scope="module")
@@ -132,7 +133,7 @@ int main(void)
 @pytest.mark.parametrize("compiler", COMPILERS)
 def test_one_module_plays_every_policy_under_sanitizers(tmp_path: Path, compiler: str) -> None:
     """Whatever a compiler calls undefined behaviour, and a word out of bounds, ends the program."""
-    (tmp_path / "hlmc.c").write_text(generic_source(portable=False))
+    (tmp_path / "hlmc.c").write_text(generic_source())
     (tmp_path / "driver.c").write_text(DRIVER)
     compiled(compiler, *STRICT, *SANITIZE, "hlmc.c", "driver.c", "-o", "driver", "-lm", where=tmp_path)
     paid = rewards(STEPS)
@@ -250,7 +251,7 @@ def test_code_that_no_step_reaches_is_left_out() -> None:
 def test_a_program_can_be_cut_to_the_steps_that_are_needed(tmp_path: Path) -> None:
     """The same rows, in a shorter table; past its end, an error."""
     policy = hlmc.HLMC(arms=20, memory=10)
-    whole, cut = exported(policy, "whole", portable=False), exported(policy, "cut", steps=1000, portable=False)
+    whole, cut = exported(policy, "whole"), exported(policy, "cut", steps=1000)
     assert "cut_program[420]" in cut.source
     assert "whole_program[2140]" in whole.source
     code = library(tmp_path, whole, cut)
@@ -263,6 +264,48 @@ def test_a_program_can_be_cut_to_the_steps_that_are_needed(tmp_path: Path) -> No
     assert one.row.tobytes() == other.row.tobytes()
     assert one.select() >= 0
     assert other.select() == -1
+
+
+@needs("gcc")
+@pytest.mark.parametrize(
+    "policy",
+    [
+        hlmc.HLMC(arms=23, levels=3, horizon=300, pending=70),
+        hlmc.Champion(arms=29, memory=12, horizon=300, pending=8, missing=0.0),
+        hlmc.HLMC(arms=20, memory=10, pending=64, rewards=(-1, 3)),
+    ],
+    ids=repr,
+)
+def test_tickets_are_those_of_python(tmp_path: Path, policy: hlmc.Policy) -> None:
+    """Asked, told late, twice and not at all: the same arms, tickets, answers and rows."""
+    code = library(tmp_path, policy.to_c())
+    ours = policy.start(seed=8)
+    row = ours.state.copy()
+    tickets = np.zeros((300, len(ours.copy().ask()) // 8))
+    at = lambda array: ctypes.c_void_p(array.ctypes.data)  # noqa: E731
+    random = np.random.default_rng(3)
+    waiting = []
+    low, high = policy.rewards
+    for t in range(300):
+        ticket = ours.ask()
+        assert code.hlmc_ask(at(row), at(tickets[t])) == ticket.arm
+        assert tickets[t].tobytes() == bytes(ticket)
+        waiting.append((t, ticket))
+        while waiting and random.random() < 0.6:
+            told, ticket = waiting[random.integers(len(waiting))]
+            reward = float(low + (high - low) * random.random())
+            if random.random() < 0.9:
+                waiting.remove((told, ticket))
+            if random.random() < 0.2:
+                answer = code.hlmc_drop(at(row), at(tickets[told]))
+                assert CODES[answer] == ours.drop(ticket)
+            else:
+                answer = code.hlmc_tell(at(row), at(tickets[told]), ctypes.c_double(reward))
+                assert CODES[answer] == ours.tell(ticket, reward)
+            assert row.tobytes() == ours.state.tobytes()
+    tickets[5].view(np.uint64)[3] ^= np.uint64(1)
+    assert code.hlmc_tell(at(row), at(tickets[5]), ctypes.c_double(0.0)) == -5
+    assert row.tobytes() == ours.state.tobytes()
 
 
 # --- Routines of a user's own
@@ -300,7 +343,7 @@ LEADER = Custom("leader", leader_start, leader_select, leader_chance, leader_upd
 @needs("gcc")
 def test_a_routine_of_a_users_own_translates(tmp_path: Path) -> None:
     policy = hlmc.HLMC(arms=9, levels=2, horizon=400, routines=("exp3", LEADER))
-    other = Compiled(library(tmp_path, exported(policy, portable=False)), "hlmc", policy.words.total)
+    other = Compiled(library(tmp_path, exported(policy)), "hlmc", policy.words.total)
     learner = policy.start(seed=0)
     other.start(int(learner.state.view(np.uint64)[0]))
     for reward in rewards(400).tolist():

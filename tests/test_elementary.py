@@ -16,8 +16,8 @@ from hlmc.targets.c.types import Type
 from hlmc.targets.c.unit import Table, Unit
 
 FUNCTIONS = {
-    "exp": (elementary.exponential_of, lambda x: x.exp(), 1.0),
-    "log": (elementary.logarithm_of, lambda x: x.ln(), 1.0),
+    "exp": (elementary.exponential, lambda x: x.exp(), 1.0),
+    "log": (elementary.logarithm, lambda x: x.ln(), 1.0),
     "expm1": (elementary.exponential_less_one, lambda x: x.exp() - 1, 2.0),
     "log1p": (elementary.logarithm_one_plus, lambda x: (1 + x).ln(), 2.0),
 }

@@ -4,6 +4,7 @@
 ``layout``         the words of a program and of a row, with names and meanings
 ``kernel``         how a function is marked as one that every target can read
 ``primitives``     what Python and machine code say differently: raw bits, calls through a table
+``elementary``     e^x and logarithms, with the same last digit on every machine
 ``arithmetic``     exponentials, quotients and counters, which a target may replace by faster ones
 ``stream``         random numbers as a function of (key, time, purpose)
 ``permutation``    a random order of the arms in no memory

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import math
-
+from hlmc.engine.elementary import exponential, exponential_less_one, logarithm, logarithm_one_plus
 from hlmc.engine.kernel import kernel
 
-
-@kernel
-def exponential(x: float) -> float:
-    """e^x."""
-    return math.exp(x)
-
-
-@kernel
-def logarithm(x: float) -> float:
-    """The natural logarithm of x > 0."""
-    return math.log(x)
+__all__ = [
+    "arm_number",
+    "counter",
+    "divide",
+    "exponential",
+    "exponential_less_one",
+    "logarithm",
+    "logarithm_one_plus",
+    "working",
+]
 
 
 @kernel

@@ -42,6 +42,12 @@ class ArithmeticHooks(Hooks):
 
     exponential: Hook = arithmetic.exponential
     """e^x."""
+    logarithm: Hook = arithmetic.logarithm
+    """The natural logarithm."""
+    exponential_less_one: Hook = arithmetic.exponential_less_one
+    """e^x - 1."""
+    logarithm_one_plus: Hook = arithmetic.logarithm_one_plus
+    """log(1 + x)."""
     divide: Hook = arithmetic.divide
     """A quotient."""
     counter: Hook = arithmetic.counter

@@ -22,7 +22,14 @@ import math
 
 import numpy as np
 
-from hlmc.engine.arithmetic import counter, divide, exponential, logarithm
+from hlmc.engine.arithmetic import (
+    counter,
+    divide,
+    exponential,
+    exponential_less_one,
+    logarithm,
+    logarithm_one_plus,
+)
 from hlmc.engine.kernel import kernel
 from hlmc.engine.primitives import exponent, noalias, offset
 
@@ -558,12 +565,12 @@ def _share(odds: float) -> float:
 @kernel
 def softplus(x: float) -> float:
     """log(1 + exp(x))."""
-    return max(x, 0.0) + math.log1p(exponential(-abs(x)))
+    return max(x, 0.0) + logarithm_one_plus(exponential(-abs(x)))
 
 
 @kernel
 def _grown(odds: float, x: float) -> float:
     """log of a node's growth when the part of it that outweighs the rest by exp(odds) has grown by exp(x)."""
     if abs(x) <= 1.0:
-        return math.log1p(_share(odds) * math.expm1(x))
+        return logarithm_one_plus(_share(odds) * exponential_less_one(x))
     return softplus(odds + x) - softplus(odds)

@@ -13,7 +13,7 @@ from hlmc.engine.routines import level_kernels
 from hlmc.engine.scale import update_scaled
 from hlmc.engine.step import select
 from hlmc.engine.structures import CATALOGUE as STRUCTURES
-from hlmc.export.source import OWN, PUBLIC
+from hlmc.export.source import PUBLIC
 from hlmc.routines import CATALOGUE as ROUTINES
 from hlmc.routines import CODED as CODED_FORMS
 from hlmc.routines import Custom
@@ -23,7 +23,7 @@ from hlmc.versions import VERSION
 
 
 @cache
-def generic_source(name: str = "hlmc", portable: bool = True) -> str:
+def generic_source(name: str = "hlmc") -> str:
     """The text of the module.
 
     ``NAME_start(row, words, key)``, ``NAME_select(program, row)`` and ``NAME_update(program, row, reward)`` take the
@@ -42,7 +42,7 @@ def generic_source(name: str = "hlmc", portable: bool = True) -> str:
         {kind: level_kernels(cls.kernels)._asdict() for kind, cls in routines.items()},
         by_kind=True,
     )
-    unit = Unit(name, table, frozenset(PUBLIC), OWN if portable else {})
+    unit = Unit(name, table, frozenset(PUBLIC))
     for kind, cls in routines.items():
         for role, kernel in table.routines[kind].items():
             form = "coded_" if kind >= CODED else ""

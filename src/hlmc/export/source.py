@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hlmc.checks import whole
-from hlmc.engine import elementary, weights
+from hlmc.engine import weights
+from hlmc.engine.feedback import ask, for_structure, tell
 from hlmc.engine.hooks import StoreHooks
 from hlmc.engine.layout import (
     ARM,
@@ -33,12 +34,13 @@ from hlmc.engine.layout import (
 )
 from hlmc.engine.linker import constant, substitute_where_used
 from hlmc.engine.routines import level_kernels
-from hlmc.engine.scale import update_scaled
+from hlmc.engine.scale import scaled, update_scaled
 from hlmc.engine.step import select, update
+from hlmc.engine.tickets import ticket_words
 from hlmc.errors import BadArgument, BadType, shown
 from hlmc.export import sizes
-from hlmc.export.compact import compact_draw
-from hlmc.export.vectors import Vectors, vectors
+from hlmc.export.compact import COMPACT
+from hlmc.export.vectors import Vectors, quarters_of, vectors
 from hlmc.routines import kind
 from hlmc.streams import keys
 from hlmc.targets.c.types import DOUBLE, Numbers, Type, literal
@@ -61,6 +63,10 @@ PUBLIC = (
     "time",
     "program",
     "saved",
+    "ask",
+    "tell",
+    "drop",
+    "ticket",
     "arms",
     "words",
     "horizon",
@@ -69,15 +75,8 @@ PUBLIC = (
 )
 """Names that the templates use."""
 ERRORS = ("PAST_HORIZON", "NOT_SELECTED", "BAD_REWARD")
+TICKETS = ("SELECTED", "BAD_TICKET", "APPLIED", "LATE", "DUPLICATE", "EXPIRED")
 """Constants that the header defines."""
-
-OWN: dict[str, Kernel] = {
-    "exp": elementary.exponential_of,
-    "log": elementary.logarithm_of,
-    "expm1": elementary.exponential_less_one,
-    "log1p": elementary.logarithm_one_plus,
-}
-"""What stands for functions of the C library, which differ in the last digit from machine to machine."""
 
 MOST_ARMS = 2**31 - 1
 MOST_NARROW = 2**28
@@ -152,9 +151,7 @@ class CSource:
         return paths
 
 
-def exported(
-    policy: Policy, name: str = "hlmc", row: Array | None = None, steps: int | None = None, portable: bool = True
-) -> CSource:
+def exported(policy: Policy, name: str = "hlmc", row: Array | None = None, steps: int | None = None) -> CSource:
     """A policy in C or, with a learner's row, a learner that goes on from there.
 
     Parameters
@@ -167,12 +164,10 @@ def exported(
         The state that ``NAME_resume`` begins with.
     steps
         The most steps that a learner will take, if the horizon is not known: later stages of the program are left out.
-    portable
-        Whether exponentials and logarithms are our own, the same on every machine, or the C library's, as in Python.
     """
     _check(policy, name)
     table = _cut(policy, steps)
-    unit = _unit(policy, table, name, portable)
+    unit, into = _unit(policy, table, name)
     chosen = unit.entry(select, Type.PROGRAM, Type.RUN)
     learned = unit.entry(update_scaled if policy.scaled else update, Type.PROGRAM, Type.RUN, Type.REAL)
     begins = _fresh(policy) if row is None else np.array(row, np.float64)
@@ -195,21 +190,26 @@ def exported(
         "horizon": f"INT64_C({horizon})",
         "horizon_text": "steps of a learner" if policy.horizon or steps else "no horizon: steps that can be counted",
         "key": key,
+        "range": policy.range_shown,
+        "what": "loss" if policy.losses else "reward",
+        "paying": ", ".join(literal(paid, DOUBLE).text for paid in quarters_of(policy)),
+        "outside": literal(float(policy.rewards[1]) + abs(float(policy.rewards[1])) + 1.0, DOUBLE).text,
         "resume_prototype": _template("resume.h", common) if row is not None else "",
-        "includes": "\n".join(f"#include <{file}>" for file in _includes(unit)),
         "program": _program(table, name),
-        "unit": unit.text(),
         "select": chosen.name,
         "update": learned.name,
         "arm_at": ARM,
         "probability_at": PROBABILITY,
         "time_at": TIME,
         "resume": _resume(common, row),
+        **_tickets(policy, unit, into, common),
+        "unit": unit.text(),
+        "includes": "\n".join(f"#include <{file}>" for file in _includes(unit)),
         "begin": f"{name}_start(&learner, {name.upper()}_SEED_0);" if row is None else f"{name}_resume(&learner);",
     }
 
     def test() -> str:
-        played = vectors(policy, begins.copy(), OWN if portable else {})
+        played = vectors(policy, begins.copy())
         return _template("test.c", {**values, **_test_values(played)})
 
     return CSource(
@@ -218,7 +218,7 @@ def exported(
         _template("source.c", values),
         _template("Makefile", values),
         test,
-        lambda: _readme(policy, values, unit, portable),
+        lambda: _readme(policy, values, unit),
     )
 
 
@@ -247,9 +247,39 @@ def _cut(policy: Policy, steps: int | None) -> Array:
     return table
 
 
-def _unit(policy: Policy, program: Array, name: str, portable: bool) -> Unit:
-    """The kernels that a policy's step reaches."""
-    substitutions = {**StoreHooks(**_without_trees(policy)).substitutions, weights._scan_draw: compact_draw}
+def _tickets(
+    policy: Policy, unit: Unit, into: Callable[[Kernel], Kernel], common: Mapping[str, object]
+) -> dict[str, str]:
+    """Ask and tell, for policies that have a window."""
+    if not policy.pending:
+        return {"tickets_prototypes": "", "tickets": ""}
+    asking = unit.entry(into(for_structure(ask, policy.structure)), Type.PROGRAM, Type.RUN, Type.INT, Type.RUN)
+    telling = unit.entry(
+        into(for_structure(tell, policy.structure)), Type.PROGRAM, Type.RUN, Type.RUN, Type.REAL, Type.INT
+    )
+    share = f"{unit.entry(scaled, Type.PROGRAM, Type.REAL).name}(reward)" if policy.scaled else "reward"
+    skips = isinstance(policy.missing, str)
+    number = literal(0.0 if skips else float(policy.missing), DOUBLE).text
+    dropped = f"(int32_t){telling.name}(learner->words, ticket->words, 0.0, 0)"
+    words = ticket_words(int(policy.program[LEVELS]))
+    values = {
+        **common,
+        "ticket_words": words,
+        "ticket_bytes": 8 * words,
+        "pending": policy.pending,
+        "ask": asking.name,
+        "tell": telling.name,
+        "share": share,
+        "drop": dropped if skips else f"{common['name']}_tell(learner, ticket, {number})",
+        "range": policy.range_shown,
+        "what": "loss" if policy.losses else "reward",
+    }
+    return {"tickets_prototypes": _template("tickets.h", values), "tickets": _template("tickets.c", values)}
+
+
+def _unit(policy: Policy, program: Array, name: str) -> tuple[Unit, Callable[[Kernel], Kernel]]:
+    """What a policy's kernels are translated into; and how they are changed before."""
+    substitutions = {**StoreHooks(**_without_trees(policy)).substitutions, **COMPACT}
     structure = policy.structure
 
     def into(kernel: Kernel) -> Kernel:
@@ -268,9 +298,8 @@ def _unit(policy: Policy, program: Array, name: str, portable: bool) -> Unit:
         name,
         table,
         frozenset(PUBLIC),
-        OWN if portable else {},
         Numbers(whole="int32_t" if _narrow(policy, program) else "int64_t"),
-        frozenset(ERRORS),
+        frozenset(ERRORS + TICKETS if policy.pending else ERRORS),
         program,
     )
     if distinct:
@@ -278,7 +307,7 @@ def _unit(policy: Policy, program: Array, name: str, portable: bool) -> Unit:
             label = re.sub(r"\W", "_", getattr(routine, "label", routine.name))
             for role, kernel in table.routines[d].items():
                 unit.prefer(kernel, f"level_{role}_{label}")
-    return unit
+    return unit, into
 
 
 def _narrow(policy: Policy, program: Array) -> bool:
@@ -368,27 +397,18 @@ def _test_values(played: Vectors) -> dict[str, object]:
         "vectors": "\n".join(_listed(", ".join(pairs or ["{-1, 0}"]).replace("}, {", "},  {"), "  ", "    ")),
         "arms_digest": f"UINT64_C({played.arms_digest:#018x})",
         "row_digest": f"UINT64_C({played.row_digest:#018x})",
-        "quarter": "0.25",
-        "real": "double",
-        "word_type": "uint64_t",
     }
 
 
-def _readme(policy: Policy, values: Mapping[str, object], unit: Unit, portable: bool) -> str:
+def _readme(policy: Policy, values: Mapping[str, object], unit: Unit) -> str:
     name = str(values["name"])
     graph = {function.name: function.calls for function in unit.functions}
     tops: Sequence[str] = (str(values["select"]), str(values["update"]))
-    agreement = (
-        "Exponentials and logarithms are part of the file: every machine with IEEE 754 doubles computes the same row."
-        if portable
-        else "Exponentials and logarithms are the C library's, as in Python: machines may differ in a last digit."
-    )
     return _template(
         "README.md",
         {
             **values,
             "sizes": sizes.table(name, _template("header.h", values), _template("source.c", values), graph, tops),
-            "agreement": agreement,
             "last_arm": policy.arms - 1,
             "begin_example": str(values["begin"]).replace(f"{name.upper()}_SEED_0", "key"),
             "short": _short(policy),

@@ -1,30 +1,23 @@
 """What a learner does, for the test that is exported with it: the arms that it selects and the row that it leaves.
 
-The kernels run under the interpreter, with the functions of the C file in place of Python's :mod:`math`.
+The kernels run under the interpreter, whose rows are those of every target: nothing need be compiled.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hlmc.engine.kernel import is_kernel, is_primitive
-from hlmc.engine.linker import callees, names_of, relink
-from hlmc.engine.routines import level_kernels
+from hlmc.engine.scale import update_scaled
 from hlmc.engine.step import select, update
-from hlmc.targets.interpreter import LinkedProgram, entry
+from hlmc.targets.interpreter import entry, linked
 
 if TYPE_CHECKING:
     from hlmc.policies.base import Policy
 
 Array = np.ndarray
-Kernel = Callable[..., Any]
 
 SHOWN = 100
 """Steps that are compared arm by arm."""
@@ -53,18 +46,22 @@ def digested(digest: int, bits: int) -> int:
     return digest
 
 
-def vectors(policy: Policy, row: Array, own: Mapping[str, Kernel], steps: int = STEPS) -> Vectors:
-    """Play from a row on, which is changed; ``own``: kernels in place of functions of :mod:`math`."""
-    program = policy.program.view(LinkedProgram)
-    structure = policy.structure
-    program.structure = SimpleNamespace(  # type: ignore[assignment]
-        **{role: replaced(getattr(structure, role), own) for role in ("begin", "end", "arm_of")}
-    )
-    program.routines = tuple(
-        type(kernels)(*(replaced(kernel, own) for kernel in kernels))
-        for kernels in (level_kernels(routine.kernels) for routine in policy.routines_used)
-    )
-    choose, learn = entry(replaced(select, own)), entry(replaced(update, own))
+def quarters_of(policy: Policy) -> list[float]:
+    """Five rewards: the ends of the policy's range and what lies evenly between.
+
+    >>> import hlmc
+    >>> quarters_of(hlmc.UCB1(arms=3)), quarters_of(hlmc.UCB1(arms=3, rewards=(-1, 7)))
+    ([0.0, 0.25, 0.5, 0.75, 1.0], [-1.0, 1.0, 3.0, 5.0, 7.0])
+    """
+    low, high = map(float, policy.rewards)
+    return [min(low + 0.25 * i * (high - low), high) for i in range(5)]
+
+
+def vectors(policy: Policy, row: Array, steps: int = STEPS) -> Vectors:
+    """Play from a row on, which is changed."""
+    program = linked(policy)
+    choose, learn = entry(select), entry(update_scaled if policy.scaled else update)
+    paying = quarters_of(policy)
     drawn = np.random.default_rng(0).integers(0, 5, SHOWN)
     arms: list[int] = []
     quarters: list[int] = []
@@ -74,7 +71,7 @@ def vectors(policy: Policy, row: Array, own: Mapping[str, Kernel], steps: int = 
         if arm < 0:
             break
         paid = int(drawn[t]) if t < SHOWN else (7 * t + 3 * arm) % 5
-        learn(program, row, 0.25 * paid)
+        learn(program, row, paying[paid])
         digest = digested(digest, arm)
         arms.append(arm)
         quarters.append(paid)
@@ -82,21 +79,3 @@ def vectors(policy: Policy, row: Array, own: Mapping[str, Kernel], steps: int = 
     for bits in row.view(np.uint64):
         left = digested(left, int(bits))
     return Vectors(len(arms), tuple(arms[:SHOWN]), tuple(quarters[:SHOWN]), digest, left)
-
-
-def replaced(kernel: Kernel, own: Mapping[str, Kernel]) -> Kernel:
-    """A copy of a kernel that calls some kernels in place of functions of :mod:`math`, wherever it leads."""
-    return _replaced(kernel, frozenset(own.items())) if own else kernel
-
-
-@lru_cache(maxsize=4096)
-def _replaced(kernel: Kernel, own: frozenset[tuple[str, Kernel]]) -> Kernel:
-    if not is_kernel(kernel) or is_primitive(kernel):
-        return kernel
-    before = callees(kernel)
-    changed: dict[str, Any] = {
-        name: new for name, callee in before.items() if (new := _replaced(callee, own)) is not callee
-    }
-    if names_of(kernel).get("math") is math:
-        changed["math"] = SimpleNamespace(**{**vars(math), **dict(own)})
-    return relink(kernel, changed) if changed else kernel

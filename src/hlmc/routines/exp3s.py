@@ -16,7 +16,7 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from hlmc.engine.arithmetic import exponential, logarithm
+from hlmc.engine.arithmetic import exponential, exponential_less_one, logarithm
 from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import PARAMETERS
 from hlmc.engine.weights import (
@@ -76,7 +76,7 @@ def exp3s_update(
     everything = total + float(n) * added
     x = program[level + RATE] * reward / chance
     if x > 0.0:
-        growth = math.expm1(x)
+        growth = exponential_less_one(x)
         if n <= scan_limit():
             gain = (row[at + slot] + added) * growth
             row[at + slot] += gain

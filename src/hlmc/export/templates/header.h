@@ -22,7 +22,7 @@ extern "C" {
 enum {
     ${NAME}_PAST_HORIZON = -1, /* select: all steps of the horizon have been taken */
     ${NAME}_NOT_SELECTED = -2, /* update: no arm is selected */
-    ${NAME}_BAD_REWARD = -3    /* update: the reward is not a number in [0, 1] */
+    ${NAME}_BAD_REWARD = -3    /* update: the reward is not a number in $range */
 };
 
 /* All that a learner knows: the row of words that hlmc.load and Learner(policy, row) take in Python.
@@ -38,7 +38,7 @@ $resume_prototype
 /* The arm to play now, 0 to ${NAME}_ARMS - 1, or a negative error. Asked again before update, it answers the same. */
 int32_t ${name}_select(${name}_learner *learner);
 
-/* Learn the reward, in [0, 1], of the arm selected. 0, or a negative error; then nothing has changed. */
+/* Learn the $what, in $range, of the arm selected. 0, or a negative error; then nothing has changed. */
 int32_t ${name}_update(${name}_learner *learner, double reward);
 
 /* The probability of the last selection, given everything before it. */
@@ -46,7 +46,7 @@ double ${name}_probability(const ${name}_learner *learner);
 
 /* The number of completed steps. */
 int64_t ${name}_time(const ${name}_learner *learner);
-
+$tickets_prototypes
 #ifdef __cplusplus
 }
 #endif

@@ -38,3 +38,4 @@ int64_t ${name}_time(const ${name}_learner *learner)
 {
     return (int64_t)learner->words[$time_at];
 }
+$tickets

@@ -7,7 +7,8 @@
 
 #include <string.h>
 
-/* For each of the first steps the arm that must be selected, and the reward that it is paid, in quarters. */
+/* The rewards that are paid, and for each of the first steps the arm that must be selected and which it is paid. */
+static const double paying[5] = {$paying};
 static const struct {
     int32_t arm;
     int32_t quarters;
@@ -32,7 +33,7 @@ int main(void)
     uint64_t row = UINT64_C(0xcbf29ce484222325);
 
     $begin
-    if (${name}_update(&learner, 0.5) != ${NAME}_NOT_SELECTED) {
+    if (${name}_update(&learner, paying[2]) != ${NAME}_NOT_SELECTED) {
         return 1;
     }
     for (int32_t t = 0; t < $steps; t++) {
@@ -44,13 +45,13 @@ int main(void)
             return 1;
         }
         const int32_t quarters = t < $shown ? vectors[t].quarters : (int32_t)((7 * (int64_t)t + 3 * (int64_t)arm) % 5);
-        if (${name}_update(&learner, 1.5) != ${NAME}_BAD_REWARD || ${name}_update(&learner, $quarter * ($real)quarters) != 0) {
+        if (${name}_update(&learner, $outside) != ${NAME}_BAD_REWARD || ${name}_update(&learner, paying[quarters]) != 0) {
             return 1;
         }
         arms = digested(arms, (uint64_t)arm);
     }
     for (int i = 0; i < ${NAME}_WORDS; i++) {
-        $word_type bits = 0;
+        uint64_t bits = 0;
         memcpy(&bits, &learner.words[i], sizeof bits);
         row = digested(row, bits);
     }

@@ -373,14 +373,19 @@ class Translator:
             values = [self.value(part) for part in value.elts]
             if len(values) != len(names):
                 raise self.source.refuse(statement, "as many names as values are needed")
-            # All values are computed before any name changes.
+            # All values are computed before any name changes, where a later value reads an earlier name.
+            reads = [{node.id for node in ast.walk(part) if isinstance(node, ast.Name)} for part in value.elts]
+            swaps = any(name in read for i, name in enumerate(names) for read in reads[i + 1 :])
             later = []
             for name, each in zip(names, values, strict=True):
                 assert name is not None
-                kind = _scalar(each)
-                kept = f"next_{self.c_name(name)}"
-                self._line(f"const {self.numbers.c(kind)} {kept} = {each.text};")
-                later.append((name, replace(each, text=kept, binds=ATOM, number=None)))
+                ready = each
+                if swaps:
+                    self._temporary += 1
+                    text = f"next_{self.c_name(name)}_{self._temporary}"
+                    self._line(f"const {self.numbers.c(_scalar(each))} {text} = {each.text};")
+                    ready = replace(each, text=text, binds=ATOM, number=None)
+                later.append((name, ready))
             for name, each in later:
                 self._assign_name(statement, name, each)
             return
@@ -705,7 +710,7 @@ class Translator:
         name = text.removeprefix("math.")
         if text.startswith("math.") and _MATH.get(name) == len(values):
             reals = [self._convert(value, Type.REAL, node) for value in values]
-            return self.unit.mathematics(name, reals, self)
+            return self.unit.mathematics(name, reals)
         raise self.source.refuse(node, f"{text} is not in the dialect")
 
     def _bits(self, node: ast.Call, value: Value) -> Value:
@@ -761,7 +766,7 @@ class Translator:
     def _builtin_abs(self, node: ast.Call) -> Value:
         (value,) = [self.value(each) for each in node.args]
         if value.type is Type.REAL:
-            return self.unit.mathematics("fabs", [value], self)
+            return self.unit.mathematics("fabs", [value])
         value = self._convert(value, Type.INT, node)
         return Value(f"{self.unit.helper('abs_int')}({value.text})", Type.INT)
 

@@ -76,8 +76,6 @@ class Unit:
         What calls through a program lead to.
     reserved
         Names, without the prefix, that the file's own templates use.
-    elementary
-        Kernels in place of functions of the C library, by their names in :mod:`math`.
     numbers
         What floats and ints are.
     public
@@ -89,7 +87,6 @@ class Unit:
     prefix: str
     table: Table
     reserved: frozenset[str] = frozenset()
-    elementary: Mapping[str, Kernel] = field(default_factory=dict)
     numbers: Numbers = DOUBLE
     public: frozenset[str] = frozenset()
     program: np.ndarray | None = None
@@ -251,12 +248,8 @@ class Unit:
             )
         return full
 
-    def mathematics(self, name: str, values: list[Value], translator: Translator) -> Value:
-        """A function of the C library, or our own in its place."""
-        if name in self.elementary:
-            kernel = self.elementary[name]
-            target = self.function(kernel, [Type.REAL] * len(values), translator.source, ast.Pass())
-            return translator.call(target, values, ast.Pass())
+    def mathematics(self, name: str, values: list[Value]) -> Value:
+        """A function of the C library."""
         self.library.add(name)
         suffix = "" if not self.numbers.single else "f"
         return Value(f"{name}{suffix}({', '.join(value.text for value in values)})", Type.REAL)

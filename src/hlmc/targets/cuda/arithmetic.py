@@ -54,6 +54,33 @@ def always_true(x: float) -> bool:
     return True
 
 
+# Our own exponential and logarithm are for float64; these are the device library's for either precision.
+
+
+@kernel
+def library_exponential(x: float) -> float:
+    """e^x."""
+    return math.exp(x)
+
+
+@kernel
+def library_logarithm(x: float) -> float:
+    """The natural logarithm of x > 0."""
+    return math.log(x)
+
+
+@kernel
+def library_exponential_less_one(x: float) -> float:
+    """e^x - 1."""
+    return math.expm1(x)
+
+
+@kernel
+def library_logarithm_one_plus(x: float) -> float:
+    """log(1 + x)."""
+    return math.log1p(x)
+
+
 # --- Fast operations of single precision, off by a few units in the last place
 #
 # The three primitives are libdevice's; the simulator does not run the kernels that call them.
@@ -167,6 +194,13 @@ def routine_hooks(precision: str, binary: bool = False) -> ArithmeticHooks:
     chosen: dict[str, Kernel] = {"worth_learning": always_true}
     if not SIMULATED:
         chosen["counter"] = in_32_bits
+    if precision == "float32":
+        chosen |= {
+            "exponential": library_exponential,
+            "logarithm": library_logarithm,
+            "exponential_less_one": library_exponential_less_one,
+            "logarithm_one_plus": library_logarithm_one_plus,
+        }
     if precision == "float32" and not SIMULATED:
         chosen |= {
             "divide": fast_divide,
