@@ -113,11 +113,22 @@ def weight_sums(
 
     In four lanes, as a processor takes them; last digits depend on the order.
     """
-    none = 0.0
-    a0, a1, a2, a3 = none, none, none, none
-    b0, b1, b2, b3 = none, none, none, none
-    c0, c1, c2, c3 = none, none, none, none
-    m0, m1, m2, m3 = none, none, none, none
+    a0 = 0.0
+    a1 = 0.0
+    a2 = 0.0
+    a3 = 0.0
+    b0 = 0.0
+    b1 = 0.0
+    b2 = 0.0
+    b3 = 0.0
+    c0 = 0.0
+    c1 = 0.0
+    c2 = 0.0
+    c3 = 0.0
+    m0 = 0.0
+    m1 = 0.0
+    m2 = 0.0
+    m3 = 0.0
     for four in range((n + 3) // 4):
         slot = 4 * four
         w0 = weight_of(row, notes, at, width, inverse, slot)
