@@ -246,7 +246,9 @@ def rows(folder: Path, steps: float) -> None:
     each = max(1000, int(steps / len(EXAMPLES) / 3))
     differing, total = 0, 0
     for i, example in enumerate(EXAMPLES):
-        policy = example if example.horizon is None else replace(example, horizon=each)
+        # Epochs that were given are for the horizon that was.
+        longer = {"horizon": each, **({"epochs": None} if getattr(example, "epochs", None) else {})}
+        policy = example if example.horizon is None else replace(example, **longer)  # type: ignore[arg-type]
         adversary = hlmc.adversaries.Function(policy.arms, rule)
         python = policy.start().state.copy()
         walk(prepared(policy, adversary), policy, adversary, python, np.array([each]), np.empty(1))
