@@ -81,8 +81,12 @@ def test_plan_tells_it(capsys: pytest.CaptureFixture[str]) -> None:
     assert f"Medians by hlmc arena --arms {K} --horizon {T}: " in out
     assert main(["plan", "--arms", "100", "--memory", "20", "--horizon", "1e6", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)["advice"]
-    assert found["measured_at"] == {"arms": K, "horizon": T}
+    assert found["measured_at"] == {"arms": K, "horizon": T, "far": advice.far}
     assert [c["policy"] for c in found["candidates"]] == [repr(c.policy) for c in advice.candidates]
+    far = "Nothing was measured near your numbers of arms and steps"
+    assert far not in out
+    assert main(["plan", "--arms", "1e5", "--memory", "640", "--horizon", "1e7"]) == 0
+    assert far in capsys.readouterr().out
     assert main(["plan", "--arms", "1", "--memory", "5", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["advice"] is None
 

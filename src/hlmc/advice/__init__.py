@@ -105,15 +105,19 @@ class Candidate:
 class Advice:
     """The candidates, sorted by measured regret.
 
-    ``size`` is the size of the measurements: (arms, horizon).
+    ``size`` is the size of the measurements: (arms, horizon). ``far`` is whether the arms or steps asked for differ from
+    it by more than a factor of ten; the order of the policies may then be another one.
 
     >>> advice = advise(arms=120, memory=30, horizon=2 * 10**6)
     >>> advice.size, type(advice.proved.policy).__name__
     ((100, 1000000), 'CrownedHLMC')
+    >>> advice.far, advise(arms=10**5, memory=640, horizon=10**7).far
+    (False, True)
     """
 
     candidates: tuple[Candidate, ...]
     size: tuple[int, int]
+    far: bool = False
 
     @property
     def lowest(self) -> Candidate:
@@ -181,7 +185,8 @@ def advise(arms: int, memory: int, horizon: int | None = None, switches: int | s
     ]
     order: Callable[[Candidate], float] = (lambda c: c.measured.stays) if V is None else (lambda c: c.measured.changes)
     row = next(iter(known.values()))
-    return Advice(tuple(sorted(found, key=order)), (row.arms, row.horizon))
+    far = not (0.1 <= K / row.arms <= 10.0 and (T is None or 0.1 <= T / row.horizon <= 10.0))
+    return Advice(tuple(sorted(found, key=order)), (row.arms, row.horizon), far)
 
 
 def _bound(policy: Policy, horizon: int | None, switches: int | str | None) -> float | None:

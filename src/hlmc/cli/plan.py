@@ -338,6 +338,8 @@ def _show_advice(advice: Advice, steps: int) -> None:
         style = "bold" if candidate is advice.lowest else ""
         table.add(found.policy, words, *ratios, found.adversary, style=style)
     show(table)
+    if advice.far:
+        line("Nothing was measured near your numbers of arms and steps: the order may be another one there.")
     line()
     line("Lowest measured regret:")
     line(f"  {advice.lowest.policy!r}")
@@ -354,7 +356,7 @@ def _advice_as_dict(advice: Advice | None) -> dict[str, Any] | None:
     if advice is None:
         return None
     return {
-        "measured_at": {"arms": advice.size[0], "horizon": advice.size[1]},
+        "measured_at": {"arms": advice.size[0], "horizon": advice.size[1], "far": advice.far},
         "candidates": [
             {
                 "policy": repr(c.policy),
