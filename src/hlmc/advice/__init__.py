@@ -105,8 +105,8 @@ class Candidate:
 class Advice:
     """The candidates, sorted by measured regret.
 
-    ``size`` is the size of the measurements: (arms, horizon). ``far`` is whether the arms or steps asked for differ from
-    it by more than a factor of ten; the order of the policies may then be another one.
+    ``size`` is the size of the measurements: (arms, horizon). ``far`` is whether the arms or steps asked for differ
+    from it by more than a factor of ten; the order of the policies may then be another one.
 
     >>> advice = advise(arms=120, memory=30, horizon=2 * 10**6)
     >>> advice.size, type(advice.proved.policy).__name__
