@@ -633,6 +633,29 @@ def test_a_forked_child_does_not_keep_the_file_locked(path: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_fork_waits_for_a_call_that_makes_another_lock(path: Path) -> None:
+    in_another_process(
+        """
+        from hlmc import turns
+        lock, entered = turns.turn(), threading.Event()
+        def work():
+            with lock:
+                entered.set()
+                while turns._forks.acquire(blocking=False):  # until the fork waits for this lock
+                    turns._forks.release()
+                with turns.turn():
+                    pass
+        thread = threading.Thread(target=work)
+        thread.start()
+        entered.wait()
+        assert child(lambda: lock.acquire()) == 0
+        thread.join()
+        """,
+        path,
+    )
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_fork_finds_fleets_between_two_calls(path: Path) -> None:
     """Other threads are at work on a fleet when the process forks: the child gets it whole and can use it."""
     in_another_process(

@@ -10,12 +10,13 @@ from functools import cached_property
 from typing import Any
 from weakref import WeakSet
 
-# The locks in use, and one to go through them. A fork holds all of them while the process is copied, first ours and
-# then those of other packages, which are taken in that order by whoever needs both.
+# The locks in use. A fork holds all of them while the process is copied, first ours and then those of other packages,
+# which are taken in that order by whoever needs both.
 _turns: WeakSet[Any] = WeakSet()
 _others: list[Any] = []
 _held: list[Any] = []
-_all = threading.RLock()
+_forks = threading.RLock()  # one fork at a time
+_all = threading.RLock()  # to look through the locks, or to add one: who waits for this may hold any of them
 
 
 def turn() -> Any:
@@ -39,17 +40,24 @@ def wait_for(lock: Any) -> None:
 
 
 def _before_fork() -> None:
-    _all.acquire()
-    _held.extend(_turns)
-    _held.extend(_others)
-    for lock in _held:
-        lock.acquire()
+    _forks.acquire()
+    while True:
+        _all.acquire()
+        wanted = [lock for lock in (*_turns, *_others) if not any(lock is held for held in _held)]
+        if not wanted:
+            return  # and no lock can be added before the fork
+        # Never wait for a lock while holding _all: its owner may be about to add another one.
+        _all.release()
+        for lock in wanted:
+            lock.acquire()
+            _held.append(lock)
 
 
 def _after_fork() -> None:
     while _held:
         _held.pop().release()
     _all.release()
+    _forks.release()
 
 
 def _in_child() -> None:
