@@ -131,8 +131,9 @@ def test_the_layout_is_that_of_this_format() -> None:
         "block rotation": ["CARRIED"],
         "champion": ["DOUBT", "CHALLENGE", "TENURE", "CRISIS", "TURN", "USUAL", "PLACE"],
         "crown": ["CROWN", "PAID"],
+        "coded champion": ["DOUBT", "CHALLENGE", "TENURE", "CRISIS", "TURN", "USUAL", "PLACE"],
     }
-    assert [each.header_words for each in structures.CATALOGUE] == [9, 10, 16, 11]
+    assert [each.header_words for each in structures.CATALOGUE] == [9, 10, 16, 11, 16]
     assert [layout.CHILD, layout.CHANCE, layout.SUM, layout.SCALARS, layout.LEVEL_CONTROL] == [0, 1, 2, 3, 5]
     assert layout.FIELDS == 20
 

@@ -74,7 +74,8 @@ class Interrupts:
         if self._before is not None:
             signal.signal(signal.SIGINT, self._before)
             sys.unraisablehook = self._hook
-        if self._outer is not None:
+        raised = kind is not None and issubclass(kind, KeyboardInterrupt)  # on its way: whoever catches it has it
+        if self._outer is not None and not raised:
             self._outer._came |= self._came
         if kind is None and self._held and not (self._outer is not None and self._outer._held):
             self.check()

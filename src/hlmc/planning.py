@@ -337,7 +337,7 @@ def best_width(arms: int, memory: int, horizon: int | None = None) -> int:
     where T is not known; more than 32 are never taken.
 
     >>> best_width(100, 20, 10**7), best_width(20, 10, 10**6), best_width(1000, 20, 10**7), best_width(10**9, 20)
-    (12, 32, 10, 8)
+    (12, 32, 10, 10)
     """
     K, M = whole("arms", arms, 1), whole("memory", memory, 1)
     enough = 15 if horizon is None else max(8, math.ceil(math.log2(whole("horizon", horizon, 1)) / 2))

@@ -187,7 +187,7 @@ def _interrupted(options: argparse.Namespace, described: Described, interrupt: I
     sys.stderr.write(
         f"hlmc simulate: {interrupt}{'' if kept else '; none are stored, because the file has no store'}\n"
     )
-    if not kept and interrupt.finished and interrupt.partial.data.sizes["run"]:
+    if not kept and interrupt.finished and interrupt.partial.reward.sizes["run"]:
         _print(options, described, interrupt.partial, written=False)
 
 

@@ -19,6 +19,7 @@ from hlmc.routines.base import Array, Kernels, LevelContext, Routine
 
 TIE = PARAMETERS
 CLEAR = 1e-12  # indices that differ by this part of them differ, however they are rounded
+INFINITE = math.inf  # the index of a slot before its first reward
 UNPLAYED = 1e300  # noted instead of an infinite index: differences of two are 0
 TIES = ("random", "first", "last")
 
@@ -37,7 +38,7 @@ def ucb1_index(row: Array, at: int, n: int, j: int, twice_log: float) -> float:
     earned: float = row[at + j]
     played: float = row[at + n + j]
     if played == 0.0:
-        return math.inf
+        return INFINITE
     return earned / played + math.sqrt(twice_log / played)
 
 

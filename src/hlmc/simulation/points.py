@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hlmc.checks import choice, listed, whole
+from hlmc.checks import listed, whole
 from hlmc.errors import BadArgument, shown
 
 Array = np.ndarray
@@ -30,7 +30,9 @@ def time_points(points: Any, horizon: int) -> Array:
     if isinstance(points, str):
         points = (points, 200)
     if isinstance(points, tuple) and len(points) == 2 and isinstance(points[0], str):
-        scale, count = choice("points", points[0], "linear", "log"), whole("points", points[1], 1)
+        if points[0] not in ("linear", "log"):
+            raise _wrong(points[0])
+        scale, count = points[0], whole("points", points[1], 1)
     elif isinstance(points, (Sequence, np.ndarray)) and not isinstance(points, str):
         return _listed(points, horizon)
     else:
@@ -42,10 +44,14 @@ def time_points(points: Any, horizon: int) -> Array:
     return np.unique(np.clip(np.rint(spaced).astype(np.int64), 1, horizon))
 
 
+def _wrong(points: Any) -> BadArgument:
+    return BadArgument(f'points must be a number, "log", ("log", number) or a list of steps, not {shown(points)}')
+
+
 def _listed(points: Any, horizon: int) -> Array:
     steps = listed("points", points, "steps", empty=True)
     if not all(isinstance(t, (int, np.integer, float)) for t in steps):
-        raise BadArgument(f'points must be a number, "log", ("log", number) or a list of steps, not {shown(points)}')
+        raise _wrong(points)
     chosen = [whole("points", t, 1, horizon) for t in steps]
     if any(b <= a for a, b in pairwise(chosen)):
         raise BadArgument(f"points must increase, not {shown(points)}")

@@ -218,7 +218,13 @@ class Result:
         return draw_regret(self, ax, kind, switches, log)
 
     def save(self, path: str | Path) -> None:
-        """Write everything to one Parquet file (policy, run, time, reward; the rest in its metadata)."""
+        """Write everything to one Parquet file (policy, run, time, reward; the rest in its metadata).
+
+        The best fixed arm is computed before, unless that would take very long: an adversary of your own cannot be made
+        again from the file.
+        """
+        if "best_fixed" not in self._data and self.default_kind() == "weak":
+            self._find_best_fixed(force=False)
         data = self._data
         known = [name for name in ("best_fixed", "best_arm", "bound") if name in data]
         notes = {

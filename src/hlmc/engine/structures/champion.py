@@ -143,6 +143,12 @@ def champion_arm_of(program: Array, row: Array, slot: int) -> int:
 
 
 @kernel
+def _newcomers(program: Array, row: Array) -> bool:
+    """Whether arms have joined groups that have not been challenged since; never where arms do not come and go."""
+    return bool(program[IDLE] > 0.0 and row[CRISIS] >= NEWCOMERS)
+
+
+@kernel
 def _may_challenge(row: Array, epochs: int) -> bool:
     """Whether one more challenge keeps to the limit after ``epochs`` epochs of a run of the lowest group level."""
     return bool(row[TURN] + 1.0 <= MOST * math.sqrt(epochs + 1.0))
@@ -157,7 +163,7 @@ def _challenge_rate(row: Array, epochs: int) -> float:
 
 
 @kernel
-def _decide(row: Array, t: int, epochs: int) -> float:
+def _decide(program: Array, row: Array, t: int, epochs: int) -> float:
     """Decide before step t whether the champion is challenged; the probability with which it was to be."""
     if epochs == 0:
         row[TURN] = 0.0
@@ -167,14 +173,14 @@ def _decide(row: Array, t: int, epochs: int) -> float:
     rate = _challenge_rate(row, epochs)
     row[CHALLENGE] = 0.0
     if uniform(bits(row, KEY), t, DUEL) < rate:
-        row[CHALLENGE] = 1.0 if row[CRISIS] >= NEWCOMERS else 1.0 + row[CRISIS]
+        row[CHALLENGE] = 1.0 if _newcomers(program, row) else 1.0 + row[CRISIS]
     return rate
 
 
 @kernel
 def _group_challenged(program: Array, row: Array, d: int, level: int, n: int) -> int:
     """The group of a challenge: one with newcomers; in a rematch that of the last epoch; else the next in turn."""
-    if row[CRISIS] >= NEWCOMERS:
+    if _newcomers(program, row):
         return max(0, n + 2 - int(row[CRISIS]))
     if row[CRISIS] == REMATCH:
         within = int(program[level - FIELDS + SIZE]) if d > 0 else int(program[ARMS])
@@ -224,12 +230,12 @@ def _choose(program: Array, row: Array, t: int, d: int, level: int, n: int, cont
     if d < int(program[LEVELS]) - 2:
         call_select(int(program[level + ROUTINE]), program, level, row, at, n, control, tau, u)
         return float(row[control + CHANCE])
-    rate = _decide(row, t, tau)
+    rate = _decide(program, row, t, tau)
     turn = int(row[TURN])
     call_select(int(program[level + ROUTINE]), program, level, row, at, n, control, tau - turn, u)
     challenged = _group_challenged(program, row, d, level, n)
     if row[CHALLENGE] > 0.0:
-        if row[CRISIS] >= NEWCOMERS:
+        if _newcomers(program, row):
             row[CRISIS] = row[CRISIS] - 1.0 if row[CRISIS] > NEWCOMERS else 0.0
         row[TURN] += 1.0
         row[control + CHILD] = challenged
@@ -294,7 +300,7 @@ def _learn(
         told -= unanswered(program, row)
         loss = min(1.0, loss * float(steps) / told) if told > 0.0 else row[USUAL]
     worse = told > 0.0 and loss - row[USUAL] > DEVIATIONS * 0.5 / math.sqrt(told)
-    if row[CRISIS] < NEWCOMERS:
+    if not _newcomers(program, row):
         row[CRISIS] = 1.0 if worse and tau >= SETTLED else 0.0
     row[USUAL] += max(1.0 / (tau + 2.0), FADING) * (loss - row[USUAL])
     if row[CHALLENGE] == 0.0:
@@ -359,8 +365,9 @@ def _crown(program: Array, row: Array, record: int, t: int) -> None:
     eta = contest_rate(program, record, choices_counted(program, row, record, t))
     best = leader(program, row, record, at, int(row[COUNT]))
     challenged = row[CHALLENGE] > 0.0
+    chance = slot_chance(program, row, record, at, best, x, eta, 0)
     enough = CLEAR if row[CHALLENGE] == AFTER_CRISIS else DECISIVE
-    beaten = best != 0 and (not challenged or slot_chance(program, row, record, at, best, x, eta, 0) >= enough)
+    beaten = best != 0 and (not challenged or chance >= enough)
     firm = row[DOUBT] <= FIRM and row[CHALLENGE] < AFTER_CRISIS and row[CRISIS] == 0.0
     if beaten and firm and _may_follow(program, row, record, t):
         row[CRISIS] = REMATCH
@@ -368,12 +375,11 @@ def _crown(program: Array, row: Array, record: int, t: int) -> None:
         row[PLACE] = _other(int(row[BASE]), int(row[PLACE]), best)
         row[DOUBT] = EVEN
         row[TENURE] = 0.0
-        row[CRISIS] = row[CRISIS] if row[CRISIS] >= NEWCOMERS else 0.0
-    elif not challenged:
-        held = slot_chance(program, row, record, at, 0, x, eta, 0)
-        if held >= 0.5:
+        row[CRISIS] = row[CRISIS] if _newcomers(program, row) else 0.0
+    elif not challenged:  # the champion leads
+        if chance >= 0.5:
             row[DOUBT] = max(program[record + LEAST_DOUBT], CALMER * row[DOUBT])
-        elif held < 0.25:
+        elif chance < 0.25:
             row[DOUBT] = min(EVEN, UNEASIER * row[DOUBT])
 
 
@@ -420,7 +426,7 @@ def _change_arms(
     if abdicates or arm < 0:
         row[DOUBT] = EVEN
         row[TENURE] = 0.0
-        row[CRISIS] = row[CRISIS] if row[CRISIS] >= NEWCOMERS else 0.0
+        row[CRISIS] = row[CRISIS] if _newcomers(program, row) else 0.0
     if running and int(program[LEVELS]) == 1:
         _change_contest(program, changes, row, record, before, count, arm, last)
         row[COUNT] = count

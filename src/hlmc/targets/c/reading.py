@@ -21,6 +21,7 @@ from hlmc.engine.kernel import is_kernel, is_primitive
 from hlmc.engine.linker import callees, names_of
 from hlmc.engine.primitives import words
 from hlmc.errors import BadArgument
+from hlmc.turns import turn
 
 Kernel = Callable[..., Any]
 
@@ -59,13 +60,18 @@ class Source:
         return OutsideDialect(f"{file}, line {line}: {what} (kernel {self.kernel.__name__}; see docs/dialect.md)")
 
 
+_PARSER = turn()
+"""Held while Python parses: the parser of Python 3.11 cannot be used by two threads at once (cpython issue 106905)."""
+
+
 def read(kernel: Kernel, programs: Mapping[str, Any] | None = None) -> Source:
     """Read a kernel's source; ``programs``: what is known of the words of some of its parameters."""
     code = kernel.__code__
     try:
         lines, first = inspect.getsourcelines(code)
         text = textwrap.dedent("".join(lines))
-        (tree,) = ast.parse(text).body
+        with _PARSER:
+            (tree,) = ast.parse(text).body
     except (OSError, SyntaxError, ValueError):
         raise OutsideDialect(
             f"{code.co_filename}, line {code.co_firstlineno}: the source of kernel {kernel.__name__} cannot be read; "
