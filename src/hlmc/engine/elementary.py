@@ -114,6 +114,8 @@ def logarithm_one_plus(x: float) -> float:
     if _MINUS_HALF < x < _PLUS_HALF:
         return _near_logarithm(x, 0.0, 0.0)
     whole = 1.0 + x
+    if whole == 0.0:
+        return -math.inf
     # What the sum has lost, relative to it.
     lost = ((1.0 - (whole - x)) if x > 1.0 else (x - (whole - 1.0))) / whole
     return _logarithm(whole, lost)
