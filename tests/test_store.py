@@ -238,9 +238,8 @@ def test_names_that_files_cannot_have_are_kept_apart(tmp_path: Path) -> None:
 def test_damage_is_named_and_mended_by_deleting(tmp_path: Path) -> None:
     whole = simulate(tmp_path, {"EXP3": EXP3})
     path = next(tmp_path.glob("*.parquet"))
-    data = bytearray(path.read_bytes())
-    data[len(data) // 3] ^= 255
-    path.write_bytes(data)
+    # A byte that is changed may be one of Parquet's statistics, which nothing reads; a file that is cut is damaged.
+    path.write_bytes(path.read_bytes()[: -path.stat().st_size // 3])
     with pytest.raises(BadFile, match=f"delete {path.name} and its runs are played again"):
         simulate(tmp_path, {"EXP3": EXP3})
     path.unlink()
