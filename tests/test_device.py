@@ -43,17 +43,10 @@ def run(*command: str, **environment: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.slow
 @pytest.mark.parametrize("module", sorted(path.name for path in (HERE / "device").glob("test_*.py")))
 def test_in_the_simulator(module: str) -> None:
-    """The environment must be set before Numba is imported, hence another process.
-
-    Numba's simulator runs the threads of a block as threads of Python. Once in some ten runs on a busy machine a game of
-    the simulator ended otherwise than the processor's, and never again when it was repeated; no cause was found. So a
-    failure is printed, and counts if it happens twice.
-    """
-    arguments = ("-m", "pytest", "-q", "--no-cov", "-p", "no:cacheprovider", f"tests/device/{module}")
-    done = run(*arguments, NUMBA_ENABLE_CUDASIM="1")
-    if done.returncode != 0:
-        print(done.stdout[-3000:])
-        done = run(*arguments, NUMBA_ENABLE_CUDASIM="1")
+    """The environment must be set before Numba is imported, hence another process."""
+    done = run(
+        "-m", "pytest", "-q", "--no-cov", "-p", "no:cacheprovider", f"tests/device/{module}", NUMBA_ENABLE_CUDASIM="1"
+    )
     assert done.returncode == 0, done.stdout[-3000:]
     assert " passed" in done.stdout
 
