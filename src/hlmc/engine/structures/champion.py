@@ -111,9 +111,9 @@ UNEASIER = 1.5  # and grows by this one when it has not
 SETTLED = 5  # epochs before a crisis can be told from the noise of the first ones
 DEVIATIONS = 4.0  # a crisis is a loss so many standard deviations (each at most 0.5 / sqrt(steps)) above the usual one
 
-REMATCH = 2.0  # what CRISIS says when a rematch is due
+REMATCH = 2  # what CRISIS says when a rematch is due
 NEWCOMERS = 3.0  # from this CRISIS on, arms have joined the last groups, to which the next challenges go
-AFTER_CRISIS = 2.0  # what CHALLENGE says when the challenge follows a crisis
+AFTER_CRISIS = 2  # what CHALLENGE says when the challenge follows a crisis
 
 DUEL = 63  # the purpose of the random number that decides on a challenge
 
@@ -157,9 +157,9 @@ def _may_challenge(row: Array, epochs: int) -> bool:
 @kernel
 def _challenge_rate(row: Array, epochs: int) -> float:
     """The probability of a challenge after ``epochs`` epochs of a run of the lowest group level."""
-    if row[PLACE] < 0.0 or not _may_challenge(row, epochs):
+    if int(row[PLACE]) < 0 or not _may_challenge(row, epochs):
         return 0.0
-    return 1.0 if row[CRISIS] > 0.0 else CHALLENGES / math.sqrt(row[TENURE] + 1.0)
+    return 1.0 if int(row[CRISIS]) > 0 else CHALLENGES / math.sqrt(row[TENURE] + 1.0)
 
 
 @kernel
@@ -168,12 +168,12 @@ def _decide(program: Array, row: Array, t: int, epochs: int) -> float:
     if epochs == 0:
         row[TURN] = 0.0
         row[USUAL] = 0.5
-        if row[CRISIS] == REMATCH:
+        if int(row[CRISIS]) == REMATCH:
             row[CRISIS] = 0.0  # the group of the rematch is none of this run's
     rate = _challenge_rate(row, epochs)
     row[CHALLENGE] = 0.0
     if uniform(bits(row, KEY), t, DUEL) < rate:
-        row[CHALLENGE] = 1.0 if _newcomers(program, row) else 1.0 + row[CRISIS]
+        row[CHALLENGE] = 1.0 if _newcomers(program, row) else float(1 + int(row[CRISIS]))
     return rate
 
 
@@ -182,7 +182,7 @@ def _group_challenged(program: Array, row: Array, d: int, level: int, n: int) ->
     """The group of a challenge: one with newcomers; in a rematch that of the last epoch; else the next in turn."""
     if _newcomers(program, row):
         return max(0, n + 2 - int(row[CRISIS]))
-    if row[CRISIS] == REMATCH:
+    if int(row[CRISIS]) == REMATCH:
         within = int(program[level - FIELDS + SIZE]) if d > 0 else int(program[ARMS])
         return min(int(row[BASE]) % within // int(program[level + SIZE]), n - 1)
     return permuted(bits(row, KEY), n, int(row[TURN]) % n)
@@ -234,7 +234,7 @@ def _choose(program: Array, row: Array, t: int, d: int, level: int, n: int, cont
     turn = int(row[TURN])
     call_select(int(program[level + ROUTINE]), program, level, row, at, n, control, tau - turn, u)
     challenged = _group_challenged(program, row, d, level, n)
-    if row[CHALLENGE] > 0.0:
+    if int(row[CHALLENGE]) > 0:
         if _newcomers(program, row):
             row[CRISIS] = row[CRISIS] - 1.0 if row[CRISIS] > NEWCOMERS else 0.0
         row[TURN] += 1.0
@@ -269,9 +269,10 @@ def _lay_prior(program: Array, row: Array, record: int, base: int, count: int, t
         doubt = 1.0
     else:
         n = count if base <= champion < base + count else count + 1
+        challenge = int(row[CHALLENGE])
         doubt = row[DOUBT]
-        if row[CHALLENGE] > 0.0:
-            doubt = EVEN if row[CHALLENGE] == AFTER_CRISIS else OPEN
+        if challenge > 0:
+            doubt = EVEN if challenge == AFTER_CRISIS else OPEN
     doubt = min(doubt, (n - 1.0) / n)
     if n > 1:
         eta = contest_rate(program, record, tau)
@@ -303,7 +304,7 @@ def _learn(
     if not _newcomers(program, row):
         row[CRISIS] = 1.0 if worse and tau >= SETTLED else 0.0
     row[USUAL] += max(1.0 / (tau + 2.0), FADING) * (loss - row[USUAL])
-    if row[CHALLENGE] == 0.0:
+    if int(row[CHALLENGE]) == 0:
         own = tau - int(row[TURN])
         call_update(int(program[level + ROUTINE]), program, level, row, at, n, control, own, mean)
 
@@ -364,19 +365,19 @@ def _crown(program: Array, row: Array, record: int, t: int) -> None:
     x = row[int(program[record + CONTROL]) + SCALARS]
     eta = contest_rate(program, record, choices_counted(program, row, record, t))
     best = leader(program, row, record, at, int(row[COUNT]))
-    challenged = row[CHALLENGE] > 0.0
+    challenge = int(row[CHALLENGE])
     chance = slot_chance(program, row, record, at, best, x, eta, 0)
-    enough = CLEAR if row[CHALLENGE] == AFTER_CRISIS else DECISIVE
-    beaten = best != 0 and (not challenged or chance >= enough)
-    firm = row[DOUBT] <= FIRM and row[CHALLENGE] < AFTER_CRISIS and row[CRISIS] == 0.0
+    enough = CLEAR if challenge == AFTER_CRISIS else DECISIVE
+    beaten = best != 0 and (challenge == 0 or chance >= enough)
+    firm = row[DOUBT] <= FIRM and challenge < AFTER_CRISIS and int(row[CRISIS]) == 0
     if beaten and firm and _may_follow(program, row, record, t):
-        row[CRISIS] = REMATCH
+        row[CRISIS] = float(REMATCH)
     elif beaten:
         row[PLACE] = _other(int(row[BASE]), int(row[PLACE]), best)
         row[DOUBT] = EVEN
         row[TENURE] = 0.0
         row[CRISIS] = row[CRISIS] if _newcomers(program, row) else 0.0
-    elif not challenged:  # the champion leads
+    elif challenge == 0:  # the champion leads
         if chance >= 0.5:
             row[DOUBT] = max(program[record + LEAST_DOUBT], CALMER * row[DOUBT])
         elif chance < 0.25:
@@ -396,7 +397,7 @@ def _change_groups(
             row[TURN] = 0.0
             row[USUAL] = 0.5
             row[CHALLENGE] = 0.0
-        own = tau - int(row[TURN]) + (1 if stands and row[CHALLENGE] == 1.0 else 0)
+        own = tau - int(row[TURN]) + (1 if stands and row[CHALLENGE] > 0.0 else 0)
     change_level(program, changes, row, level, n, m, slot, own)
 
 
