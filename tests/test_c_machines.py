@@ -56,8 +56,8 @@ def test_a_wrong_vector_is_noticed_on_cortex_m(tmp_path: Path) -> None:
 
 @ARM
 def test_code_for_cortex_m4_stays_small() -> None:
-    """Two-level HLMC in 4 KB with -Os, exponential and logarithm included; Champion in 7.25 KB."""
-    for name, most in (("hlmc", 4096), ("champion", 7424)):
+    """Two-level HLMC in 4 KB with -Os, exponential and logarithm included; Champion in 68 bytes more than 7 KB."""
+    for name, most in (("hlmc", 4096), ("champion", 7240)):
         (line,) = (line for line in POLICIES[name].to_c().readme.splitlines() if line.startswith("| Cortex-M4"))
         code, _, stack = (int(cell) for cell in line.split("|")[2:5])
         assert 1000 < code <= most, line
