@@ -36,6 +36,10 @@ $(READY): requirements.lock pyproject.toml
 	$(PIP) install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
+$(VENV)/.docs: $(READY) requirements-docs.lock
+	$(PIP) install --quiet -r requirements-docs.lock
+	@touch $@
+
 test: lint types unit ## everything that continuous integration asks for
 
 # Warnings of old packages about one another are not ours to mend, so they are no errors here.
@@ -77,8 +81,8 @@ bench: $(READY) ## run the timings, which no test depends on
 attack: $(READY) ## try to break what SECURITY.md promises; prints a table, takes an hour
 	$(BIN)/python scripts/attack.py
 
-lock: ## choose the newest versions that fit and pin them in requirements.lock
-	$(PYTHON) scripts/lock.py requirements.lock
+lock: ## choose the newest versions that fit and pin them in the lock files
+	$(PYTHON) scripts/lock.py
 
 clean: ## remove everything that git does not keep
 	rm -rf $(VENV) $(OLDEST) build dist report .coverage .coverage.* htmlcov .hypothesis .mypy_cache .pytest_cache .ruff_cache
