@@ -103,6 +103,14 @@ class Function(Adversary):
     def failure(self) -> BaseException | None:
         return getattr(self.code, "failure", None)
 
+    @cached_property
+    def unchecked(self) -> Callable[[int, int], float]:
+        if not isinstance(self.code, _Called):
+            return super().unchecked
+        # Called from Python, a function that is not compiled need not go through machine code, and its errors come out.
+        function = _plain(self.function)
+        return lambda t, arm: float(function(t, arm))
+
     def rewards(self, first: int, last: int, low: int = 0, high: int | None = None) -> Array:
         out = super().rewards(first, last, low, high)
         if self.failure is not None:
@@ -138,6 +146,8 @@ def _code(function: Callable[[int, int], float]) -> Any:
     plain = _plain(function)
     if not JIT:
         return callback(relink(_reward, {"users_own": plain}), REWARD)
+    if isinstance(plain, types.MethodType):
+        return _Called(plain)  # who has an object with a method does not expect it to be compiled
     import numba
 
     try:
@@ -159,7 +169,8 @@ def _plain(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _name(function: Callable[..., Any]) -> str:
-    return getattr(function, "__name__", None) or repr(function)
+    name = getattr(function, "__name__", None) or repr(function)
+    return f"{type(function.__self__).__name__}.{name}" if isinstance(function, types.MethodType) else name
 
 
 def _reason(error: Exception) -> str:

@@ -57,7 +57,7 @@ def runs_of(cell: Cell, scores: Scores) -> pd.DataFrame:
             "horizon": cell.horizon,
             "memory": cell.memory,
             "policy": name,
-            "words": policy.words.statistics,
+            "words": np.nan if policy.words is None else policy.words.statistics,
             "run": np.arange(cell.runs),
             "reward": scores.rewards[name],
         }
@@ -83,7 +83,8 @@ def compared(runs: pd.DataFrame, baseline: str = BASELINE, level: float = 0.95) 
             base = cell.loc[cell["policy"] == baseline, kind].to_numpy()
             for policy, own in cell.groupby("policy", sort=False):
                 regret = own[kind].to_numpy()
-                words = int(own["words"].iloc[0])
+                known = own["words"].iloc[0]
+                words = known if np.isnan(known) else int(known)
                 row: dict[str, Any] = {"adversary": adversary, "arms": arms, "horizon": horizon, "kind": kind}
                 row |= {"policy": policy, "words": words, "full_memory": words > int(own["memory"].iloc[0])}
                 row |= {"runs": len(regret)} | _named("regret", t_interval(regret, level))
@@ -191,7 +192,9 @@ class ArenaResult:
 
     def _words(self, rows: pd.DataFrame, policy: str) -> str:
         own = rows[rows["policy"] == policy]
-        words = own["words"].unique().tolist()
+        words = [int(each) for each in own["words"].dropna().unique()]
+        if not words:
+            return "-"  # a policy in plain Python
         text = str(words[0]) if len(words) == 1 else f"{min(words)}-{max(words)}"
         return f"{text} *" if own["full_memory"].all() else text
 
