@@ -16,7 +16,7 @@ from hlmc.checks import whole
 from hlmc.engine.kernel import kernel
 from hlmc.engine.linker import callees, relink, substitute
 from hlmc.engine.primitives import REWARD
-from hlmc.errors import BadReward, BadType, shown
+from hlmc.errors import BadReward, BadType, HLMCError, shown
 from hlmc.targets import JIT, callback, compiled
 
 
@@ -111,12 +111,23 @@ class Function(Adversary):
         function = _plain(self.function)
         return lambda t, arm: float(function(t, arm))
 
+    def reward(self, t: int, arm: int) -> float:
+        try:
+            return super().reward(t, arm)
+        except (HLMCError, BadType):
+            raise
+        except Exception as failure:
+            raise self._failed(failure) from failure
+
     def rewards(self, first: int, last: int, low: int = 0, high: int | None = None) -> Array:
         out = super().rewards(first, last, low, high)
         if self.failure is not None:
             failure, self.code.failure = self.failure, None
-            raise BadReward(f"{_name(self.function)} failed: {type(failure).__name__}: {failure}") from failure
+            raise self._failed(failure) from failure
         return out
+
+    def _failed(self, failure: BaseException) -> BadReward:
+        return BadReward(f"{_name(self.function)} failed: {type(failure).__name__}: {failure}")
 
     def __repr__(self) -> str:
         return f"Function(arms={self.arms}, reward={_name(self.function)})"
