@@ -12,7 +12,7 @@ adversaries' numbers as data, to a folder; ``plan`` writes several such folders 
 them on N cores, and starts nothing after S seconds; the same call again plays what is left. It needs no more than
 Python and a C compiler, so that the folder can be played on another machine: ``python3 FOLDER/bits.py play FOLDER``.
 Every run is a sequence of rewards of its own, on which all policies are played. ``played.csv`` has one line for each
-run of a policy. ``table`` prints weak regret, mean and 95 % interval, and ratios to the first policy; with more than 1,000
+run of a policy. ``table`` prints weak regret, mean and 95 % interval, and ratios to the first policy; above 1,000
 arms, mean rewards. A policy is written as in Python: ``few="TsallisINF(100, bits=12)"``; K and T stand for the arms and
 the horizon, ``flat`` for ``flat_tsallis.c``. ``check`` plays 20,000 steps of each case with the policies as exported
 and as in ``bits_lanes.txt``, in which they are played, and fails if a reward differs.
@@ -36,6 +36,7 @@ import sys
 import time
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -135,14 +136,20 @@ RADIO = {
 
 MANY = {
     "all words": FLAT,
-    "coded Champion": "Champion(K, memory=640, horizon=T, bits='auto')",
+    **{f"{L} groups": f"Split(K, horizon=T, bits=10, count={L})" for L in (100, 64, 45)},
     "Champion": "Champion(K, memory=640, horizon=T)",
     "HLMC": "HLMC(K, memory=640, horizon=T)",
     "UCB-M": "UCBM(K, memory=320)",
 }
 
+TUNING = {
+    "0.9 in 0.5": lambda K, seed: {"arms": K, "arm": seed * 7919 % K, "high": 0.9, "low": 0.5, "seed": seed},
+    "0.7 in 0.2": lambda K, seed: {"arms": K, "arm": seed * 7919 % K, "high": 0.7, "low": 0.2, "seed": seed},
+}
+"""Arguments of OneGoodArm on which the number of groups of K = 10^5 arms was chosen, with the held-out ``ramp``."""
+
 PLAN: dict[str, tuple[int, int, int, dict[str, str], tuple[str, ...]]] = {
-    "many": (10**5, 10**7, 4, MANY, ("Needle", "UniformMeans")),
+    "many": (10**5, 10**7, 3, MANY, ("Needle", "UniformMeans", "ramp", *TUNING)),
     "short": (100, 10**6, 32, HUNDRED, ()),
     "radio": (20, 10**6, 32, RADIO, ()),
     "long": (100, 10**7, 32, HUNDRED, ()),
@@ -151,6 +158,9 @@ PLAN: dict[str, tuple[int, int, int, dict[str, str], tuple[str, ...]]] = {
 
 FEW = {"HLMC": 8, "Champion": 8}
 """Policies that are played in so many runs only where T = 10^7."""
+
+REPORTED = ("Needle", "UniformMeans")
+"""Of 10^5 arms: the adversaries on which nothing was chosen. On the others only the champions are played."""
 
 
 def in_lanes(source: str, name: str, words: int) -> str:
@@ -170,14 +180,26 @@ def in_lanes(source: str, name: str, words: int) -> str:
 
 def write(folder: Path, arms: int, horizon: int, runs: int, policies: dict[str, str], only: tuple[str, ...]) -> None:
     """Export policies and adversaries."""
-    from hlmc.arenas.cases import CASES
+    from hlmc.adversaries import OneGoodArm
+    from hlmc.arenas.cases import CASES, Case
     from hlmc.arenas.held_out import HELD_OUT
-    from hlmc.policies import CATALOGUE
+    from hlmc.policies import CATALOGUE, Champion
     from hlmc.targets.c import Table, Unit
     from hlmc.targets.c.types import Type
 
     folder.mkdir(parents=True, exist_ok=True)
-    known = {"T": horizon, "K": arms} | CATALOGUE
+
+    @dataclass(frozen=True, repr=False)
+    class Split(Champion):
+        """A champion with so many groups, whatever the planner would choose."""
+
+        count: int = 1
+
+        @property
+        def groups_used(self) -> tuple[int, ...]:  # type: ignore[override]
+            return self.count, -(-self.arms // self.count)
+
+    known = {"T": horizon, "K": arms, "Split": Split} | CATALOGUE
     names, words = [], {}
     for i, (title, text) in enumerate(policies.items()):
         if text == FLAT:
@@ -195,7 +217,8 @@ def write(folder: Path, arms: int, horizon: int, runs: int, policies: dict[str, 
         names.append(f"p{i}")
         words[title] = policy.words.statistics
     cases, rules, prototypes = [], [], []
-    for case in (*CASES.values(), *HELD_OUT.values()):
+    tuning = [Case(name, lambda K, M, T, seed, make=make: OneGoodArm(**make(K, seed))) for name, make in TUNING.items()]
+    for case in (*CASES.values(), *HELD_OUT.values(), *(tuning if only else [])):
         first = case.make(arms, 20, horizon, 0)
         if first is None or (only and case.name not in only):
             continue
@@ -272,14 +295,16 @@ def play(folder: Path, cores: int, seconds: float) -> None:
     for place, told in written.items():
         for run in range(told["runs"]):
             for number, case in enumerate(told["cases"]):
-                long = told["horizon"] >= 10**7 and told["arms"] <= JUDGED
+                many = told["arms"] > JUDGED
                 wanted = [
                     (1 << i, name)
                     for i, name in enumerate(told["policies"])
-                    if (place, case, run, name) not in done and (not long or run < FEW.get(name, run + 1))
+                    if (place, case, run, name) not in done
+                    and (many or told["horizon"] < 10**7 or run < FEW.get(name, run + 1))
+                    and (not many or case in REPORTED or "groups" in name)
                 ]
                 # Where no best arm is looked for, policies are played at the same time.
-                parts = [[each] for each in wanted] if told["arms"] > JUDGED else [wanted]
+                parts = [[each] for each in wanted] if many else [wanted]
                 tasks += [(place, number, case, run, part) for part in parts if part]
     with file.open("a") as out, ThreadPoolExecutor(cores) as workers:
         if not done:
@@ -360,7 +385,7 @@ def table(folder: Path) -> None:
         print("| --- " * (2 + len(names)) + "|")
         for case in one["cases"]:
             values = regrets(rows, case, names)
-            if not values[0]:
+            if not any(values):
                 continue
             base, error = mean_and_half(values[0].values())
             cells = []
@@ -370,7 +395,7 @@ def table(folder: Path) -> None:
                 if i and not many and base > 2 * error and found:
                     cell += " ({:.3g} ± {:.2g})".format(*ratio_and_half(values[0], found))
                 cells.append(cell)
-            print(f"| {case} | {len(values[0])} | " + " | ".join(cells) + " |")
+            print(f"| {case} | {max(map(len, values))} | " + " | ".join(cells) + " |")
 
 
 def plot(folder: Path, file: str) -> None:
