@@ -282,15 +282,11 @@ def play(folder: Path, cores: int, seconds: float) -> None:
     """Compile and play what has not been played; one line of played.csv for each run of a policy."""
     began = time.monotonic()
     written = experiments(folder)
-    for place in written:
-        try:
-            build(folder / place)
-        except (OSError, subprocess.CalledProcessError):
-            shutil.copy(folder / place / "portable", folder / place / "play")
     file = folder / "played.csv"
     done = set()
     if file.exists():
-        done = {(row["experiment"], row["case"], int(row["run"]), row["policy"]) for row in csv.DictReader(file.open())}
+        rows = csv.DictReader(file.read_text().splitlines())
+        done = {(row["experiment"], row["case"], int(row["run"]), row["policy"]) for row in rows}
     tasks = []
     for place, told in written.items():
         for run in range(told["runs"]):
@@ -306,6 +302,11 @@ def play(folder: Path, cores: int, seconds: float) -> None:
                 # Where no best arm is looked for, policies are played at the same time.
                 parts = [[each] for each in wanted] if many else [wanted]
                 tasks += [(place, number, case, run, part) for part in parts if part]
+    for place in {task[0] for task in tasks}:
+        try:
+            build(folder / place)
+        except (OSError, subprocess.CalledProcessError):
+            shutil.copy(folder / place / "portable", folder / place / "play")
     with file.open("a") as out, ThreadPoolExecutor(cores) as workers:
         if not done:
             out.write("experiment,arms,horizon,case,run,best,policy,words,earned,ns\n")
@@ -335,7 +336,7 @@ def play(folder: Path, cores: int, seconds: float) -> None:
 def read(folder: Path) -> dict[str, list[dict[str, str]]]:
     """The lines of played.csv by experiment."""
     found: dict[str, list[dict[str, str]]] = {}
-    for row in csv.DictReader((folder / "played.csv").open()):
+    for row in csv.DictReader((folder / "played.csv").read_text().splitlines()):
         found.setdefault(row["experiment"], []).append(row)
     return found
 
