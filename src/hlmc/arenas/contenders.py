@@ -68,10 +68,36 @@ LEAST_BITS = 8
 """With fewer bits for every arm than this, Tsallis-INF on codes is left out."""
 
 
+def _width(arms: int, memory: int) -> int | None:
+    """Bits for every arm in so many words; None if these are too few."""
+    bits = 64 * memory // arms
+    return 64 if bits >= 64 else min(32, bits) if bits >= LEAST_BITS else None
+
+
 def _all_arms(arms: int, memory: int, horizon: int) -> Policy | None:
     """Tsallis-INF over all arms with as many bits each as the words hold, if these are enough."""
-    bits = min(32, 64 * memory // arms)
-    return TsallisINF(arms, bits=bits) if bits >= LEAST_BITS and arms * horizon <= HEAVY else None
+    bits = _width(arms, memory)
+    return TsallisINF(arms, bits=min(32, bits)) if bits and arms * horizon <= HEAVY else None
+
+
+def _packed(make: Callable[[int, int, int], Policy]) -> Factory:
+    """A policy ``make(arms, horizon, bits)`` with as many bits for every arm as the words hold."""
+
+    def factory(arms: int, memory: int, horizon: int) -> Policy | None:
+        bits = _width(arms, memory)
+        return make(arms, horizon, bits) if bits and arms * horizon <= HEAVY else None
+
+    return factory
+
+
+def _fitting(make: Factory) -> Factory:
+    """The policy, if it fits in the words."""
+
+    def factory(arms: int, memory: int, horizon: int) -> Policy | None:
+        policy = make(arms, memory, horizon)
+        return policy if policy is None or policy.words.statistics <= memory else None
+
+    return factory
 
 
 def _champion_in_bytes(arms: int, memory: int, horizon: int) -> Policy | None:
@@ -124,17 +150,24 @@ POLICIES: dict[str, Factory] = {
 FULL = ("EXP3", "EXP3.P", "EXP3.S", "EXP3 loss", "EXP3-IX", "Tsallis-INF", "UCB1")
 """The policies with memory for all arms. They are included for comparison only."""
 
+IN_BYTES: dict[str, Factory] = {
+    **{name: _fitting(factory) for name, factory in POLICIES.items()},
+    "HLMC bits": lambda arms, memory, horizon: HLMC(arms, memory=memory, horizon=horizon, bits="auto"),
+    "EXP3 bits": _packed(lambda arms, horizon, bits: EXP3(arms, horizon, bits=bits)),
+    "EXP3 loss bits": _packed(lambda arms, horizon, bits: EXP3Loss(arms, horizon, bits=bits)),
+    "EXP3-IX bits": _packed(lambda arms, horizon, bits: EXP3IX(arms, horizon, bits=bits)),
+}
+"""The policies of the arena in equal bytes: those above that fit, and all that can keep statistics of few bits."""
 
-def chosen(theirs: Any, against: Any) -> dict[str, Factory]:
+
+def chosen(theirs: Any, against: Any, known: Mapping[str, Factory] = POLICIES) -> dict[str, Factory]:
     """The policies to compare: those of the arena (all or by name), always the baseline, and the user's own."""
-    given = POLICIES if against is None else [against] if isinstance(against, str) else against
+    given = known if against is None else [against] if isinstance(against, str) else against
     names = listed("against", given, "names of the arena's policies", empty=True)
     for name in names:
-        if not isinstance(name, str) or name not in POLICIES:
-            raise BadArgument(
-                f"against: there is no policy {shown(name)} in the arena; there are {', '.join(POLICIES)}"
-            )
-    field = {name: POLICIES[name] for name in POLICIES if name in names or name == BASELINE}
+        if not isinstance(name, str) or name not in known:
+            raise BadArgument(f"against: there is no policy {shown(name)} in the arena; there are {', '.join(known)}")
+    field = {name: known[name] for name in known if name in names or name == BASELINE}
     if theirs is None:
         return field
     if not isinstance(theirs, Mapping):
@@ -147,18 +180,23 @@ def chosen(theirs: Any, against: Any) -> dict[str, Factory]:
             raise BadType(
                 f"policies must map names to functions (arms, memory, horizon), not {shown(name)} to {shown(factory)}"
             )
-        if name in POLICIES:
+        if name in known:
             raise BadArgument(f"policies: {name!r} is a policy of the arena; choose another name")
     return field | dict(theirs)
 
 
-def made(field: Mapping[str, Factory], arms: int, memory: int, horizon: int) -> dict[str, Policy]:
-    """The policies for a size, without those whose function returns None."""
+def made(
+    field: Mapping[str, Factory], arms: int, memory: int, horizon: int, limited: bool = False
+) -> dict[str, Policy]:
+    """The policies for a size, without those whose function returns None; ``limited``: none may have more words."""
     found: dict[str, Policy] = {}
     for name, factory in field.items():
         policy = factory(arms, memory, horizon)
         if policy is not None and not isinstance(policy, Policy):
             raise BadType(f"policies: {name!r} must return a policy of hlmc or None, not {shown(policy)}")
+        if policy is not None and limited and policy.words.statistics > memory:
+            has = f"{policy.words.statistics} words of statistics, {8 * policy.words.statistics} bytes"
+            raise BadArgument(f"policies: {name!r} has {has}, more than the {8 * memory} bytes that each may have")
         if policy is not None:
             found[name] = policy
     return found

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from hlmc.arenas.cases import CASES, Case
-from hlmc.arenas.contenders import Factory, budget, chosen, made
+from hlmc.arenas.contenders import IN_BYTES, POLICIES, Factory, budget, chosen, made
 from hlmc.arenas.held_out import HELD_OUT
 from hlmc.arenas.playing import Cell, Costs, play
 from hlmc.arenas.result import ArenaResult, runs_of
@@ -50,6 +50,7 @@ def arena(
     arms: Iterable[int] | int | None = None,
     horizons: Iterable[int] | int | None = None,
     memory: int | None = None,
+    bytes: int | None = None,  # noqa: A002
     kinds: Iterable[str] | str = KINDS,
     runs: int | None = None,
     seed: int = 0,
@@ -71,6 +72,9 @@ def arena(
     sequence. Regret is weak, shifting (V = 10 pieces) and dynamic; ``docs/arena.md`` says which is evaluated at which
     size.
 
+    Memory is counted in numbers kept, as in the paper, unless ``bytes`` is given. Then no policy has more than that
+    many bytes of statistics, and policies with codes of few bits (``docs/bits.md``) use as many bits as fit.
+
     Parameters
     ----------
     policies
@@ -84,6 +88,9 @@ def arena(
         Sizes. Default: K = 16, 100, 1000, 10^4 and T = 10^5, 10^6, 10^7.
     memory
         Words of statistics, the same for every K. Default: about 2 sqrt(K).
+    bytes
+        Bytes of statistics, the same for every policy and every K, at least 16: a word of 64 bits takes 8. Policies
+        that need more are omitted; your own must fit. Not together with ``memory``.
     kinds
         The kinds of regret: ``"weak"`` (always included), ``"shifting"``, ``"dynamic"``. Default: all.
     runs
@@ -122,16 +129,20 @@ def arena(
     ...                     horizons=[2000], runs=4, progress=False)
     >>> result.table().index.tolist()
     ['HLMC', 'Champion', 'EXP3', 'mine']
+    >>> result = hlmc.arena(bytes=64, against=["Champion", "Tsallis-INF bits"], adversaries=["Needle"], arms=[16],
+    ...                     horizons=[2000], runs=4, progress=False)
+    >>> result.table()["bytes"].tolist()
+    ['64', '64', '64']
     """
     choice("suite", suite, *SUITES)
     usual_arms, usual_horizons, usual_runs = DEFAULTS[suite, flag("quick", quick)]
     derive_seed(seed)
     law, never = checked_feedback(device, delays, missing)
     cells = _cells(
-        chosen(policies, against),
+        chosen(policies, against, POLICIES if bytes is None else IN_BYTES),
         _cases(SUITES[suite], adversaries),
         [(K, T) for K in _sizes("arms", arms, usual_arms, 3) for T in _sizes("horizons", horizons, usual_horizons, 1)],
-        memory,
+        *_words(memory, bytes),
         _kinds(kinds),
         usual_runs if runs is None else whole("runs", runs, 2),
         seed,
@@ -142,6 +153,15 @@ def arena(
     if not cells:
         raise BadArgument("no adversary supports these sizes: most need K times T of at most 10^10")
     return ArenaResult(played(cells, store, jobs, executor, progress))
+
+
+def _words(memory: Any, size: Any) -> tuple[int | None, bool]:
+    """Words of statistics, if they are given, and whether no policy may have more."""
+    if size is None:
+        return None if memory is None else whole("memory", memory, 2), False
+    if memory is not None:
+        raise BadArgument(f"memory must be None where bytes are given, not {shown(memory)}")
+    return whole("bytes", size, 16) // 8, True
 
 
 def _cases(suite: Mapping[str, Case], names: Any) -> list[Case]:
@@ -171,6 +191,7 @@ def _cells(
     cases: Sequence[Case],
     sizes: Sequence[tuple[int, int]],
     memory: int | None,
+    limited: bool,
     wanted: Sequence[str],
     runs: int,
     seed: int,
@@ -181,8 +202,8 @@ def _cells(
     """Small sizes first, so that the first results come soon."""
     cells = []
     for arms, horizon in sorted(sizes, key=lambda size: size[0] * size[1]):
-        words = budget(arms) if memory is None else whole("memory", memory, 2)
-        policies = made(field, arms, words, horizon)
+        words = budget(arms) if memory is None else memory
+        policies = made(field, arms, words, horizon, limited)
         if delays is not None or missing > 0.0:
             window = 1 if delays is None else min(delays.longest + 1, horizon)
             policies = {name: replace(each, pending=each.pending or window) for name, each in policies.items()}
