@@ -74,7 +74,7 @@ POLICIES: dict[str, Callable[[int, int, int], Policy]] = {
     "Champion, 12 bits": lambda K, M, T: hlmc.Champion(arms=K, memory=M, horizon=T, bits=12),
     "CrownedHLMC": lambda K, M, T: hlmc.CrownedHLMC(arms=K, memory=M, horizon=T),
     "UCB-M": lambda K, M, T: hlmc.UCBM(arms=K, memory=M),
-    "UCB-M, in order": lambda K, M, T: hlmc.UCBM(arms=K, memory=M, shuffle=False),
+    "UCB-M in order": lambda K, M, T: hlmc.UCBM(arms=K, memory=M, shuffle=False),
     "EXP3-M": lambda K, M, T: hlmc.EXP3M(arms=K, memory=M),
     "EXP3": lambda K, M, T: hlmc.EXP3(arms=K, horizon=T),
     "Tsallis-INF": lambda K, M, T: hlmc.TsallisINF(arms=K),

@@ -6,7 +6,7 @@ const policyNumber = (name) => DATA.policies.findIndex((policy) => policy.name =
 const adversaryNumber = (name) => DATA.adversaries.findIndex((adversary) => adversary.name === name);
 
 const SPEEDS = [1, 10, 100, 1000, 10000, 100000, 1000000, Infinity]; // steps a second
-const BUDGET = 9; // milliseconds of a frame that learners may take
+const BUDGET = 8; // milliseconds of a frame that learners may take
 const YOU = adversaryNumber("You");
 const MOST_PADS = 100; // arms that can be clicked
 
@@ -17,17 +17,17 @@ const ABOUT = {
     UniformMeans: ["Uniform means", "Every arm pays 1 with its own probability, drawn uniformly from 0 to 1."],
     PiecewiseStationary: ["Changing means", "Every arm has its own probability. All of them are drawn anew about ten times."],
     LateBloomer: ["Late bloomer", "One arm pays nothing for the first quarter of the steps and 1 after that. All others pay 0.5."],
-    BlockTrap: ["The trap (experiment 1)", "The paper's first experiment: the arm that pays is always in the block that UCB-M, in order, will hold next."],
+    BlockTrap: ["The trap (experiment 1)", "The paper's first experiment: the arm that pays is always in the block that UCB-M in order, will hold next."],
     Alternating: ["Alternating (experiment 2)", "The paper's second experiment: arm 0 pays 1 in every other sub-phase, and all others pay a little."],
     Shifting: ["Shifting (experiment 3)", "The paper's third experiment: one arm pays 1, and it moves to another group ten times."],
 };
 
 const PRESETS = [
     ["Needle in 100 arms, 20 words", { arms: 100, memory: 20, horizon: 1e6, adversary: "Needle", policies: ["HLMC", "Champion", "UCB-M", "Tsallis-INF"], speed: 7 }],
-    ["The trap of the paper", { arms: 100, memory: 20, horizon: 1e6, adversary: "BlockTrap", policies: ["HLMC", "Champion", "UCB-M, in order", "EXP3"], speed: 7 }],
+    ["The trap of the paper", { arms: 100, memory: 20, horizon: 1e6, adversary: "BlockTrap", policies: ["HLMC", "Champion", "UCB-M in order", "EXP3"], speed: 7 }],
     ["The best arm moves", { arms: 16, memory: 8, horizon: 1e5, adversary: "Shifting", policies: ["HLMC", "Champion", "Tsallis-INF", "EXP3"], speed: 4 }],
     ["10,000 arms, 200 words", { arms: 10000, memory: 200, horizon: 1e6, adversary: "UniformMeans", policies: ["HLMC", "Champion", "EXP3", "Uniform"], speed: 7 }],
-    ["Be the adversary", { arms: 16, memory: 8, horizon: 1e6, adversary: "You", policies: ["HLMC", "Champion", "Tsallis-INF", "UCB1"], speed: 3 }],
+    ["Be the adversary", { arms: 16, memory: 8, horizon: 1e5, adversary: "You", policies: ["HLMC", "Champion", "Tsallis-INF", "UCB1"], speed: 3 }],
 ];
 
 /** Settings with numbers for names; the seed is kept. */
@@ -90,7 +90,19 @@ function reset(changed = {}) {
     buildPads();
     buildCards();
     writeCode();
-    draw(true);
+    measure();
+    draw();
+}
+
+/** Sizes that the style sheet cannot know: how wide canvases are, and the curves as high as what stands beside them. */
+function measure() {
+    for (const canvas of document.querySelectorAll("canvas")) canvas.shownWidth = undefined;
+    const beside = $("arena").offsetTop === $("result").offsetTop;
+    const narrow = $("result").clientWidth < 520;
+    $("chart").tall = narrow && !beside ? 240 : 340;
+    if (!beside) return;
+    drawStrips($("strips"), game, recent);
+    $("chart").tall = Math.max(340, $("arena").offsetHeight - 150);
 }
 
 function play() {
@@ -121,25 +133,34 @@ function frame() {
     frames++;
     if (game.over) {
         pause();
-        draw(true);
+        draw();
         say();
         return;
     }
-    if (!quiet.matches || frames % 15 === 0) draw(frames % 3 === 0);
+    if (!quiet.matches) drawPart(frames % 4);
+    else if (frames % 30 === 0) draw();
     if (frames % 600 === 0) say();
     requestAnimationFrame(frame);
 }
 
-/** Draw: always the curves and the numbers; `all`: the insides too. */
-function draw(all) {
-    recent.update();
-    drawChart($("chart"), game, $("quantity").value);
+/** Draw everything. */
+function draw() {
+    for (const part of [0, 1, 3]) drawPart(part);
+}
+
+/** A frame draws a part of the page, so that none takes long: the curves in every other frame, the rest in turn. */
+function drawPart(part) {
     $("time").textContent = game.time.toLocaleString("en");
-    showNumbers();
-    if (!all) return;
-    if (game.yours) showPads();
-    drawStrips($("strips"), game, recent);
-    cards.forEach(showCard);
+    if (part % 2 === 0) {
+        drawChart($("chart"), game, $("quantity").value);
+    } else if (part === 1) {
+        recent.update();
+        showNumbers();
+        if (game.yours) showPads();
+        drawStrips($("strips"), game, recent);
+    } else {
+        cards.forEach(showCard);
+    }
 }
 
 /** Tell those who cannot see the curves how things stand. */
@@ -195,13 +216,13 @@ function buildSettings() {
         showSpeed();
         history.replaceState(null, "", `#${hashOf(settings)}`);
     });
-    $("quantity").addEventListener("change", () => draw(false));
-    $("play").addEventListener("click", () => (playing ? (pause(), draw(true), say()) : play()));
+    $("quantity").addEventListener("change", () => { explain(); draw(); });
+    $("play").addEventListener("click", () => (playing ? (pause(), draw(), say()) : play()));
     $("step").addEventListener("click", () => {
         pause();
         game.advance(game.time + 1);
         pause();
-        draw(true);
+        draw();
     });
     $("reset").addEventListener("click", () => reset());
     $("version").textContent = DATA.version;
@@ -231,10 +252,17 @@ function showSettings() {
     $("refused").hidden = !game.refused.length && game.learners.length > 0;
     $("refused").textContent = game.learners.length || game.refused.length
         ? game.refused.map(([policy, why]) => `${policy} does not play: ${why}.`).join(" ") : "Pick at least one policy.";
-    $("charthint").textContent = "Regret: what the best single arm, known in hindsight, would have earned more (for random rewards, in expectation). Lower is better.";
+    explain();
     $("armshint").textContent = game.yours
         ? "The lines on an arm show which policies play it now."
         : "The first strip shows what each arm pays now, the others where each policy plays.";
+}
+
+/** What the curves show. */
+function explain() {
+    $("charthint").textContent = $("quantity").value === "reward"
+        ? "The mean reward per step until now. Higher is better."
+        : "Regret: what the best single arm, known in hindsight, would have earned more. Lower is better; below 0, no single arm would have done as well.";
 }
 
 // --- Numbers
@@ -267,6 +295,7 @@ function showNumbers() {
 
 function buildPads() {
     $("you").hidden = !game.yours;
+    document.querySelector("main").classList.toggle("you", game.yours);
     const pads = [];
     for (let arm = 0; game.yours && arm < game.arms; arm++) {
         const pad = document.createElement("button");
@@ -280,7 +309,7 @@ function buildPads() {
         pad.addEventListener("click", () => setPay(arm, game.paying[arm] ? 0 : 1));
         pads.push(pad);
     }
-    $("pads").classList.toggle("many", game.arms > 36);
+    $("pads").style.setProperty("--across", { 16: 8, 36: 9 }[game.arms] ?? 10);
     $("pads").replaceChildren(...pads);
     markPads();
 }
@@ -288,7 +317,7 @@ function buildPads() {
 function setPay(arm, reward) {
     game.pay(arm, reward);
     markPads();
-    if (!playing) draw(true);
+    if (!playing) draw();
 }
 
 function markPads() {
@@ -320,7 +349,7 @@ function buildAdversary() {
     const only = (chosen) => {
         for (let arm = 0; arm < game.arms; arm++) if (game.paying[arm] !== (arm === chosen ? 1 : 0)) game.pay(arm, arm === chosen ? 1 : 0);
         markPads();
-        if (!playing) draw(true);
+        if (!playing) draw();
     };
     $("move").addEventListener("click", () => {
         const now = game.paying.findIndex((reward) => reward > 0);
@@ -434,7 +463,7 @@ function setTheme(dark, keep) {
     $("theme").setAttribute("aria-pressed", dark);
     forgetColours();
     try { if (keep) localStorage.setItem("hlmc-theme", dark ? "dark" : "light"); } catch { /* not kept */ }
-    if (game) draw(true);
+    if (game) draw();
 }
 
 function buildTheme() {
@@ -452,10 +481,11 @@ buildTheme();
 buildSettings();
 buildAdversary();
 $("copy").addEventListener("click", () => navigator.clipboard?.writeText($("code").textContent));
+$("more").open = innerWidth > 560;
 $("home").hidden = location.protocol === "file:";
 addEventListener("resize", () => {
-    for (const canvas of document.querySelectorAll("canvas")) canvas.shownWidth = undefined;
-    draw(true);
+    measure();
+    draw();
 });
 const asked = new URLSearchParams(location.hash.slice(1)).has("play"); // reset() writes the address anew
 reset(settingsIn(location.hash));

@@ -48,45 +48,54 @@ function brief(x) {
 
 /** The curves. Names stand at their ends, in a margin where no data is; where there is no room the table has them. */
 function drawChart(canvas, game, quantity) {
-    const height = canvas.parentElement.clientWidth < 520 ? 240 : 340;
+    const height = canvas.tall;
     const [context, width] = contextOf(canvas, height);
     const { text, faint, line, policies } = colours();
     const named = width > 560;
     const box = { left: 52, right: width - (named ? 132 : 12), top: 10, bottom: height - 34 };
-    const value = quantity === "regret"
-        ? (point, i) => point.best - point.earned[i]
-        : (point, i) => (point.time ? point.earned[i] / point.time : 0);
+    const ofReward = quantity === "reward", ofLog = quantity === "log";
+    const value = ofReward
+        ? (point, i) => (point.time ? point.earned[i] / point.time : 0)
+        : (point, i) => point.best - point.earned[i];
     const now = { time: game.time, best: game.judge(), earned: game.learners.map((each) => each.earned) };
-    const points = quantity === "regret" ? [...game.points, now] : [...game.points.slice(1), now];
+    const points = ofReward ? [...game.points.slice(1), now] : [...game.points, now];
     const end = Math.min(game.horizon, round(Math.max(100, game.time * 1.02)));
-    let low = 0, high = quantity === "regret" ? 10 : 1;
-    if (quantity === "regret") {
+    let low = 0, high = ofReward ? 1 : 10;
+    for (let i = 0; i < game.learners.length && !ofReward; i++) {
         for (const point of points) {
-            for (let i = 0; i < game.learners.length; i++) {
-                const y = value(point, i);
-                if (y < low) low = y;
-                if (y > high) high = y;
-            }
+            const y = value(point, i);
+            if (y < low) low = y;
+            if (y > high) high = y;
         }
     }
-    const unit = round((high - low) / 5);
-    low = Math.floor(low / unit) * unit;
-    high = quantity === "regret" ? Math.ceil(high / unit + 0.02) * unit : 1;
+    let unit = round((high - low) / 5);
+    let ticks;
+    if (ofLog) { // regrets below 1 are drawn at 1
+        low = 0;
+        high = Math.ceil(Math.log10(high));
+        ticks = Array.from({ length: high + 1 }, (_, i) => i);
+        unit = 1;
+    } else {
+        low = Math.floor(low / unit) * unit;
+        high = ofReward ? 1 : Math.ceil(high / unit + 0.02) * unit;
+        ticks = Array.from({ length: Math.round((high - low) / unit) + 1 }, (_, i) => low + i * unit);
+    }
     const x = (t) => box.left + (box.right - box.left) * t / end;
-    const y = (v) => box.bottom - (box.bottom - box.top) * (v - low) / (high - low);
+    const place = (v) => box.bottom - (box.bottom - box.top) * (v - low) / (high - low);
+    const y = ofLog ? (v) => place(Math.log10(Math.max(1, v))) : place;
     context.font = FONT;
     context.lineWidth = 1;
     context.textAlign = "right";
     context.textBaseline = "middle";
-    for (let v = low; v <= high + unit / 2; v += unit) {
-        const at = Math.round(y(v)) + 0.5;
+    for (const v of ticks) {
+        const at = Math.round(place(v)) + 0.5;
         context.strokeStyle = Math.abs(v) < unit / 2 ? faint : line;
         context.beginPath();
         context.moveTo(box.left, at);
         context.lineTo(box.right, at);
         context.stroke();
         context.fillStyle = faint;
-        context.fillText(brief(Math.abs(v) < unit / 2 ? 0 : +v.toPrecision(6)), box.left - 6, at);
+        context.fillText(brief(ofLog ? 10 ** v : Math.abs(v) < unit / 2 ? 0 : +v.toPrecision(6)), box.left - 6, at);
     }
     context.textBaseline = "top";
     const parts = width > 560 ? 5 : 2;
@@ -172,10 +181,10 @@ function drawStrips(canvas, game, recent) {
         context.fillStyle = colour;
         for (let c = 0; c < columns; c++) {
             const from = Math.floor(c * game.arms / columns), to = Math.max(from + 1, Math.floor((c + 1) * game.arms / columns));
-            let v = 0;
-            for (let arm = from; arm < to; arm++) if (values[arm] > v) v = values[arm];
-            if (v <= 0) continue;
-            context.globalAlpha = Math.min(1, full ? v : 0.15 + 0.85 * Math.sqrt(v));
+            let v = 0; // of arms that share a column: the best payer, or all plays together
+            for (let arm = from; arm < to; arm++) v = full ? Math.max(v, values[arm]) : v + values[arm];
+            if (v <= 1e-4) continue;
+            context.globalAlpha = Math.min(1, full ? v : Math.sqrt(v));
             const x = left + across * c / columns;
             context.fillRect(x, row * band + 2, Math.max(1, across / columns - (across / columns > 6 ? 1 : 0)), band - 4);
         }
@@ -188,9 +197,9 @@ function drawStrips(canvas, game, recent) {
 
 /** The tree: for every level the probabilities of its children; the one chosen opens into the level below. */
 function drawTree(canvas, learner, levels) {
-    const bar = 34, gap = 20;
+    const bar = 40, gap = 18;
     const shown = levels.length ? levels : [{ n: 1, child: 0, chances: null }];
-    const [context, width] = contextOf(canvas, shown.length * (bar + gap) - gap + 16);
+    const [context, width] = contextOf(canvas, shown.length * (bar + gap) - gap + 24);
     const { text, faint, line, policies, words } = colours();
     const colour = policies[learner.policy];
     context.font = FONT;
@@ -213,6 +222,8 @@ function drawTree(canvas, learner, levels) {
         context.strokeRect(0.5, top + 0.5, width - 1, bar);
         const each = width / level.n;
         if (level.chances) {
+            // The full height is 4 times an even share, or the largest share if that is more.
+            const full = Math.max(Math.min(1, 4 / level.n), ...level.chances);
             for (let j = 0; j < level.n; j++) {
                 const p = level.chances[j];
                 if (each > 5 && j) {
@@ -221,7 +232,7 @@ function drawTree(canvas, learner, levels) {
                 }
                 context.fillStyle = colour;
                 context.globalAlpha = j === level.child ? 1 : 0.45;
-                const tall = p > 0 ? Math.max(1.5, (bar - 2) * p) : 0;
+                const tall = p > 0 ? Math.max(1.5, (bar - 2) * p / full) : 0;
                 context.fillRect(j * each + (each > 4 ? 1 : 0), top + bar - tall, Math.max(1, each - (each > 4 ? 2 : 0)), tall);
                 context.globalAlpha = 1;
             }
@@ -230,7 +241,7 @@ function drawTree(canvas, learner, levels) {
             context.textAlign = "center";
             context.fillText(`${level.n.toLocaleString("en")} arms: too many to draw`, width / 2, top + bar / 2 - 6);
             context.fillStyle = colour;
-            context.fillRect(level.child * each, top, Math.max(2, each), bar);
+            context.fillRect(level.child * each, top + bar - 8, Math.max(2, each), 8);
         }
         if (level.last && learner.own("PLACE") !== undefined && level.chances) {
             context.fillStyle = words.structure;
@@ -239,10 +250,9 @@ function drawTree(canvas, learner, levels) {
         }
         above = [level.child * each, (level.child + 1) * each];
     });
-    context.fillStyle = faint;
     context.textAlign = "left";
     context.fillStyle = text;
-    const top = shown.length * (bar + gap) - gap + 3;
+    const top = shown.length * (bar + gap) - gap + 7;
     context.fillText(described(learner, levels), 0, top, width);
 }
 
