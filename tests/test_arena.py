@@ -417,11 +417,11 @@ def test_a_goal_is_reached_when_the_upper_end_is_below(goals: Any) -> None:
         ({"jobs": 0}, BadArgument, "jobs must be a whole number of at least 1, not 0"),
         ({"policies": {"HLMC": POLICIES["HLMC"]}}, BadArgument, "'HLMC' is a policy of the arena"),
         ({"policies": [hlmc.Uniform(16)]}, BadType, "policies must be a dictionary of functions"),
-        ({"policies": {"mine": 3}}, BadType, "policies must map names to functions"),
+        ({"policies": {"mine": 3}}, BadType, "policies['mine'] must be a compiled policy"),
         (
             {"policies": {"mine": lambda arms, memory, horizon: 3}},
             BadType,
-            "'mine' must return a policy",
+            "what policies['mine'] returns must be a compiled policy",
         ),
         (
             {"arms": [10**6], "horizons": [10**6], "adversaries": ["Needle"]},

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
         Uniform,
         Words,
     )
-    from hlmc.simulation import Moments, Result, estimate, load_result, simulate, trace
+    from hlmc.simulation import Moments, PythonPolicy, Result, estimate, load_result, simulate, trace
     from hlmc.streams import derive_seed
     from hlmc.tickets import Ticket
 
@@ -63,6 +63,7 @@ __all__ = [
     "Learner",
     "Moments",
     "Policy",
+    "PythonPolicy",
     "Result",
     "Ticket",
     "TsallisINF",
@@ -95,6 +96,7 @@ _HOMES = {
     "Guarantee": "hlmc.guarantee",
     "Learner": "hlmc.learner",
     "Moments": "hlmc.simulation",
+    "PythonPolicy": "hlmc.simulation",
     "Result": "hlmc.simulation",
     "Ticket": "hlmc.tickets",
     "arena": "hlmc.arenas",

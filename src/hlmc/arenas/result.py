@@ -58,7 +58,7 @@ def runs_of(cell: Cell, scores: Scores) -> pd.DataFrame:
             "horizon": cell.horizon,
             "memory": cell.memory,
             "policy": name,
-            "words": policy.words.statistics,
+            "words": np.nan if policy.words is None else policy.words.statistics,
             "run": np.arange(cell.runs),
             "reward": scores.rewards[name],
         }
@@ -84,7 +84,8 @@ def compared(runs: pd.DataFrame, baseline: str = BASELINE, level: float = 0.95) 
             base = cell.loc[cell["policy"] == baseline, kind].to_numpy()
             for policy, own in cell.groupby("policy", sort=False):
                 regret = own[kind].to_numpy()
-                words = int(own["words"].iloc[0])
+                known = own["words"].iloc[0]
+                words = known if np.isnan(known) else int(known)
                 row: dict[str, Any] = {"adversary": adversary, "arms": arms, "horizon": horizon, "kind": kind}
                 row |= {
                     "policy": policy,
@@ -198,7 +199,9 @@ class ArenaResult:
     def _sizes(self, rows: pd.DataFrame, policy: str, size: str) -> str:
         """The words or bytes of statistics of a policy, as text."""
         own = rows[rows["policy"] == policy]
-        found = own[size].unique().tolist()
+        found = [int(each) for each in own[size].dropna().unique()]
+        if not found:
+            return "-"  # a policy in plain Python
         text = str(found[0]) if len(found) == 1 else f"{min(found)}-{max(found)}"
         return f"{text} *" if size == "words" and own["full_memory"].all() else text
 

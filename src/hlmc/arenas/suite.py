@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from hlmc.arenas.cases import CASES, Case
-from hlmc.arenas.contenders import IN_BYTES, POLICIES, Factory, budget, chosen, made
+from hlmc.arenas.contenders import IN_BYTES, POLICIES, budget, chosen, made, with_window
 from hlmc.arenas.held_out import HELD_OUT
 from hlmc.arenas.playing import Cell, Costs, play
 from hlmc.arenas.result import ArenaResult, runs_of
@@ -43,7 +42,7 @@ DEFAULTS: dict[tuple[str, bool], tuple[tuple[int, ...], tuple[int, ...], int]] =
 
 
 def arena(
-    policies: Mapping[str, Factory] | None = None,
+    policies: Mapping[str, Any] | None = None,
     *,
     against: Iterable[str] | str | None = None,
     adversaries: Iterable[str] | str | None = None,
@@ -79,7 +78,8 @@ def arena(
     ----------
     policies
         Your own policies, in addition to the arena's: functions ``(arms, memory, horizon) -> policy`` by name. A
-        function that returns None omits a size.
+        function that returns None omits a size. What they return may be plain Python (:class:`hlmc.PythonPolicy`), and
+        so may the policy itself be: a factory ``(arms, horizon, seed)``, told by the name ``seed``, or an object.
     against
         Names of the arena's policies to include (:data:`hlmc.arenas.POLICIES`), besides the baseline. Default: all.
     adversaries
@@ -187,7 +187,7 @@ def _kinds(given: Any) -> list[str]:
 
 
 def _cells(
-    field: Mapping[str, Factory],
+    field: Mapping[str, Any],
     cases: Sequence[Case],
     sizes: Sequence[tuple[int, int]],
     memory: int | None,
@@ -206,7 +206,7 @@ def _cells(
         policies = made(field, arms, words, horizon, limited)
         if delays is not None or missing > 0.0:
             window = 1 if delays is None else min(delays.longest + 1, horizon)
-            policies = {name: replace(each, pending=each.pending or window) for name, each in policies.items()}
+            policies = {name: with_window(name, each, window) for name, each in policies.items()}
         for case in cases:
             kinds = tuple(kind for kind in case.kinds(arms, words, horizon) if kind in wanted)
             if kinds:
