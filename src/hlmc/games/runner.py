@@ -20,7 +20,7 @@ from hlmc.games.runs import play as play_run
 from hlmc.interrupts import Interrupted, Interrupts
 from hlmc.simulation.experiment import checked_arithmetic
 from hlmc.simulation.points import time_points
-from hlmc.simulation.progress import reporter
+from hlmc.simulation.progress import Progress, reporter
 from hlmc.simulation.workers import Work, checked_executor, gather
 from hlmc.streams import SCHEME, derive_seed
 from hlmc.versions import versions
@@ -38,7 +38,7 @@ def play(
     runs: int = 10,
     seed: int = 0,
     points: Any = 200,
-    progress: bool | None = None,
+    progress: Progress = None,
     executor: Any = None,
     threads: int | None = None,
     occupancy: bool = True,
@@ -65,7 +65,8 @@ def play(
     points
         Time points at which results are recorded: a number, ``("log", number)``, or a list of steps.
     progress
-        None: a bar on a terminal, a line every few seconds elsewhere. False: no output.
+        None: a bar on a terminal or in a notebook, a line every few seconds elsewhere. False: silence. A function is
+        called with the work done and all the work, in steps, one call at a time, from any thread.
     executor
         Any :class:`concurrent.futures.Executor`, which gets one run at a time. Default: threads on all cores of this
         machine.
@@ -179,6 +180,7 @@ class Contest:
         groups, game = self.groups, self.game
         return {
             "game": repr(game),
+            "arms": game.arms,
             "horizon": self.horizon,
             "runs": self.runs,
             "seed": self.seed,

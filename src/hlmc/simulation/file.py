@@ -28,6 +28,7 @@ from hlmc.evaluation.regret import KINDS
 from hlmc.files import disk
 from hlmc.policies import CATALOGUE, Policy
 from hlmc.simulation.experiment import Experiment
+from hlmc.simulation.tables import saved_path
 
 MOST_DOTS = 100
 """Parts of a dotted key: tomllib takes memory that grows with their square."""
@@ -139,7 +140,7 @@ def _described(contents: dict[str, Any]) -> Described:
         policies,
         adversary,
         arguments,
-        writable("save", contents["save"]) if "save" in contents else None,
+        writable("save", saved_path("save", contents["save"])) if "save" in contents else None,
         _summary(contents.get("summary", {})),
         tuple(_plots(contents.get("plots", []))),
     )
