@@ -387,8 +387,8 @@ def test_a_goal_is_reached_when_the_upper_end_is_below(goals: Any) -> None:
     ("changes", "error", "text"),
     [
         ({"suite": "other"}, BadArgument, "suite must be one of 'catalogue', 'held-out', not 'other'"),
-        ({"against": ["Chmpion"]}, BadArgument, "there is no policy 'Chmpion' in the arena; there are HLMC, "),
-        ({"adversaries": ["Neddle"]}, BadArgument, "there is no 'Neddle' in this suite; there are BlockTrap, "),
+        ({"against": ["Chmpion"]}, BadArgument, "there is no policy 'Chmpion' in the arena; did you mean 'Champion'"),
+        ({"adversaries": ["Neddle"]}, BadArgument, "there is no 'Neddle' in this suite; did you mean 'Needle'"),
         ({"arms": [2]}, BadArgument, "arms must be a whole number of at least 3, not 2"),
         ({"arms": []}, BadArgument, "arms must hold at least one number"),
         ({"arms": "100"}, BadType, "arms must be a sequence of numbers, not '100'"),

@@ -103,7 +103,7 @@ def test_a_reader_that_has_read_enough_is_no_error() -> None:
         ("plan --arms 100 --memory 20 --delta 2", "delta must be a number in (0, 1), not 2.0"),
         ("plan --arms 100 --memory 20 --delta p", "argument --delta: 'p' is not a number"),
         ("plan --arms 100 --memory 20 --switches some", '1e6 or 10**6, or as "unknown"'),
-        ("plan --arms 100 --memory 20 --routines exp4", "there is no routine 'exp4'; there are"),
+        ("plan --arms 100 --memory 20 --routines exp4", "there is no routine 'exp4'; did you mean 'exp3'?"),
         ("plan --arms 100 --memory 20 --routines exp3,exp3,exp3", "routines must be 2 names"),
         ("plan --arms 100 --memory 20 --plot a.png", "--plot needs a horizon, such as"),
         (f"{PLAN} --plot curve.gif", "the file of a plot must end in .png, .svg or .pdf, not 'curve.gif'"),

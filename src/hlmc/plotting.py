@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from hlmc.checks import writable
 from hlmc.errors import BadArgument, BadType, shown
+from hlmc.spelling import plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -102,11 +103,7 @@ LOOKS = {
 """The looks of the catalogue, by the names used in plots."""
 
 
-def _plain(name: str) -> str:
-    return "".join(filter(str.isalnum, name.casefold()))
-
-
-_KNOWN = {_plain(name): known for name, known in LOOKS.items()}
+_KNOWN = {plain(name): known for name, known in LOOKS.items()}
 _LINE_COLOURS = [name for name in COLOURS if name != "yellow"]
 # Neighbours in this list differ in all three parts, and none is a look of the catalogue.
 _SPARE = [
@@ -143,7 +140,7 @@ def looks(names: Iterable[str]) -> dict[str, Look]:
     for name in names:
         if name in found:
             continue
-        if known := _KNOWN.get(_plain(name)):
+        if known := _KNOWN.get(plain(name)):
             found[name] = known
             continue
         start = sum(map(ord, name))

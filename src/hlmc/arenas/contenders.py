@@ -26,6 +26,7 @@ from hlmc.policies import (
 )
 from hlmc.policies.base import Policy
 from hlmc.routines import TsallisINF as Tsallis
+from hlmc.spelling import hint, spelled
 
 Factory = Callable[[int, int, int], Policy | None]
 """``factory(arms, memory, horizon)`` returns a policy, or None to omit a size."""
@@ -129,12 +130,11 @@ def chosen(theirs: Any, against: Any) -> dict[str, Factory]:
     """The policies to compare: those of the arena (all or by name), always the baseline, and the user's own."""
     given = POLICIES if against is None else [against] if isinstance(against, str) else against
     names = listed("against", given, "names of the arena's policies", empty=True)
-    for name in names:
-        if not isinstance(name, str) or name not in POLICIES:
-            raise BadArgument(
-                f"against: there is no policy {shown(name)} in the arena; there are {', '.join(POLICIES)}"
-            )
-    field = {name: POLICIES[name] for name in POLICIES if name in names or name == BASELINE}
+    meant = [spelled(name, POLICIES) for name in names]
+    for name, known in zip(names, meant, strict=True):
+        if known is None:
+            raise BadArgument(f"against: there is no policy {shown(name)} in the arena; {hint(name, POLICIES)}")
+    field = {name: POLICIES[name] for name in POLICIES if name in meant or name == BASELINE}
     if theirs is None:
         return field
     if not isinstance(theirs, Mapping):

@@ -25,6 +25,7 @@ from hlmc.interrupts import Interrupted, kept_in
 from hlmc.simulation.experiment import checked_arithmetic, checked_feedback
 from hlmc.simulation.progress import Progress, checked_progress, duration, reporter
 from hlmc.simulation.workers import checked_executor
+from hlmc.spelling import hint, spelled, suggesting
 from hlmc.streams import derive_seed
 
 ARMS = (16, 100, 1000, 10_000)
@@ -42,6 +43,7 @@ DEFAULTS: dict[tuple[str, bool], tuple[tuple[int, ...], tuple[int, ...], int]] =
 """Arms, horizons and runs by (suite, quick)."""
 
 
+@suggesting
 def arena(
     policies: Mapping[str, Factory] | None = None,
     *,
@@ -150,10 +152,11 @@ def _cases(suite: Mapping[str, Case], names: Any) -> list[Case]:
     if names is None:
         return list(suite.values())
     wanted = [names] if isinstance(names, str) else listed("adversaries", names, "names")
-    for name in wanted:
-        if not isinstance(name, str) or name not in suite:
-            raise BadArgument(f"adversaries: there is no {shown(name)} in this suite; there are {', '.join(suite)}")
-    return [suite[name] for name in suite if name in wanted]
+    meant = [spelled(name, suite) for name in wanted]
+    for name, known in zip(wanted, meant, strict=True):
+        if known is None:
+            raise BadArgument(f"adversaries: there is no {shown(name)} in this suite; {hint(name, suite)}")
+    return [suite[name] for name in suite if name in meant]
 
 
 def _sizes(name: str, given: Any, usual: tuple[int, ...], least: int) -> tuple[int, ...]:

@@ -22,6 +22,7 @@ from hlmc.simulation.experiment import checked_arithmetic
 from hlmc.simulation.points import time_points
 from hlmc.simulation.progress import Progress, reporter
 from hlmc.simulation.workers import Work, checked_executor, gather
+from hlmc.spelling import suggesting
 from hlmc.streams import SCHEME, derive_seed
 from hlmc.versions import versions
 
@@ -31,6 +32,7 @@ LARGE = 50_000
 """With at least this many agents, all threads share one run after another; with fewer, each thread has its own runs."""
 
 
+@suggesting
 def play(
     policies: Any,
     game: Game,

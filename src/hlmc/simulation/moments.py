@@ -18,6 +18,7 @@ from hlmc.simulation.experiment import Experiment, checked_arithmetic
 from hlmc.simulation.progress import Progress, reporter
 from hlmc.simulation.runner import gathered_runs
 from hlmc.simulation.runs import Task
+from hlmc.spelling import suggesting
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -109,6 +110,7 @@ class Moments:
         )
 
 
+@suggesting
 def estimate(
     policies: Any,
     adversary: Adversary,

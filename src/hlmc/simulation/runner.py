@@ -18,10 +18,12 @@ from hlmc.simulation.result import Result
 from hlmc.simulation.runs import Played, Task, play
 from hlmc.simulation.store import Store
 from hlmc.simulation.workers import Watch, Work, checked_executor, gather
+from hlmc.spelling import suggesting
 
 Array = np.ndarray
 
 
+@suggesting
 def simulate(
     policies: Any,
     adversary: Adversary,
