@@ -129,5 +129,18 @@ def routine(given: str | Routine) -> Routine:
     return VARIANTS[meant] if meant in VARIANTS else named[meant]()
 
 
+def canonical(given: Any) -> Any:
+    """A routine's name in its one spelling; whatever else is given stays as it is.
+
+    >>> canonical("EXP3.S"), canonical("tsallis-rv"), canonical("tsallis-iw"), canonical("exp4")
+    ('exp3s', 'tsallis-inf', routines.TsallisINF(estimator='importance-weighted'), 'exp4')
+    """
+    meant = spelled(given, [*(cls.name for cls in CATALOGUE if cls is not Custom), *VARIANTS])
+    if meant in VARIANTS:
+        made = VARIANTS[meant]
+        return made.name if made == type(made)() else made
+    return given if meant is None else meant
+
+
 def __getattr__(name: str) -> Any:
     raise no_attribute(__name__, name, __all__)
