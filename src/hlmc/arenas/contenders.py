@@ -28,6 +28,7 @@ from hlmc.policies import (
 from hlmc.policies.base import Policy
 from hlmc.routines import TsallisINF as Tsallis
 from hlmc.simulation.own import AnyPolicy, PythonPolicy, policy_of
+from hlmc.spelling import hint, spelled
 
 Factory = Callable[[int, int, int], Any]
 """``factory(arms, memory, horizon)`` returns a policy, compiled or in plain Python, or None to omit a size."""
@@ -166,10 +167,11 @@ def chosen(theirs: Any, against: Any, known: Mapping[str, Factory] = POLICIES) -
     """The policies to compare: those of the arena (all or by name), always the baseline, and the user's own."""
     given = known if against is None else [against] if isinstance(against, str) else against
     names = listed("against", given, "names of the arena's policies", empty=True)
-    for name in names:
-        if not isinstance(name, str) or name not in known:
-            raise BadArgument(f"against: there is no policy {shown(name)} in the arena; there are {', '.join(known)}")
-    field = {name: known[name] for name in known if name in names or name == BASELINE}
+    meant = [spelled(name, known) for name in names]
+    for name, found in zip(names, meant, strict=True):
+        if found is None:
+            raise BadArgument(f"against: there is no policy {shown(name)} in the arena; {hint(name, known)}")
+    field = {name: known[name] for name in known if name in meant or name == BASELINE}
     if theirs is None:
         return field
     if not isinstance(theirs, Mapping):
