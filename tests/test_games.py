@@ -429,7 +429,8 @@ def test_pictures():
     game = Spectrum(agents=20, channels=6, jammer=jammers.Circulating(period=50))
     result = hlmc.play({"HLMC": (SMALL, 1), "UCB-M": (ROUNDS, 1)}, game, 200, 3, points=20, progress=False)
     ax = result.plot()
-    assert [line.get_label() for line in ax.get_lines()] == ["HLMC", "UCB-M"]
+    assert [str(line.get_label()).split(",")[0] for line in ax.get_lines()] == ["HLMC", "UCB-M"]
+    assert ax.get_title(loc="left") == "Spectrum, 20 agents, K = 6, T = 200, 3 runs"
     assert result.plot(window=True).get_ylabel() == "mean reward per agent per step"
     heat = result.plot_occupancy()
     shown = heat.collections[0].get_array().reshape(6, 20)

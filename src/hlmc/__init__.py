@@ -14,7 +14,20 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hlmc import adversaries, advice, arenas, bounds, delays, games, planning, routines, testing, tickets
+    from hlmc import (
+        adversaries,
+        advice,
+        arenas,
+        bounds,
+        delays,
+        errors,
+        games,
+        planning,
+        plotting,
+        routines,
+        testing,
+        tickets,
+    )
     from hlmc.arenas import arena
     from hlmc.arms import Arms
     from hlmc.errors import BadTicket
@@ -76,12 +89,14 @@ __all__ = [
     "bounds",
     "delays",
     "derive_seed",
+    "errors",
     "estimate",
     "games",
     "load",
     "load_result",
     "planning",
     "play",
+    "plotting",
     "routines",
     "simulate",
     "testing",
@@ -114,8 +129,10 @@ _MODULES = (
     "arenas",
     "bounds",
     "delays",
+    "errors",
     "games",
     "planning",
+    "plotting",
     "routines",
     "testing",
     "tickets",
@@ -127,7 +144,9 @@ def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return importlib.import_module(f"hlmc.{name}")
     if name not in __all__:
-        raise AttributeError(f"module 'hlmc' has no attribute {name!r}")
+        from hlmc.spelling import no_attribute
+
+        raise no_attribute("hlmc", name, __all__)
     value = getattr(importlib.import_module(_HOMES.get(name, "hlmc.policies")), name)
     globals()[name] = value
     return value

@@ -21,8 +21,9 @@ from hlmc.interrupts import Interrupted, Interrupts
 from hlmc.simulation.experiment import checked_arithmetic
 from hlmc.simulation.own import PythonPolicy, words_of
 from hlmc.simulation.points import time_points
-from hlmc.simulation.progress import reporter
+from hlmc.simulation.progress import Progress, reporter
 from hlmc.simulation.workers import Work, checked_executor, gather
+from hlmc.spelling import suggesting
 from hlmc.streams import SCHEME, derive_seed
 from hlmc.versions import versions
 
@@ -32,6 +33,7 @@ LARGE = 50_000
 """With at least this many agents, all threads share one run after another; with fewer, each thread has its own runs."""
 
 
+@suggesting
 def play(
     policies: Any,
     game: Game,
@@ -39,7 +41,7 @@ def play(
     runs: int = 10,
     seed: int = 0,
     points: Any = 200,
-    progress: bool | None = None,
+    progress: Progress = None,
     executor: Any = None,
     threads: int | None = None,
     occupancy: bool = True,
@@ -68,7 +70,8 @@ def play(
     points
         Time points at which results are recorded: a number, ``("log", number)``, or a list of steps.
     progress
-        None: a bar on a terminal, a line every few seconds elsewhere. False: no output.
+        None: a bar on a terminal or in a notebook, a line every few seconds elsewhere. False: silence. A function is
+        called with the work done and all the work, in steps, one call at a time, from any thread.
     executor
         Any :class:`concurrent.futures.Executor`, which gets one run at a time. Default: threads on all cores of this
         machine.
@@ -184,6 +187,7 @@ class Contest:
         groups, game = self.groups, self.game
         return {
             "game": repr(game),
+            "arms": game.arms,
             "horizon": self.horizon,
             "runs": self.runs,
             "seed": self.seed,

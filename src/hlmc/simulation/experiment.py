@@ -97,13 +97,7 @@ class Experiment:
 
         A policy made for a horizon has its bound there and nowhere else; one without a horizon, everywhere.
         """
-        bounds = np.full((len(self.policies), len(self.points)), np.nan)
-        for row, policy in zip(bounds, self.policies.values(), strict=True):
-            for i, t in enumerate(self.points):
-                if policy.horizon is None or policy.horizon == t:
-                    bound = policy.bound(int(t))
-                    row[i] = np.nan if bound is None else bound
-        return bounds
+        return np.array([bounds_at(policy, self.points) for policy in self.policies.values()])
 
     def identity(self) -> dict[str, Any]:
         """What makes this experiment this one and no other; policies and runs may be added to it."""
@@ -123,6 +117,7 @@ class Experiment:
         policies = {name: self.policies[name] for name in (self.policies if names is None else names)}
         return {
             **self.identity(),
+            "arms": self.adversary.arms,
             "runs": self.runs,
             "device": self.device,
             "precision": self.precision,
@@ -132,6 +127,16 @@ class Experiment:
             "switches": {name: getattr(policy, "switches", None) for name, policy in policies.items()},
             "versions": versions(),
         }
+
+
+def bounds_at(policy: Policy, points: Array) -> Array:
+    """What is proved of a policy's regret at some time points; not a number where nothing is."""
+    bounds = np.full(len(points), np.nan)
+    for i, t in enumerate(points):
+        if policy.horizon is None or policy.horizon == t:
+            bound = policy.bound(int(t))
+            bounds[i] = np.nan if bound is None else bound
+    return bounds
 
 
 def checked_feedback(device: str, delays: Any, missing: Any) -> tuple[Delays | None, float]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,9 +15,10 @@ from hlmc.checks import fraction, listed
 from hlmc.errors import BadArgument
 from hlmc.evaluation import benchmark, t_quantile
 from hlmc.simulation.experiment import Experiment, checked_arithmetic
-from hlmc.simulation.progress import reporter
+from hlmc.simulation.progress import Progress, reporter
 from hlmc.simulation.runner import gathered_runs
 from hlmc.simulation.runs import Task
+from hlmc.spelling import suggesting
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -97,6 +99,9 @@ class Moments:
         summary.attrs |= {"level": level, "steps": int(last["time"])}
         return summary
 
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(repr(self))}</p>{self.summary()._repr_html_()}"
+
     def __repr__(self) -> str:
         names = [str(name) for name in self.data["policy"].values]
         shown = ", ".join(names if len(names) < 6 else [*names[:4], f"and {len(names) - 4} more"])
@@ -106,6 +111,7 @@ class Moments:
         )
 
 
+@suggesting
 def estimate(
     policies: Any,
     adversary: Any,
@@ -116,7 +122,7 @@ def estimate(
     device: str = "cuda",
     precision: str | None = None,
     quantiles: Sequence[float] = QUANTILES,
-    progress: bool | None = None,
+    progress: Progress = None,
 ) -> Moments:
     """As :func:`hlmc.simulate`, for so many runs that only mean, variance and quantiles of their rewards are kept.
 

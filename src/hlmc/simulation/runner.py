@@ -12,15 +12,17 @@ import numpy as np
 from hlmc.delays import Delays
 from hlmc.interrupts import Interrupted, Interrupts, kept_in
 from hlmc.simulation.experiment import Experiment, checked_arithmetic, checked_feedback
-from hlmc.simulation.progress import Opened, reporter
+from hlmc.simulation.progress import Opened, Progress, reporter
 from hlmc.simulation.result import Result
 from hlmc.simulation.runs import Played, Task, play
 from hlmc.simulation.store import Store
 from hlmc.simulation.workers import Watch, Work, checked_executor, gather
+from hlmc.spelling import suggesting
 
 Array = np.ndarray
 
 
+@suggesting
 def simulate(
     policies: Any,
     adversary: Any,
@@ -31,7 +33,7 @@ def simulate(
     device: str = "cpu",
     executor: Any = None,
     store: str | Path | None = None,
-    progress: bool | None = None,
+    progress: Progress = None,
     precision: str | None = None,
     delays: Delays | int | None = None,
     missing: float = 0.0,
@@ -68,7 +70,8 @@ def simulate(
         A folder in which finished runs are kept at once, as Parquet; the same call again plays only what is missing.
         A policy in plain Python is kept only if it has a ``version``.
     progress
-        None: a bar on a terminal, a line every few seconds elsewhere. False: silence.
+        None: a bar on a terminal or in a notebook, a line every few seconds elsewhere. False: silence. A function is
+        called with the work done and all the work, in steps, one call at a time, from any thread.
     precision
         ``"float64"``, or ``"float32"``, which only a GPU has and which is its default: what routines learn is then held
         in single precision; rewards, clocks and sums are not. The result's provenance says which it was.

@@ -159,7 +159,7 @@ def walk(
     if calendar is None:
         who = [program, program, learner, learner, address_of(notes), *rule]
     else:
-        who = [program, learner, *rule, *calendar.arguments]
+        who = [program, learner, address_of(notes), *rule, *calendar.arguments]
     t, noted, before, length = 0, 0, 0.0, SHORTEST
     while noted < len(points):
         until = min(t + length, int(points[-1]))

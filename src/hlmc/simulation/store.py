@@ -117,6 +117,49 @@ class Store:
                 raise BadFile(f"{error}; delete {path.name} and its runs are played again") from error
 
 
+def read_store(folder: Path) -> tuple[Runs, dict[str, float]]:
+    """The runs that a store holds of all its policies, and nanoseconds a step by policy; notes are the provenance.
+
+    A run that some policy has not finished is left out.
+    """
+    if not (folder / EXPERIMENT).exists():
+        raise BadFile(f"{folder} is not the store of a simulation: it has no {EXPERIMENT}")
+    told = _read(folder / EXPERIMENT)
+    found: dict[str, dict[int, Any]] = {}
+    seconds: dict[str, float] = {}
+    provenance: dict[str, Any] = {}
+    try:
+        times = np.array(told["points"], np.int64)
+        for path in sorted(folder.glob("*.parquet")):
+            table = read_runs(path)
+            (name,) = table.policies
+            theirs = table.notes["experiment"]
+            for field in told.keys() - {"policies", "rewards"}:
+                if theirs.get(field) != told[field]:
+                    raise BadFile(f"{path} is of another experiment than {EXPERIMENT} beside it: {field} differs")
+            found.setdefault(name, {}).update(zip(table.runs.tolist(), table.rewards[0], strict=True))
+            seconds[name] = seconds.get(name, 0.0) + float(table.notes["seconds"])
+            for field, value in theirs.items():
+                if isinstance(value, dict) and field != "versions":
+                    provenance.setdefault(field, {}).update(value)
+                else:
+                    provenance[field] = value
+        if not found:
+            raise BadFile(f"{folder} holds no finished run yet")
+        names = [name for name in told.get("policies", found) if name in found]
+        runs = sorted(set.intersection(*(set(found[name]) for name in names)))
+        rewards = np.array([[found[name][run] for run in runs] for name in names])
+        rewards = rewards.reshape(len(names), len(runs), len(times))
+    except BadFile:
+        raise
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        raise BadFile(f"{folder} does not hold a whole experiment: {error}") from error
+    steps = {name: len(found[name]) * int(times[-1]) for name in names}
+    provenance["runs"] = len(runs)
+    made = Runs(names, np.array(runs, np.int64), times, rewards, provenance)
+    return made, {name: 1e9 * seconds[name] / steps[name] for name in names}
+
+
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
     """Make a folder, and be the only process that reads and rewrites what it says about itself."""
