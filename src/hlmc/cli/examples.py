@@ -71,7 +71,8 @@ def written(name: str, folder: Path) -> Iterator[Path]:
     home = checked_path("--out", folder)
     files = [source] if source.is_file() else sorted(path for path in source.rglob("*") if path.is_file())
     made = {"__pycache__", "build"}
-    targets = {home / file.relative_to(source.parent): file for file in files if not made & set(file.parts[:-1])}
+    inside = {file.relative_to(source.parent): file for file in files}
+    targets = {home / place: file for place, file in inside.items() if not made & set(place.parts[:-1])}
     for target in targets:
         if target.exists():
             raise BadArgument(f"{target} exists already, and a file is not overwritten; give another folder with -o")
