@@ -53,7 +53,7 @@ if TYPE_CHECKING:
         Uniform,
         Words,
     )
-    from hlmc.simulation import Moments, Result, estimate, load_result, simulate, trace
+    from hlmc.simulation import Moments, PythonPolicy, Result, estimate, load_result, simulate, trace
     from hlmc.streams import derive_seed
     from hlmc.tickets import Ticket
 
@@ -76,6 +76,7 @@ __all__ = [
     "Learner",
     "Moments",
     "Policy",
+    "PythonPolicy",
     "Result",
     "Ticket",
     "TsallisINF",
@@ -110,6 +111,7 @@ _HOMES = {
     "Guarantee": "hlmc.guarantee",
     "Learner": "hlmc.learner",
     "Moments": "hlmc.simulation",
+    "PythonPolicy": "hlmc.simulation",
     "Result": "hlmc.simulation",
     "Ticket": "hlmc.tickets",
     "arena": "hlmc.arenas",

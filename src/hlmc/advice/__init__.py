@@ -30,7 +30,8 @@ class Measured:
     """The arena's results for a policy at a size: ratios of its regret to HLMC's.
 
     ``stays`` is the median ratio of weak regret over the adversaries whose best arm is fixed. ``changes`` is the median
-    ratio of shifting regret over the others. ``worst`` is the largest ratio, against ``adversary``.
+    ratio of shifting regret over the others, NaN where none was played (more than 1,000 arms). ``worst`` is the largest
+    ratio, against ``adversary``.
 
     >>> found = measured(100, 10**6)["UCB-M"]
     >>> found.words, found.worst, found.adversary
@@ -67,17 +68,18 @@ def _table() -> tuple[Measured, ...]:
         )
 
 
-def measured(arms: int, horizon: int | None = None) -> dict[str, Measured]:
+def measured(arms: int, horizon: int | None = None, changes: bool = False) -> dict[str, Measured]:
     """The measurements by policy, at the size nearest to this one on logarithmic scales.
 
-    An unknown horizon counts as the longest horizon measured.
+    An unknown horizon counts as the longest horizon measured. With ``changes``, only sizes count at which adversaries
+    were played whose best arm changes.
 
     >>> found = measured(120, 2 * 10**5)
     >>> found["Champion"].arms, found["Champion"].horizon
     (100, 100000)
     """
     arms = whole("arms", arms, 1)
-    table = _table()
+    table = [row for row in _table() if not (changes and math.isnan(row.changes))]
     steps = max(row.horizon for row in table) if horizon is None else whole("horizon", horizon, 1)
 
     def distance(row: Measured) -> float:
@@ -185,7 +187,7 @@ def advise(arms: int, memory: int, horizon: int | None = None, switches: int | s
     T = None if horizon is None else whole("horizon", horizon, 1)
     known_word = switches is None or (isinstance(switches, str) and switches == UNKNOWN)
     V = switches if known_word else whole("switches", switches, 1)
-    known = measured(K, T)
+    known = measured(K, T, changes=V is not None)
     found = [
         Candidate(policy, _bound(policy, T, V), known[name]) for name, policy in _made(K, M, T, V) if name in known
     ]

@@ -19,6 +19,7 @@ NOTES = (
     f"Ratios of mean regret to that of the paper's {BASELINE} in the same runs, ± half of their 95 % interval.",
     f"Shifting regret is against the best sequence of {SWITCHES} pieces.",
     f"-0.02 T: the difference to {BASELINE}'s regret, which is not significantly above 0, so there is no ratio.",
+    "Words are numbers kept, as in the paper, or the words that hold codes of few bits; a word takes 8 bytes.",
     "*: memory for all arms. An empty cell was not played at that size.",
 )
 

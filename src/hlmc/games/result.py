@@ -190,7 +190,7 @@ class GameResult:
             jain = self.fairness(whole=True).isel(time=-1).values if name == ALL else of(fairness)
             rows[name] = {
                 "agents": int(end["agents"].sum()) if name == ALL else int(end["agents"].sel(policy=name)),
-                "words": self.provenance["words"].get(name, np.nan),
+                "words": np.nan if (words := self.provenance["words"].get(name)) is None else words,
                 "reward": float(reward.mean()),
                 "low": float(low),
                 "high": float(high),

@@ -19,6 +19,7 @@ from hlmc.games.runs import Played, Task
 from hlmc.games.runs import play as play_run
 from hlmc.interrupts import Interrupted, Interrupts
 from hlmc.simulation.experiment import checked_arithmetic
+from hlmc.simulation.own import PythonPolicy, words_of
 from hlmc.simulation.points import time_points
 from hlmc.simulation.progress import Progress, reporter
 from hlmc.simulation.workers import Work, checked_executor, gather
@@ -53,7 +54,8 @@ def play(
     ----------
     policies
         A policy that all agents follow, or a mixed population: a dictionary of ``name: (policy, share)``, or of
-        ``name: policy`` for equal shares. Shares are relative.
+        ``name: policy`` for equal shares. Shares are relative. A policy may be plain Python: see
+        :class:`hlmc.PythonPolicy`.
     game
         One of :mod:`hlmc.games`, or your own :class:`hlmc.games.Game`.
     horizon
@@ -63,7 +65,8 @@ def play(
     seed
         The random seed. In run r, agent i of the group named "HLMC" is
         ``policy.start(hlmc.derive_seed(seed, "HLMC", r), stream=i)``, and the game is
-        ``game.match(hlmc.derive_seed(seed, r))``.
+        ``game.match(hlmc.derive_seed(seed, r))``. In plain Python the agent's seed is
+        ``(hlmc.derive_seed(seed, name, r) + i) % 2**32``.
     points
         Time points at which results are recorded: a number, ``("log", number)``, or a list of steps.
     progress
@@ -162,6 +165,8 @@ class Contest:
             if group.policy.horizon is not None and group.policy.horizon < steps:
                 made = f"{group.name} was made for {group.policy.horizon} steps"
                 raise BadArgument(f"{made}, fewer than the horizon of {steps}")
+            if isinstance(group.policy, PythonPolicy) and arithmetic[0] != "cpu":
+                raise BadArgument(f'{group.name} is plain Python, which is played with device="cpu" only')
         times = time_points(points, steps)
         kept = flag("occupancy", occupancy)
         return cls(groups, game, steps, whole("runs", runs, 1), int(seed), times, kept, arithmetic)
@@ -189,8 +194,8 @@ class Contest:
             "streams": SCHEME,
             "policies": {group.name: repr(group.policy) for group in groups},
             "agents": {group.name: group.agents for group in groups},
-            "words": {group.name: group.policy.words.statistics for group in groups},
-            "words_total": {group.name: group.policy.words.total for group in groups},
+            "words": {group.name: words_of(group.policy) for group in groups},
+            "words_total": {group.name: group.policy.words and group.policy.words.total for group in groups},
             "facts": list(game.facts),
             "marks": game.marks,
             "units": list(game.units),

@@ -91,7 +91,8 @@ class Moments:
         last = self.regret(kind, switches, level).isel(time=-1)
         table = last[["mean", "low", "high"]].to_dataframe()[["mean", "low", "high"]]
         table = table.rename(columns={"mean": "regret"})
-        table.insert(0, "words", [self.provenance["words"][name] for name in table.index])
+        words = [self.provenance["words"][name] for name in table.index]
+        table.insert(0, "words", [np.nan if each is None else each for each in words])
         table.insert(1, "reward", self.data["mean"].isel(time=-1).values)
         table["ns_per_step"] = [self.nanoseconds[name] for name in table.index]
         summary = Summary(table)
@@ -113,7 +114,7 @@ class Moments:
 @suggesting
 def estimate(
     policies: Any,
-    adversary: Adversary,
+    adversary: Any,
     horizon: int | None = None,
     runs: int = 100_000,
     seed: int = 0,
@@ -164,7 +165,7 @@ def estimate(
     from hlmc.simulation.on_device import play_on_device
 
     tasks = [
-        Task(name, policy, adversary, experiment.seed, 0, experiment.runs)
+        Task(name, policy, experiment.adversary, experiment.seed, 0, experiment.runs)
         for name, policy in experiment.policies.items()
     ]
     steps = experiment.runs * experiment.horizon

@@ -21,6 +21,7 @@ from hlmc.checks import path as checked_path
 from hlmc.errors import BadArgument, BadFile, HLMCError
 from hlmc.files import disk
 from hlmc.files.writing import tidy, write_whole
+from hlmc.simulation.own import PythonPolicy
 from hlmc.simulation.runs import Played
 from hlmc.simulation.tables import Runs, read_runs, write_runs
 
@@ -46,7 +47,12 @@ class Store:
         if self.folder.exists() and not self.folder.is_dir():
             raise BadArgument(f"store must be a folder, and {self.folder} is a file")
         self._identity = {**experiment.identity(), "rewards": _sample(experiment.adversary, experiment.horizon)}
-        self._policies = {name: repr(policy) for name, policy in experiment.policies.items()}
+        # A Python policy without a version is not kept: nothing tells its code from that of another day.
+        self._policies = {
+            name: repr(policy)
+            for name, policy in experiment.policies.items()
+            if not isinstance(policy, PythonPolicy) or policy.version is not None
+        }
         if any(self.folder.glob("*.parquet")) and not (self.folder / EXPERIMENT).exists():
             raise BadArgument(f"{self.folder} holds Parquet files but no {EXPERIMENT}; choose an empty folder")
         with _locked(self.folder):
@@ -80,7 +86,7 @@ class Store:
     def add(self, played: Played) -> None:
         """Write finished runs."""
         count = len(played.rewards)
-        if count == 0:
+        if count == 0 or played.name not in self._policies:
             return
         experiment = self.experiment
         last = played.first + count - 1
@@ -104,7 +110,7 @@ class Store:
                     raise BadFile(f"{path} is of another experiment than {EXPERIMENT} beside it: {difference}")
                 if not np.array_equal(table.times, self.experiment.points):
                     raise BadFile(f"{path} has other time points than {EXPERIMENT} beside it")
-                if name in self.experiment.policies:
+                if name in self._policies:
                     rewards = table.rewards[0]
                     yield Played(name, int(table.runs[0]), rewards, float(table.notes["seconds"]))
             except (BadFile, AttributeError, LookupError, TypeError, ValueError) as error:
