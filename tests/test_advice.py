@@ -45,7 +45,7 @@ def test_weak_regret_orders_unless_the_best_arm_changes(monkeypatch: pytest.Monk
             ("UCB-M", 0.1, 2.0),
         )
     }
-    monkeypatch.setattr("hlmc.advice.measured", lambda arms, horizon=None: rows)
+    monkeypatch.setattr("hlmc.advice.measured", lambda arms, horizon=None, changes=False: rows)
     assert [type(c.policy).__name__ for c in advise(100, 20, 10**6).candidates] == ["UCBM", "Champion", "HLMC"]
     told = advise(100, 20, 10**6, switches=5)
     assert told.lowest.policy == hlmc.HLMC(100, memory=20, horizon=10**6, switches=5)
@@ -162,3 +162,20 @@ def test_measurements_are_condensed() -> None:
     )
     (row,) = script.condensed(data).to_dict("records")
     assert (row["stays"], row["changes"], row["worst"], row["adversary"]) == (0.2, 0.5, 0.6, "Shifting")
+
+
+def test_a_size_without_changing_adversaries_is_shown(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = {
+        name: Measured(name, 100, 10**6, 20, 8, stays, float("nan"), 2.0, "A")
+        for name, stays in (("HLMC", 1.0), ("Champion", 0.2))
+    }
+    monkeypatch.setattr("hlmc.advice.measured", lambda arms, horizon=None, changes=False: rows)
+    options = ["plan", "--arms", "100", "--memory", "20", "--horizon", "1e6"]
+    assert main(options) == 0
+    out = capsys.readouterr().out
+    assert "  0.2 of HLMC's (fixed best arm), 2 at worst\n" in out
+    assert "nan" not in out
+    assert main([*options, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["advice"]["candidates"][0]["changes"] is None
