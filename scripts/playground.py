@@ -78,6 +78,7 @@ POLICIES: dict[str, Callable[[int, int, int], Policy]] = {
     "EXP3-M": lambda K, M, T: hlmc.EXP3M(arms=K, memory=M),
     "EXP3": lambda K, M, T: hlmc.EXP3(arms=K, horizon=T),
     "Tsallis-INF": lambda K, M, T: hlmc.TsallisINF(arms=K),
+    "Tsallis-INF, 12 bits": lambda K, M, T: hlmc.TsallisINF(arms=K, bits=12),
     "UCB1": lambda K, M, T: hlmc.UCB1(arms=K),
     "Uniform": lambda K, M, T: hlmc.Uniform(arms=K),
 }
@@ -395,6 +396,7 @@ def data() -> dict[str, Any]:
         name: getattr(layout, name)
         for name in (
             "STRUCTURE",
+            "WIDTH",
             "LEVELS",
             "KIND",
             "CHILDREN",
