@@ -47,7 +47,7 @@ PARTS = {
     "tsallis": ("Tsallis-INF, K = 100, experiment 1", lambda T: hlmc.TsallisINF(100), 132 * 448, 10**5, 20e9),
     "coded": (
         "Tsallis-INF, K = 100, 12 bits a statistic, experiment 1",
-        lambda T: hlmc.TsallisINF(100, bits=12, horizon=T),
+        lambda T: hlmc.TsallisINF(100, bits=12),
         132 * 1280,
         10**5,
         None,
