@@ -384,7 +384,11 @@ def data() -> dict[str, Any]:
                     except BadArgument as error:
                         entries.append(str(error))
         own = [f"{int(keys(derive_seed(seed, name), 0, 1)[0]):x}" for seed in range(SEEDS)]
-        policies.append({"name": name, "programs": entries, "keys": own})
+        # Whether M decides anything: entries go by K, then M, then T.
+        bounded = entries[:: len(HORIZON)] != [
+            entries[i] for i in range(0, len(entries), len(HORIZON) * len(MEMORY)) for _ in MEMORY
+        ]
+        policies.append({"name": name, "bounded": bounded, "programs": entries, "keys": own})
     adversaries = []
     for number, (name, rule) in enumerate(ADVERSARIES.items()):
         of_seed: list[list[int]] = []

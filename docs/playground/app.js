@@ -80,6 +80,7 @@ let settings, game, recent, cards;
 let playing = false;
 let began = 0, beganTime = 0; // when Play was pressed, and the game's time then
 let frames = 0;
+let counted = { at: 0, time: 0 }; // when steps were last counted, for the steps per second
 let drawing = 5; // milliseconds that the longest of the last pictures took
 const quiet = matchMedia("(prefers-reduced-motion: reduce)");
 
@@ -87,6 +88,7 @@ const quiet = matchMedia("(prefers-reduced-motion: reduce)");
 function reset(changed = {}) {
     settings = allowed({ ...settings, ...changed });
     pause();
+    $("rate").textContent = "";
     game = new Game(settings);
     if (game.yours) for (const arm of settings.pays) game.pay(arm, 1);
     recent = new Recent(game);
@@ -115,6 +117,7 @@ function play() {
     if (game.over) reset();
     if (!game.learners.length) return;
     playing = true;
+    counted = { at: 0, time: 0 };
     began = performance.now();
     beganTime = game.time;
     $("play").textContent = "Pause";
@@ -137,6 +140,11 @@ function frame() {
         beganTime = game.time;
     }
     frames++;
+    if (performance.now() - counted.at > 500) {
+        const rate = 1000 * (game.time - counted.time) / (performance.now() - counted.at);
+        if (counted.at) $("rate").textContent = `now ${brief(Math.round(rate))} steps/s`;
+        counted = { at: performance.now(), time: game.time };
+    }
     if (game.over) {
         pause();
         draw();
@@ -201,7 +209,7 @@ function buildSettings() {
         box.type = "checkbox";
         box.value = i;
         chip.append(box, document.createElement("i"), policy.name);
-        $("policies").append(chip);
+        $(policy.bounded ? "bounded" : "unbounded").append(chip);
         box.addEventListener("change", () => {
             const chosen = [...$("policies").querySelectorAll(":checked")].map((each) => Number(each.value));
             reset({ policies: chosen });
@@ -225,6 +233,16 @@ function buildSettings() {
         writeAddress();
     });
     $("quantity").addEventListener("change", () => { explain(); draw(); });
+    $("chart").addEventListener("pointermove", (event) => {
+        $("chart").pointed = $("chart").timeAt?.(event.offsetX);
+        drawPart(0);
+        tellPoint();
+    });
+    $("chart").addEventListener("pointerleave", () => {
+        $("chart").pointed = undefined;
+        drawPart(0);
+        explain();
+    });
     $("play").addEventListener("click", () => (playing ? (pause(), draw(), say()) : play()));
     $("step").addEventListener("click", () => {
         pause();
@@ -245,7 +263,7 @@ function buildSettings() {
 function showSpeed() {
     const rate = SPEEDS[settings.speed];
     $("speed").value = settings.speed;
-    $("pace").textContent = rate === Infinity ? "as fast as it can" : `${rate.toLocaleString("en")} steps/s`;
+    $("pace").textContent = rate === Infinity ? "as fast as possible" : `${rate.toLocaleString("en")} steps/s`;
     $("speed").setAttribute("aria-valuetext", $("pace").textContent);
 }
 
@@ -270,7 +288,20 @@ function showSettings() {
 function explain() {
     $("charthint").textContent = $("quantity").value === "reward"
         ? "The mean reward per step until now. Higher is better."
-        : "Regret: what the best single arm, known in hindsight, would have earned more. Lower is better; below 0, no single arm would have done as well.";
+        : "Regret: how much more the best single arm would have earned. Lower is better. Below 0: better than any single arm.";
+}
+
+/** The values of the curves where the pointer is. */
+function tellPoint() {
+    const point = $("chart").pointed === undefined ? undefined : pointNear(game, $("chart").pointed);
+    if (!point) return explain();
+    const values = game.learners.map((learner, i) => {
+        const value = $("quantity").value === "reward"
+            ? (point.earned[i] / Math.max(1, point.time)).toFixed(3)
+            : Math.round(point.best - point.earned[i]).toLocaleString("en");
+        return `${learner.name} ${value}`;
+    });
+    $("charthint").textContent = `Step ${point.time.toLocaleString("en")}: ${values.join("; ")}`;
 }
 
 // --- Numbers
@@ -393,15 +424,13 @@ function buildCards() {
         const card = document.createElement("article");
         card.className = "card";
         card.style.setProperty("--mine", `var(--p${learner.policy})`);
-        card.innerHTML = '<header><div><h3></h3><p></p></div><canvas class="ring" role="img"></canvas></header>'
+        card.innerHTML = '<header><div><h3></h3><p class="epoch"></p></div><canvas class="ring" role="img"></canvas></header>'
             + '<canvas class="tree" role="img"></canvas><p class="crown"></p>'
             + '<canvas class="row" tabindex="0" role="application"></canvas><p class="word"></p>';
         card.querySelector("h3").textContent = learner.name;
-        const bytes = (8 * learner.words).toLocaleString("en");
-        card.querySelector("header p").textContent = `${learner.words.toLocaleString("en")} words, ${bytes} bytes`;
         const parts = {
             learner, card, ring: card.querySelector(".ring"), tree: card.querySelector(".tree"),
-            row: card.querySelector(".row"), word: card.querySelector(".word"), crown: card.querySelector(".crown"),
+            row: card.querySelector(".row"), word: card.querySelector(".word"), crown: card.querySelector(".crown"), about: card.querySelector("header p"),
         };
         parts.ring.setAttribute("aria-label", "How much of the epoch has passed");
         parts.row.setAttribute("aria-label", `The row of ${learner.name}: ${learner.words} words. Use the arrow keys.`);
@@ -453,6 +482,11 @@ function showCard(parts) {
     drawWords(parts.row, learner);
     if (parts.word.ariaLive !== "polite") tellWord(parts);
     parts.tree.setAttribute("aria-label", described(learner, levels));
+    const { row } = learner;
+    const length = Math.min(row[L.UNTIL], game.horizon) - row[L.BEGAN];
+    const epoch = length && length < game.horizon
+        ? `epoch: ${(row[L.TIME] - row[L.BEGAN]).toLocaleString("en")} of ${length.toLocaleString("en")} steps` : "no epochs";
+    parts.about.textContent = `${learner.words.toLocaleString("en")} words\n${epoch}`;
     if (!parts.crown.hidden && levels.length) {
         const challenge = ["", " · challenged by chance", " · challenged after a crisis", " · rematch"][learner.own("CHALLENGE")] ?? "";
         const tenure = learner.own("TENURE");
@@ -491,7 +525,7 @@ function setTheme(dark, keep) {
 
 function buildTheme() {
     let kept = null;
-    try { kept = localStorage.getItem("hlmc-theme"); } catch { /* as the system has it */ }
+    try { kept = localStorage.getItem("hlmc-theme") ?? localStorage.getItem("theme"); } catch { /* as the system has it */ }
     const system = matchMedia("(prefers-color-scheme: dark)");
     setTheme(kept ? kept === "dark" : system.matches, false);
     system.addEventListener("change", () => setTheme(system.matches, false));

@@ -111,6 +111,16 @@ function drawChart(canvas, game, quantity) {
     }
     context.textAlign = "center";
     context.fillText("steps", (box.left + box.right) / 2, box.bottom + 20);
+    canvas.timeAt = (at) => (at - box.left) / (box.right - box.left) * end;
+    const pointed = canvas.pointed === undefined ? undefined : pointNear(game, canvas.pointed);
+    if (pointed) {
+        context.strokeStyle = faint;
+        context.lineWidth = 1;
+        context.beginPath();
+        context.moveTo(Math.round(x(pointed.time)) + 0.5, box.top);
+        context.lineTo(Math.round(x(pointed.time)) + 0.5, box.bottom);
+        context.stroke();
+    }
     const labels = [];
     game.learners.forEach((learner, i) => {
         context.strokeStyle = policies[learner.policy];
@@ -137,6 +147,12 @@ function drawChart(canvas, game, quantity) {
         context.fillStyle = text;
         context.fillText(learner.name, box.right + 22, at);
     }
+}
+
+/** The point of the curves next to a time. */
+function pointNear(game, time) {
+    if (time < 0 || time > game.time + game.stride) return undefined;
+    return game.points.reduce((best, point) => (Math.abs(point.time - time) < Math.abs(best.time - time) ? point : best));
 }
 
 /** Plays of each arm since the last picture, faded: a share of each learner's recent plays. */
