@@ -226,6 +226,7 @@ def test_you_are_the_adversary(found: dict[str, Any], reference: dict[str, Any])
     you = found["you"]
     assert you["before"] == [16, "true", "false"]
     assert you["after"] == ["false", "true"]
+    assert you["address"].endswith("&pays=5")
     assert you["focused"] == 6
     assert you["word"].startswith("1 TIME = 100")
     # Arm 0 paid for 40 steps, arm 5 for 60: the best single arm has 60.

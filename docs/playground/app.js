@@ -484,8 +484,10 @@ function showCard(parts) {
     parts.tree.setAttribute("aria-label", described(learner, levels));
     const { row } = learner;
     const length = Math.min(row[L.UNTIL], game.horizon) - row[L.BEGAN];
-    const epoch = length && length < game.horizon
-        ? `epoch: ${(row[L.TIME] - row[L.BEGAN]).toLocaleString("en")} of ${length.toLocaleString("en")} steps` : "no epochs";
+    const passed = row[L.TIME] - row[L.BEGAN];
+    const epoch = !length ? "not started"
+        : length >= game.horizon ? "no epochs" : `epoch: ${passed.toLocaleString("en")} of ${length.toLocaleString("en")} steps`;
+    parts.ring.style.visibility = epoch === "no epochs" ? "hidden" : "visible"; // it keeps its place
     parts.about.textContent = `${learner.words.toLocaleString("en")} words\n${epoch}`;
     if (!parts.crown.hidden && levels.length) {
         const challenge = ["", " · challenged by chance", " · challenged after a crisis", " · rematch"][learner.own("CHALLENGE")] ?? "";
