@@ -138,6 +138,7 @@ OUTSIDERS = {
     "a list": "def f(n: int) -> int:\n    'Text.'\n    return len([i for i in range(n)])",
     "not our own": "def f(x: float) -> float:\n    'Text.'\n    return math.exp(x)",
     "a slice": "def f(run: Array) -> float:\n    'Text.'\n    return run[1:]",
+    "an indexed tuple": "def f(t: int) -> int:\n    'Text.'\n    return phase(t)[0]",
     "a try": "def f(x: float) -> float:\n    'Text.'\n    try:\n        return x\n    finally:\n        return 0.0",
 }
 

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hlmc.engine.layout import AT, FIELDS, PARAMETERS
 from hlmc.evaluation import benchmark
 from hlmc.export.generic import code_digest
 from hlmc.streams import derive_seed
@@ -202,6 +203,21 @@ def test_the_tree_shows_probabilities(found: dict[str, Any]) -> None:
             # Children of less than 1 in 64 may be missed by the numbers that are tried.
             assert 1.0 - n / 64 <= sum(chances) <= 1.0 + 1e-6, (game, depth)
         assert len(seen["chances"]) == len(policy.plan.groups)
+
+
+def test_the_tree_of_exp3_is_its_formula(found: dict[str, Any]) -> None:
+    """p_i = (1 - gamma) w_i / W + gamma / K, from the row."""
+    game = ("EXP3", 16, 8, 10**4, "Needle")
+    seen = found["games"][GAMES.index(game)]
+    record = playground.POLICIES["EXP3"](*game[1:4]).program.reshape(-1, FIELDS)[1]
+    weights = np.frombuffer(bytes(seen["row"]))[int(record[AT]) :][:16]
+    gamma = record[PARAMETERS]
+    expected = (1.0 - gamma) * weights / weights.sum() + gamma / 16
+    ((_, _, chances),) = seen["chances"]
+    shown = np.array(chances) > 0
+    assert shown.sum() >= 2
+    assert np.array(chances)[shown] == pytest.approx(expected[shown], rel=1e-9)
+    assert expected[~shown].max(initial=0.0) < 1 / 64
 
 
 def test_the_page_prints_the_run_that_it_shows(found: dict[str, Any], reference: dict[str, Any]) -> None:
