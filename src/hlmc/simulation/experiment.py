@@ -129,7 +129,7 @@ class Experiment:
         }
 
 
-def bounds_at(policy: Policy, points: Array) -> Array:
+def bounds_at(policy: AnyPolicy, points: Array) -> Array:
     """What is proved of a policy's regret at some time points; not a number where nothing is."""
     bounds = np.full(len(points), np.nan)
     for i, t in enumerate(points):
