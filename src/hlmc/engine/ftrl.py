@@ -208,15 +208,17 @@ def ftrl_draw(row: Array, at: int, n: int, scale: float, x: float, u: float) -> 
         return 0, max(p, LEAST)
     u -= p
     slot = 1
-    p0, p1, p2, p3 = four_chances(row, at, n, 1, x, scale)
-    p01 = p0 + p1
-    p02 = p01 + p2
-    while u >= p02 + p3 and slot + 4 < n:
-        u -= p02 + p3
-        slot += 4
-        p0, p1, p2, p3 = four_chances(row, at, n, slot, x, scale)
+    p0 = 0.0
+    p01 = 0.0
+    p02 = 0.0
+    for first in range(1, n, 4):
+        slot = first
+        p0, p1, p2, p3 = four_chances(row, at, n, first, x, scale)
         p01 = p0 + p1
         p02 = p01 + p2
+        if u < p02 + p3 or first + 4 >= n:
+            break
+        u -= p02 + p3
     # Counting the partial sums that u has passed takes no branch that could be mispredicted.
     slot = min(slot + (u >= p0) + (u >= p01) + (u >= p02), n - 1)
     root = scale / (row[at + slot - 1] - x)
