@@ -1,47 +1,84 @@
 """Regret of policies in equal bytes, played in C on all cores: the tables of docs/bits.md.
 
+    python benchmarks/bits.py plan FOLDER [EXPERIMENT ...]          # the experiments of docs/bits.md
     python benchmarks/bits.py write FOLDER ARMS HORIZON RUNS NAME=POLICY ...
-    python benchmarks/bits.py play FOLDER [CASE ...]
+    python benchmarks/bits.py play FOLDER [--cores N] [--seconds S]
+    python benchmarks/bits.py check FOLDER
     python benchmarks/bits.py table FOLDER
     python benchmarks/bits.py plot FOLDER FILE
 
 ``write`` exports the policies (``policy.to_c``) and the adversaries of the arena, catalogue and held out, as C, and the
-adversaries' numbers as data. ``play`` compiles and plays them: every run is a sequence of rewards of its own, on which
-all policies are played; the best fixed arm is found by adding up all rewards of all arms. It needs no more than Python
-and a C compiler, so that the folder can be played on another machine. ``table`` prints weak regret, mean and 95 %
-interval, and ratios to the first policy. A policy is written as in Python: ``few="TsallisINF(100, bits=12)"``; K and T
-stand for the arms and the horizon.
+adversaries' numbers as data, to a folder; ``plan`` writes several such folders into one. ``play`` compiles and plays
+them on N cores, and starts nothing after S seconds; the same call again plays what is left. It needs no more than
+Python and a C compiler, so that the folder can be played on another machine: ``python3 FOLDER/bits.py play FOLDER``.
+Every run is a sequence of rewards of its own, on which all policies are played. ``played.csv`` has one line for each
+run of a policy. ``table`` prints weak regret, mean and 95 % interval, and ratios to the first policy; above 1,000
+arms, mean rewards. A policy is written as in Python: ``few="TsallisINF(100, bits=12)"``; K and T stand for the arms and
+the horizon, ``flat`` for ``flat_tsallis.c``. ``check`` plays 20,000 steps of each case with the policies as exported
+and as in ``bits_lanes.txt``, in which they are played, and fails if a reward differs.
+
+The best fixed arm is found in two passes: the rewards of all arms at about 150,000 steps drawn at random, one of each
+stretch of equal length, then all rewards of those arms whose mean was within 0.008 of the best. An arm of fixed mean
+that is best and is left out would have to be off by six standard deviations.
 """
 
 from __future__ import annotations
 
-import importlib.util
+import argparse
+import csv
 import json
+import math
 import os
+import re
+import shutil
 import subprocess
 import sys
-import types
+import time
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 MAIN = """#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 {includes}
 {prototypes}
-static double spec[1 << 22];
+static double spec[1 << 20], about[{judged} + 1];
+static double now(void)
+{{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return 1e9 * (double)t.tv_sec + (double)t.tv_nsec;
+}}
+/* CASE SPEC T KEY POLICIES, a bit each: what the best fixed arm earns, then reward and ns a step of each policy. */
 int main(int argc, char **argv)
 {{
-    int number = atoi(argv[1]);
+    if (argc < 6) return 1;
+    int number = atoi(argv[1]), wanted = atoi(argv[5]);
     int64_t T = atoll(argv[3]);
-    uint64_t key = strtoull(argv[4], NULL, 10);
+    uint64_t key = strtoull(argv[4], NULL, 10), z;
     FILE *file = fopen(argv[2], "rb");
-    if (argc < 5 || !file || fread(spec, 8, sizeof spec / 8, file) == 0) return 1;
+    if (!file || fread(spec, 8, sizeof spec / 8, file) == 0) return 1;
     double (*rule)(const double *, int64_t, int64_t) = NULL;
 {rules}
-    double best = 0.0;
+    int64_t stride = T / 150000 > 1 ? T / 150000 : 1;
+    double best = 0.0, most = 0.0;
     for (int64_t arm = 0; arm < {judged}; arm++) {{
+        about[arm] = 0.0;
+        for (int64_t t = 0, j = 0; t + stride <= T; t += stride, j++) {{
+            z = ((uint64_t)j + 1) * 0x9E3779B97F4A7C15u;
+            z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+            about[arm] += rule(spec, t + (int64_t)((z >> 33) % (uint64_t)stride), arm);
+        }}
+        about[arm] *= (double)stride;
+        if (about[arm] > most) most = about[arm];
+    }}
+    for (int64_t arm = 0; arm < {judged}; arm++) {{
+        if (about[arm] < most - 0.008 * (double)T) continue;
         double total = 0.0;
         for (int64_t t = 0; t < T; t++) total += rule(spec, t, arm);
         if (total > best) best = total;
@@ -53,59 +90,141 @@ int main(int argc, char **argv)
 }}
 """
 
-JUDGED = 1000
-"""Of more arms the best is not looked for, and what is earned is shown in place of regret."""
-
-PLAY = """    {{
+PLAY = """    if (wanted & {bit}) {{
         static {name}_learner learner;
         {name}_start(&learner, key + {salt}u);
-        double earned = 0.0;
+        double earned = 0.0, began = now();
         for (int64_t t = 0; t < T; t++) {{
             int64_t arm = {name}_select(&learner);
             double reward = rule(spec, t, arm);
             earned += reward;
             {name}_update(&learner, reward);
         }}
-        printf(" %.6f", earned);
+        printf(" %.6f %.2f", earned, (now() - began) / (double)T);
     }}
 """
 
+LANES = """typedef double {name}_four __attribute__((vector_size(32)));
+typedef int64_t {name}_truths __attribute__((vector_size(32)));
+static double {name}_notes[{notes}];
+static inline {name}_four {name}_pick({name}_truths where, {name}_four a, {name}_four b)
+{{
+    return ({name}_four)((where & ({name}_truths)a) | (~where & ({name}_truths)b));
+}}
+"""
 
-def write(folder: Path, arms: int, horizon: int, runs: int, policies: dict[str, str]) -> None:
+JUDGED = 1000
+"""Of more arms the best is not looked for, and what is earned is shown in place of regret."""
+
+FLAT = "flat"
+"""Stands for flat_tsallis.c in place of a policy."""
+
+HUNDRED = {
+    "64 bits": "TsallisINF(K)",
+    "12 bits": "TsallisINF(K, bits=12)",
+    "HLMC": "HLMC(K, memory=20, horizon=T)",
+    "Champion": "Champion(K, memory=20, horizon=T)",
+}
+
+RADIO = {
+    "64 bits": "TsallisINF(K)",
+    "32 bits": "TsallisINF(K, bits=32)",
+    "12 bits": "TsallisINF(K, bits=12)",
+    "HLMC": "HLMC(K, memory=10, horizon=T)",
+    "Champion": "Champion(K, memory=10, horizon=T)",
+}
+
+MANY = {
+    "all words": FLAT,
+    **{f"{L} groups": f"Split(K, horizon=T, bits=10, count={L})" for L in (100, 64, 45)},
+    "Champion": "Champion(K, memory=640, horizon=T)",
+    "HLMC": "HLMC(K, memory=640, horizon=T)",
+    "UCB-M": "UCBM(K, memory=320)",
+}
+
+TUNING = {
+    "0.9 in 0.5": lambda K, seed: {"arms": K, "arm": seed * 7919 % K, "high": 0.9, "low": 0.5, "seed": seed},
+    "0.7 in 0.2": lambda K, seed: {"arms": K, "arm": seed * 7919 % K, "high": 0.7, "low": 0.2, "seed": seed},
+}
+"""Arguments of OneGoodArm on which the number of groups of K = 10^5 arms was chosen, with the held-out ``ramp``."""
+
+PLAN: dict[str, tuple[int, int, int, dict[str, str], tuple[str, ...]]] = {
+    "many": (10**5, 10**7, 3, MANY, ("Needle", "UniformMeans", "ramp", *TUNING)),
+    "short": (100, 10**6, 32, HUNDRED, ()),
+    "radio": (20, 10**6, 32, RADIO, ()),
+    "long": (100, 10**7, 32, HUNDRED, ()),
+}
+"""Arms, horizon, runs, policies and adversaries (none: all) of each experiment, in the order of play."""
+
+FEW = {"HLMC": 8, "Champion": 8}
+"""Policies that are played in so many runs only where T = 10^7."""
+
+REPORTED = ("Needle", "UniformMeans")
+"""Of 10^5 arms: the adversaries on which nothing was chosen. On the others only the champions are played."""
+
+
+def in_lanes(source: str, name: str, words: int) -> str:
+    """Exported C with the functions of bits_lanes.txt in place of its own."""
+    _, *parts = Path(__file__).with_name("bits_lanes.txt").read_text().split("\n@ ")
+    source = source.replace("\n/* ", f"\n{LANES.format(name=name, notes=16 * words + 4)}\n/* ", 1)
+    for part in parts:
+        head, body = part.split("\n", 1)
+        function, *after = head.split()
+        body = body.rstrip().replace("P__", f"{name.upper()}_").replace("P_", f"{name}_")
+        found = re.search(rf"^static [^;{{]*\b{name}_{function}\([^{{]*\)\n{{\n(.*?)\n}}\n", source, re.M | re.S)
+        if found:
+            kept = f"{found[1]}\n" if after else ""
+            source = f"{source[: found.start(1)]}{kept}{body}{source[found.end(1) :]}"
+    return source
+
+
+def write(folder: Path, arms: int, horizon: int, runs: int, policies: dict[str, str], only: tuple[str, ...]) -> None:
     """Export policies and adversaries."""
-    import hlmc
-
-    if importlib.util.find_spec("pandas") is None:
-        # The cases need no more than NumPy; what the arena's front does is not needed here.
-        bare = types.ModuleType("hlmc.arenas")
-        bare.__path__ = [str(Path(hlmc.__file__).parent / "arenas")]
-        sys.modules["hlmc.arenas"] = bare
-    from hlmc.arenas.cases import CASES
+    from hlmc.adversaries import OneGoodArm
+    from hlmc.arenas.cases import CASES, Case
     from hlmc.arenas.held_out import HELD_OUT
-    from hlmc.export.source import OWN
-    from hlmc.policies import CATALOGUE
-    from hlmc.targets.c import OutsideDialect, Table, Unit
+    from hlmc.policies import CATALOGUE, Champion
+    from hlmc.targets.c import Table, Unit
     from hlmc.targets.c.types import Type
 
     folder.mkdir(parents=True, exist_ok=True)
-    known = {"T": horizon, "K": arms} | CATALOGUE
-    made = {name: eval(text, known) for name, text in policies.items()}
-    for i, policy in enumerate(made.values()):
+
+    @dataclass(frozen=True, repr=False)
+    class Split(Champion):
+        """A champion with so many groups, whatever the planner would choose."""
+
+        count: int = 1
+
+        @property
+        def groups_used(self) -> tuple[int, ...]:  # type: ignore[override]
+            return self.count, -(-self.arms // self.count)
+
+    known = {"T": horizon, "K": arms, "Split": Split} | CATALOGUE
+    names, words = [], {}
+    for i, (title, text) in enumerate(policies.items()):
+        if text == FLAT:
+            source = Path(__file__).with_name("flat_tsallis.c").read_text()
+            (folder / "flat.h").write_text(source.replace("@ARMS@", str(arms)))
+            names.append(FLAT)
+            words[title] = arms - 1
+            continue
+        policy = eval(text, known)
         exported = policy.to_c(name=f"p{i}")
         (folder / f"p{i}.h").write_text(exported.header)
-        (folder / f"p{i}.c").write_text(exported.source)
+        (folder / f"p{i}.c").write_text(in_lanes(exported.source, f"p{i}", policy.words.total))
+        (folder / "plain").mkdir(exist_ok=True)
+        (folder / "plain" / f"p{i}.c").write_text(exported.source.replace(f'"p{i}.h"', f'"../p{i}.h"'))
+        names.append(f"p{i}")
+        words[title] = policy.words.statistics
     cases, rules, prototypes = [], [], []
-    for case in (*CASES.values(), *HELD_OUT.values()):
+    tuning = [Case(name, lambda K, M, T, seed, make=make: OneGoodArm(**make(K, seed))) for name, make in TUNING.items()]
+    for case in (*CASES.values(), *HELD_OUT.values(), *(tuning if only else [])):
         first = case.make(arms, 20, horizon, 0)
-        if first is None:
+        if first is None or (only and case.name not in only):
             continue
         number = len(cases)
-        unit = Unit(f"a{number}", Table({}, {}), frozenset(["rule"]), OWN)
-        try:
-            rule = unit.entry(first.rule, Type.RUN, Type.INT, Type.INT)
-        except OutsideDialect as problem:
-            print(f"left out: {case.name} ({problem})")
-            continue
+        unit = Unit(f"a{number}", Table({}, {}), frozenset(["rule"]))
+        rule = unit.entry(first.rule, Type.RUN, Type.INT, Type.INT)
         head = f"double a{number}_rule(const double *spec, int64_t t, int64_t arm)"
         includes = "#include <math.h>\n#include <stdbool.h>\n#include <stdint.h>\n#include <string.h>\n"
         body = f"{includes}\n{unit.text()}\n\n{head}\n{{\n    return {rule.name}(spec, t, arm);\n}}\n"
@@ -115,110 +234,236 @@ def write(folder: Path, arms: int, horizon: int, runs: int, policies: dict[str, 
         cases.append(case.name)
         for run in range(runs):
             adversary = case.make(arms, 20, horizon, 1000 + run)
+            assert adversary is not None
             (folder / f"a{number}_{run}.spec").write_bytes(adversary.spec.tobytes())
-    names = [f"p{i}" for i in range(len(made))]
     text = MAIN.format(
         includes="\n".join(f'#include "{name}.h"' for name in names),
         prototypes="\n".join(prototypes),
         rules="\n".join(rules),
-        plays="".join(PLAY.format(name=name, salt=977 * i) for i, name in enumerate(names)),
+        plays="".join(PLAY.format(name=name, bit=1 << i, salt=977 * i) for i, name in enumerate(names)),
         judged=arms if arms <= JUDGED else 0,
     )
     (folder / "main.c").write_text(text)
-    words = {name: policy.words.statistics for name, policy in made.items()}
     told = {"arms": arms, "horizon": horizon, "runs": runs, "cases": cases, "policies": policies, "words": words}
     (folder / "told.json").write_text(json.dumps(told))
 
 
-def play(folder: Path, chosen: list[str]) -> None:
-    """Compile and play; one line of JSON a run."""
-    told = json.loads((folder / "told.json").read_text())
-    options = ["-O2", "-march=native", "-ffp-contract=off", "-std=c99"]
-    sources = [str(path) for path in sorted(folder.glob("*.c"))]
-    subprocess.run(["cc", *options, "-o", str(folder / "play"), *sources, "-lm"], check=True)
-    tasks = [
-        (number, case, run)
-        for run in range(told["runs"])
-        for number, case in enumerate(told["cases"])
-        if not chosen or case in chosen
-    ]
+def experiments(folder: Path) -> dict[str, dict[str, Any]]:
+    """What ``write`` or ``plan`` wrote to a folder, by the place within it."""
+    found = {str(path.parent.relative_to(folder)): json.loads(path.read_text()) for path in folder.glob("**/told.json")}
+    return dict(sorted(found.items(), key=lambda each: [*PLAN, each[0]].index(each[0])))
 
-    def one(task: tuple[int, str, int]) -> dict[str, object]:
-        number, case, run = task
-        spec = folder / f"a{number}_{run}.spec"
-        command = [str(folder / "play"), str(number), str(spec), str(told["horizon"]), str(7919 * (run + 1) << 20)]
-        done = subprocess.run(command, check=True, capture_output=True, text=True)
-        best, *earned = map(float, done.stdout.split())
-        return {"case": case, "run": run, "best": best, "earned": earned}
 
-    with ThreadPoolExecutor(os.cpu_count()) as workers, (folder / "played.jsonl").open("a") as file:
-        for found in workers.map(one, tasks):
-            file.write(json.dumps(found) + "\n")
-            file.flush()
+def build(folder: Path, name: str = "play", *options: str, plain: bool = False) -> None:
+    """Compile the C files of an experiment; ``plain``: with the policies as exported."""
+    flags = ["-O3", "-ffp-contract=off", "-std=gnu99", "-I", str(folder), *(options or ("-march=native",))]
+    own = "plain/p*.c" if plain else "p*.c"
+    sources = [str(path) for path in sorted([*folder.glob("a*.c"), *folder.glob("main.c"), *folder.glob(own)])]
+    subprocess.run(["cc", *flags, "-o", str(folder / name), *sources, "-lm"], check=True)
+
+
+def check(folder: Path) -> None:
+    """Compare the policies as exported with the same in lanes."""
+    for place, told in experiments(folder).items():
+        build(folder / place)
+        build(folder / place, "plain/play", plain=True)
+        for number, case in enumerate(told["cases"]):
+            found = []
+            for program in ("play", "plain/play"):
+                arguments = [str(number), str(folder / place / f"a{number}_0.spec"), "20000", "5", "255"]
+                command = [str((folder / place / program).resolve()), *arguments]
+                found.append(subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()[1::2])
+            if found[0] != found[1]:
+                raise SystemExit(f"{place}, {case}: {found[0]} in lanes, {found[1]} as exported")
+        print(f"{place}: the same rewards in {len(told['cases'])} cases")
+
+
+def play(folder: Path, cores: int, seconds: float) -> None:
+    """Compile and play what has not been played; one line of played.csv for each run of a policy."""
+    began = time.monotonic()
+    written = experiments(folder)
+    file = folder / "played.csv"
+    done = set()
+    if file.exists():
+        rows = csv.DictReader(file.read_text().splitlines())
+        done = {(row["experiment"], row["case"], int(row["run"]), row["policy"]) for row in rows}
+    tasks = []
+    for place, told in written.items():
+        for run in range(told["runs"]):
+            for number, case in enumerate(told["cases"]):
+                many = told["arms"] > JUDGED
+                wanted = [
+                    (1 << i, name)
+                    for i, name in enumerate(told["policies"])
+                    if (place, case, run, name) not in done
+                    and (many or told["horizon"] < 10**7 or run < FEW.get(name, run + 1))
+                    and (not many or case in REPORTED or "groups" in name)
+                ]
+                # Where no best arm is looked for, policies are played at the same time.
+                parts = [[each] for each in wanted] if many else [wanted]
+                tasks += [(place, number, case, run, part) for part in parts if part]
+    for place in {task[0] for task in tasks}:
+        try:
+            build(folder / place)
+        except (OSError, subprocess.CalledProcessError):
+            shutil.copy(folder / place / "portable", folder / place / "play")
+    with file.open("a") as out, ThreadPoolExecutor(cores) as workers:
+        if not done:
+            out.write("experiment,arms,horizon,case,run,best,policy,words,earned,ns\n")
+
+        def one(task: tuple[str, int, str, int, list[tuple[int, str]]]) -> str:
+            place, number, case, run, wanted = task
+            if time.monotonic() - began > seconds:
+                return ""
+            told = written[place]
+            spec = folder / place / f"a{number}_{run}.spec"
+            key = str(7919 * (run + 1) << 20)
+            program = (folder / place / "play").resolve()
+            command = [program, str(number), spec, str(told["horizon"]), key, str(sum(bit for bit, _ in wanted))]
+            best, *rest = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+            head = f"{place},{told['arms']},{told['horizon']},{case},{run},{best}"
+            found = zip(wanted, rest[::2], rest[1::2], strict=True)
+            return "".join(f"{head},{name},{told['words'][name]},{earned},{ns}\n" for (_, name), earned, ns in found)
+
+        played = 0
+        for lines in workers.map(one, tasks):
+            played += bool(lines)
+            out.write(lines)
+            out.flush()
+    print(f"{played} of {len(tasks)} tasks in {time.monotonic() - began:.0f} s", flush=True)
+
+
+def read(folder: Path) -> dict[str, list[dict[str, str]]]:
+    """The lines of played.csv by experiment."""
+    found: dict[str, list[dict[str, str]]] = {}
+    for row in csv.DictReader((folder / "played.csv").read_text().splitlines()):
+        found.setdefault(row["experiment"], []).append(row)
+    return found
+
+
+def regrets(rows: list[dict[str, str]], case: str, names: list[str]) -> list[dict[int, float]]:
+    """Weak regret (mean reward where the best arm was not looked for) of each policy, by run."""
+    found: dict[str, dict[int, float]] = {name: {} for name in names}
+    for row in rows:
+        if row["case"] == case:
+            best, earned = float(row["best"]), float(row["earned"])
+            value = best - earned if int(row["arms"]) <= JUDGED else earned / float(row["horizon"])
+            found[row["policy"]][int(row["run"])] = value
+    return list(found.values())
+
+
+def mean_and_half(values: Iterable[float]) -> tuple[float, float]:
+    """The mean, and half the width of its 95 % interval; of no values, not a number."""
+    sample = list(values)
+    n = len(sample)
+    if n < 2:
+        return (sample or [math.nan])[0], math.nan
+    mean = sum(sample) / n
+    return mean, 1.96 * math.sqrt(sum((value - mean) ** 2 for value in sample) / (n - 1) / n)
+
+
+def ratio_and_half(first: dict[int, float], other: dict[int, float]) -> tuple[float, float]:
+    """The ratio of the means over the runs that both have, and half its 95 % interval (delta method)."""
+    runs = [run for run in first if run in other]
+    a, b = sum(first[run] for run in runs), sum(other[run] for run in runs)
+    _, half = mean_and_half((other[run] - b / a * first[run]) * len(runs) / a for run in runs)
+    return b / a, half
 
 
 def table(folder: Path) -> None:
-    """Print what was played."""
-    import numpy as np
-
-    told = json.loads((folder / "told.json").read_text())
-    names = list(told["policies"])
-    played = [json.loads(line) for line in (folder / "played.jsonl").read_text().splitlines()]
-    print(f"K = {told['arms']}, T = {told['horizon']:,}; words: {told['words']}")
-    print(f"{'case':20} {'runs':>4} " + " ".join(f"{name:>21}" for name in names))
-    for case in told["cases"]:
-        some = [each for each in played if each["case"] == case]
-        if told["arms"] > JUDGED:
-            earned = np.array([each["earned"] for each in some]) / told["horizon"]
-            print(f"{case:20} {len(some):4} " + " ".join(f"{mean:21.4f}" for mean in earned.mean(axis=0)))
-            continue
-        regrets = np.array([np.subtract(each["best"], each["earned"]) for each in some])
-        if not len(regrets):
-            continue
-        cells = []
-        for i in range(len(names)):
-            mean, half = regrets[:, i].mean(), 1.96 * regrets[:, i].std(ddof=1) / np.sqrt(len(regrets))
-            cells.append(f"{mean:9.0f} ±{half:5.0f} {mean / regrets[:, 0].mean():4.2f}")
-        print(f"{case:20} {len(regrets):4} " + " ".join(f"{cell:>21}" for cell in cells))
+    """Print what was played, as tables in Markdown."""
+    told = experiments(folder)
+    for place, rows in read(folder).items():
+        one = told[place]
+        names = list(one["policies"])
+        print(f"\n{place}: K = {one['arms']:,}, T = {one['horizon']:,}")
+        for name, text in one["policies"].items():
+            ns = [float(row["ns"]) for row in rows if row["policy"] == name]
+            mean = sum(ns) / max(1, len(ns))
+            print(f"- {name}: {text}, {8 * one['words'][name]:,} bytes of statistics, {mean:.0f} ns a step")
+        many = one["arms"] > JUDGED
+        print("\n| adversary | runs | " + " | ".join(names) + " |")
+        print("| --- " * (2 + len(names)) + "|")
+        for case in one["cases"]:
+            values = regrets(rows, case, names)
+            if not any(values):
+                continue
+            base, error = mean_and_half(values[0].values())
+            cells = []
+            for i, found in enumerate(values):
+                mean, half = mean_and_half(found.values())
+                cell = f"{mean:.4f} ± {half:.4f}" if many else f"{mean:,.0f} ± {half:,.0f}"
+                if i and not many and base > 2 * error and found:
+                    cell += " ({:.3g} ± {:.2g})".format(*ratio_and_half(values[0], found))
+                cells.append(cell)
+            print(f"| {case} | {max(map(len, values))} | " + " | ".join(cells) + " |")
 
 
 def plot(folder: Path, file: str) -> None:
     """Draw the ratios to the first policy, adversaries on which its regret is significantly above 0."""
     import matplotlib.pyplot as plt
-    import numpy as np
 
-    told = json.loads((folder / "told.json").read_text())
-    played = [json.loads(line) for line in (folder / "played.jsonl").read_text().splitlines()]
-    ratios = {}
-    for case in told["cases"]:
-        regret = np.array([np.subtract(each["best"], each["earned"]) for each in played if each["case"] == case])
-        mean = regret.mean(axis=0)
-        if mean[0] > 2 * regret[:, 0].std(ddof=1) / np.sqrt(len(regret)):
-            ratios[case] = mean / mean[0]
-    cases = sorted(ratios, key=lambda case: float(ratios[case][2]))
-    names = [f"{text}: {8 * told['words'][name]} bytes" for name, text in told["policies"].items()]
-    figure, axes = plt.subplots(figsize=(7.5, 6.2))
-    for i, marker in zip(range(1, len(names)), "os^vDP", strict=False):
-        points = [(ratios[case][i], y) for y, case in enumerate(cases) if ratios[case][i] > 0]
-        axes.plot(*zip(*points, strict=True), marker, label=names[i], markersize=5)
-    axes.set_yticks(range(len(cases)), cases, fontsize=8)
-    axes.set_xscale("log")
-    axes.axvline(1, color="0.6", linewidth=0.8)
-    axes.set_xlabel(f"weak regret divided by that of {names[0]}")
-    axes.set_title(f"K = {told['arms']}, T = {told['horizon']:,}, bytes of statistics", fontsize=10)
-    axes.legend(fontsize=7, loc="lower right")
-    axes.grid(alpha=0.25)
+    told = experiments(folder)
+    played = {place: rows for place, rows in read(folder).items() if told[place]["arms"] <= JUDGED}
+    figure, every = plt.subplots(1, len(played), figsize=(6.5 * len(played), 6.8), squeeze=False)
+    for axes, (place, rows) in zip(every[0], played.items(), strict=True):
+        one = told[place]
+        names = list(one["policies"])
+        ratios = {}
+        for case in one["cases"]:
+            values = regrets(rows, case, names)
+            mean, half = mean_and_half(values[0].values())
+            if mean > 2 * half:
+                ratios[case] = [ratio_and_half(values[0], each) for each in values]
+        cases = sorted(ratios, key=lambda case: ratios[case][-1][0])
+        for i, marker in zip(range(1, len(names)), "os^vDP", strict=False):
+            points = [(*ratios[case][i], y) for y, case in enumerate(cases) if ratios[case][i][0] > 0]
+            label = f"{one['policies'][names[i]]}: {8 * one['words'][names[i]]} bytes"
+            across, error, up = zip(*points, strict=True)
+            bounded = [min(half, 0.9 * x) for x, half in zip(across, error, strict=True)]
+            axes.errorbar(across, up, xerr=bounded, fmt=marker, label=label, markersize=5, elinewidth=1)
+        axes.set_yticks(range(len(cases)), cases, fontsize=8)
+        axes.set_xscale("log")
+        axes.axvline(1, color="0.6", linewidth=0.8)
+        first = f"{one['policies'][names[0]]}, {8 * one['words'][names[0]]} bytes"
+        axes.set_xlabel(f"weak regret divided by that of {first}")
+        axes.set_title(f"K = {one['arms']}, T = {one['horizon']:,}, bytes of statistics", fontsize=10)
+        axes.legend(fontsize=7, loc="lower right")
+        axes.grid(alpha=0.25)
     figure.tight_layout()
     figure.savefig(file, dpi=110)
 
 
-if __name__ == "__main__":
-    verb, place, *rest = sys.argv[1:]
-    if verb == "write":
-        write(Path(place), *(int(float(x)) for x in rest[:3]), dict(text.split("=", 1) for text in rest[3:]))
-    elif verb == "play":
-        play(Path(place), rest)
-    elif verb == "plot":
-        plot(Path(place), rest[0])
+def plan(folder: Path, names: list[str]) -> None:
+    """Write the experiments of docs/bits.md, with a program that runs without a compiler, and this script."""
+    for name in names or list(PLAN):
+        write(folder / name, *PLAN[name])
+        build(folder / name, "portable", "-march=x86-64-v3", "-static")
+    shutil.copy(__file__, folder / "bits.py")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("verb", choices=("plan", "write", "play", "check", "table", "plot"))
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("rest", nargs="*")
+    parser.add_argument("--cores", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--seconds", type=float, default=math.inf)
+    options = parser.parse_args()
+    if options.verb == "plan":
+        plan(options.folder, options.rest)
+    elif options.verb == "write":
+        arms, horizon, runs = (int(float(text)) for text in options.rest[:3])
+        write(options.folder, arms, horizon, runs, dict(text.split("=", 1) for text in options.rest[3:]), ())
+    elif options.verb == "play":
+        play(options.folder, options.cores, options.seconds)
+    elif options.verb == "check":
+        check(options.folder)
+    elif options.verb == "plot":
+        plot(options.folder, options.rest[0])
     else:
-        table(Path(place))
+        table(options.folder)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

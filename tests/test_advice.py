@@ -81,14 +81,61 @@ def test_plan_tells_it(capsys: pytest.CaptureFixture[str]) -> None:
     assert f"Medians by hlmc arena --arms {K} --horizon {T}: " in out
     assert main(["plan", "--arms", "100", "--memory", "20", "--horizon", "1e6", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)["advice"]
-    assert found["measured_at"] == {"arms": K, "horizon": T, "far": advice.far}
+    assert found["measured_at"] == {"arms": K, "horizon": T, "far": False, "differences": []}
     assert [c["policy"] for c in found["candidates"]] == [repr(c.policy) for c in advice.candidates]
-    far = "Nothing was measured near your numbers of arms and steps"
-    assert far not in out
+    far = "Far from what was measured, K = 1,000 and T = 100,000; here are\n"
+    assert "Far from" not in out
     assert main(["plan", "--arms", "1e5", "--memory", "640", "--horizon", "1e7"]) == 0
-    assert far in capsys.readouterr().out
+    assert f"{far}  100 times the arms\n  100 times the steps\nso the order" in capsys.readouterr().out
     assert main(["plan", "--arms", "1", "--memory", "5", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["advice"] is None
+
+
+def test_advice_comes_first_and_the_table_last(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", "--arms", "1e9", "--memory", "100", "--horizon", "1e4"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "Advice for K = 1,000,000,000 arms, M = 100 words, T = 10,000 steps"
+    assert lines[1] == "Lowest measured regret:"
+    tables = [i for i, text in enumerate(lines) if text.startswith(("level  ", "rule  ", "levels  ", "policy  "))]
+    assert len(tables) == 4
+    assert lines.index("so the order of the policies may be another one.") < tables[0]
+    assert lines[tables[-1]].startswith("policy")
+    assert max(map(len, lines[: tables[0]])) <= 80
+
+
+def test_what_is_advised_can_be_planned(capsys: pytest.CaptureFixture[str]) -> None:
+    """Every policy of the table that is an HLMC is one that the command makes, by the name that stands there."""
+    assert main(["plan", "--arms", "100", "--memory", "20", "--horizon", "1e6", "--json"]) == 0
+    candidates = json.loads(capsys.readouterr().out)["advice"]["candidates"]
+    advice = advise(100, 20, 10**6)
+    named = {c.measured.policy: c.policy for c in advice.candidates if c.measured.policy.startswith("HLMC ")}
+    assert "HLMC tsallis-rv" in named
+    for name, policy in named.items():
+        options = ["--arms", "100", "--memory", "20", "--horizon", "1e6", "--routines", name.removeprefix("HLMC ")]
+        assert main(["plan", *options, "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["plan"]["policy"] == repr(policy)
+    assert {repr(policy) for policy in named.values()} <= {c["policy"] for c in candidates}
+
+
+@pytest.mark.parametrize(
+    ("asked", "differences"),
+    [
+        ((100, 20, 10**6), ()),
+        ((100, 20, None), ()),
+        ((100, 14, 10**6), ()),
+        ((10**4, 50, 10**5), ("1/4 of the words that the arena gives as many arms (200)",)),
+        ((1000, 400, 10**5), ("6.2 times the words that the arena gives as many arms (64)",)),
+        ((100, 100, 10**6), ()),
+        ((100, 20, 10), ("1/10,000 of the steps",)),
+        ((10**12, 10**6, 10**5), ("1e9 times the arms",)),
+    ],
+)
+def test_advice_says_how_it_is_far_from_what_was_measured(
+    asked: tuple[int, int, int | None], differences: tuple[str, ...]
+) -> None:
+    advice = advise(*asked)
+    assert advice.differences == differences
+    assert advice.far == bool(differences)
 
 
 def test_measurements_are_condensed() -> None:

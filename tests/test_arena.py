@@ -14,8 +14,8 @@ import pytest
 
 import hlmc
 from hlmc.adversaries import CATALOGUE, Function, Trace
-from hlmc.arenas import CASES, FULL, HELD_OUT, POLICIES, ArenaResult, Case, HeldOut, budget, playing
-from hlmc.arenas.contenders import made
+from hlmc.arenas import CASES, FULL, HELD_OUT, IN_BYTES, POLICIES, ArenaResult, Case, HeldOut, budget, playing
+from hlmc.arenas.contenders import LEAST_BITS, made
 from hlmc.arenas.playing import Cell, Costs
 from hlmc.arenas.result import cell_text, compared
 from hlmc.cli import main
@@ -67,6 +67,26 @@ def test_three_levels_play_where_there_are_arms_and_words_for_them(arms: int, me
     policies = made(POLICIES, arms, memory, 10**5)
     assert "HLMC 3 levels" not in policies or policies["HLMC 3 levels"].words.statistics <= memory
     assert "HLMC" in policies
+
+
+@pytest.mark.parametrize(("arms", "size"), [(16, 64), (20, 80), (100, 160), (100, 800), (1000, 512), (1000, 1600)])
+def test_in_equal_bytes_nobody_has_more_and_codes_fill_them(arms: int, size: int) -> None:
+    policies = made(IN_BYTES, arms, size // 8, 10**5, limited=True)
+    assert all(8 * policy.words.statistics <= size for policy in policies.values())
+    bits = 64 * (size // 8) // arms
+    flat = {"Tsallis-INF bits", "EXP3 bits", "EXP3 loss bits", "EXP3-IX bits"} & set(policies)
+    assert len(flat) == (4 if bits >= LEAST_BITS else 0)
+    assert {policies[name].bits for name in flat - {"Tsallis-INF bits"}} <= {64 if bits >= 64 else min(32, bits)}
+    assert ("EXP3" in policies) == (bits >= 64)
+    assert policies["HLMC bits"].bits_used < 64 or bits >= 64
+
+
+def test_your_own_policy_must_fit_in_the_bytes() -> None:
+    result = small(bytes=64, policies={"mine": lambda K, M, T: hlmc.HLMC(K, memory=M, horizon=T, bits=8)})
+    assert set(result.data.query("policy == 'mine'")["bytes"]) == {16}
+    assert "bytes" in result.overview()
+    with pytest.raises(BadArgument, match="'mine' has 16 words of statistics, 128 bytes, more than the 64 bytes"):
+        small(bytes=64, policies={"mine": lambda K, M, T: hlmc.EXP3(K, T)})
 
 
 def test_fewer_steps_than_phases_leave_shifting_out() -> None:
@@ -318,8 +338,9 @@ def test_files(tmp_path: Path) -> None:
 
 def test_the_heat_map_shows_every_pair_and_cuts_nothing_off() -> None:
     result = small(against=["Champion", "EXP3", "Uniform"])
-    figure = result.plot("weak")
-    (ax, _) = figure.axes
+    ax = result.plot("weak")
+    figure = ax.get_figure(root=True)
+    assert figure is not None
     figure.draw_without_rendering()
     assert [label.get_text() for label in ax.get_yticklabels()] == ["Champion", "Uniform", "EXP3 *"]
     assert len(ax.texts) == 6
@@ -329,6 +350,7 @@ def test_the_heat_map_shows_every_pair_and_cuts_nothing_off() -> None:
         assert not text.get_text() or (box.x0 <= extent.x0 and extent.x1 <= box.x1 and extent.y0 >= box.y0)
     (image,) = ax.images
     assert image.norm(1.0) == pytest.approx(0.5)
+    assert ax.get_title(loc="left").endswith("K = 16, M = 8, T = 400, 3 runs")
 
 
 def test_a_kind_that_was_not_judged_is_refused() -> None:
@@ -385,28 +407,30 @@ def test_a_goal_is_reached_when_the_upper_end_is_below(goals: Any) -> None:
     ("changes", "error", "text"),
     [
         ({"suite": "other"}, BadArgument, "suite must be one of 'catalogue', 'held-out', not 'other'"),
-        ({"against": ["Chmpion"]}, BadArgument, "there is no policy 'Chmpion' in the arena; there are HLMC, "),
-        ({"adversaries": ["Neddle"]}, BadArgument, "there is no 'Neddle' in this suite; there are BlockTrap, "),
+        ({"against": ["Chmpion"]}, BadArgument, "there is no policy 'Chmpion' in the arena; did you mean 'Champion'"),
+        ({"adversaries": ["Neddle"]}, BadArgument, "there is no 'Neddle' in this suite; did you mean 'Needle'"),
         ({"arms": [2]}, BadArgument, "arms must be a whole number of at least 3, not 2"),
         ({"arms": []}, BadArgument, "arms must hold at least one number"),
         ({"arms": "100"}, BadType, "arms must be a sequence of numbers, not '100'"),
         ({"kinds": ["strong"]}, BadArgument, "kinds must be one of 'weak', 'shifting', 'dynamic', not 'strong'"),
         ({"runs": 1}, BadArgument, "runs must be a whole number of at least 2, not 1"),
+        ({"bytes": 8}, BadArgument, "bytes must be a whole number of at least 16, not 8"),
+        ({"bytes": 80, "memory": 10}, BadArgument, "memory must be None where bytes are given, not 10"),
         ({"jobs": 0}, BadArgument, "jobs must be a whole number of at least 1, not 0"),
         ({"policies": {"HLMC": POLICIES["HLMC"]}}, BadArgument, "'HLMC' is a policy of the arena"),
         ({"policies": [hlmc.Uniform(16)]}, BadType, "policies must be a dictionary of functions"),
-        ({"policies": {"mine": 3}}, BadType, "policies must map names to functions"),
+        ({"policies": {"mine": 3}}, BadType, "policies['mine'] must be a compiled policy"),
         (
             {"policies": {"mine": lambda arms, memory, horizon: 3}},
             BadType,
-            "'mine' must return a policy",
+            "what policies['mine'] returns must be a compiled policy",
         ),
         (
             {"arms": [10**6], "horizons": [10**6], "adversaries": ["Needle"]},
             BadArgument,
             "no adversary supports these",
         ),
-        ({"progress": 3}, BadType, "progress must be None, True or False"),
+        ({"progress": 3}, BadType, "progress must be None, True, False or a function"),
         ({"executor": 3}, BadType, "executor must have a submit method"),
     ],
 )
@@ -431,7 +455,7 @@ def test_the_command_prints_tables(capsys: pytest.CaptureFixture[str], tmp_path:
     status, out, err = run(capsys, *ONE, "--csv", str(csv), "--plot", str(png))
     assert (status, err) == (0, "")
     assert "Weak regret, K = 16, T = 400" in out
-    assert ["HLMC", "8", "1"] in [line.split() for line in out.splitlines()]
+    assert ["HLMC", "8", "64", "1"] in [line.split() for line in out.splitlines()]
     data = pd.read_csv(csv).query(CHAMPION).iloc[0]
     assert f"{cell_text(pd.read_csv(csv).query(CHAMPION))}\n" in out
     assert png.read_bytes().startswith(b"\x89PNG")
@@ -439,6 +463,13 @@ def test_the_command_prints_tables(capsys: pytest.CaptureFixture[str], tmp_path:
     assert status == 0
     found = {(row["policy"], row["kind"]): row for row in json.loads(out)}
     assert found["Champion", "weak"]["ratio"] == pytest.approx(data["ratio"], rel=1e-5)
+    status, out, _ = run(capsys, *ONE, "--bytes", "64", "--against", "EXP3 bits", "--json")
+    assert status == 0
+    assert {(row["policy"], row["bytes"]) for row in json.loads(out)} == {
+        ("HLMC", 64),
+        ("Champion", 64),
+        ("EXP3 bits", 64),
+    }
 
 
 def test_the_command_takes_your_policy(
@@ -466,7 +497,7 @@ def test_the_command_takes_your_policy(
 def test_the_command_lists_and_refuses(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = run(capsys, "--list")
     assert status == 0
-    assert all(name in out for name in [*POLICIES, *CASES, *HELD_OUT])
+    assert all(name in out for name in [*IN_BYTES, *CASES, *HELD_OUT])
     status, _, err = run(capsys, *ONE, "--csv", "a.txt")
     assert (status, err) == (2, "hlmc arena: --csv must end in .csv, not 'a.txt'\n")
 

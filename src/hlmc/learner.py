@@ -269,6 +269,19 @@ class Learner:
         """
         return float(self._row[PROBABILITY])
 
+    def reset(self, seed: int = 0, stream: int = 0) -> None:
+        """Forget everything and start afresh, as ``policy.start(seed, stream)`` does, in the same row.
+
+        >>> import hlmc
+        >>> learner = hlmc.EXP3(arms=3, horizon=100).start(seed=1)
+        >>> arm = learner.select()
+        >>> learner.update(1.0)
+        >>> learner.reset(seed=2)
+        >>> learner == learner.policy.start(seed=2)
+        True
+        """
+        fresh_rows(self.policy, keys(seed, stream, 1), self._row[None, :])
+
     def copy(self) -> Learner:
         """A second learner that knows the same and goes on by itself."""
         return Learner.trusted(self.policy, self._row.copy())

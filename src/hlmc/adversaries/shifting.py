@@ -33,7 +33,8 @@ def _phase(spec: Array, t: int) -> tuple[int, int]:
 @kernel
 def shifting(spec: Array, t: int, arm: int) -> float:
     """1 for arm v N mod K in phase v, 0 for the others."""
-    distance = _phase(spec, t)[0] * int(spec[GROUP]) + (int(spec[ARMS]) - arm)
+    v, _ = _phase(spec, t)
+    distance = v * int(spec[GROUP]) + (int(spec[ARMS]) - arm)
     return 1.0 if divides(np.uint64(distance), bits(spec, INVERSE), bits(spec, TWOS), bits(spec, MOST)) else 0.0
 
 

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from hlmc.arenas.cases import CASES, Case
-from hlmc.arenas.contenders import BASELINE, FULL, POLICIES, SWITCHES, budget
+from hlmc.arenas.contenders import BASELINE, FULL, IN_BYTES, POLICIES, SWITCHES, budget
 from hlmc.arenas.held_out import HELD_OUT, HeldOut
 from hlmc.arenas.result import ArenaResult
 from hlmc.arenas.suite import arena
@@ -16,6 +16,7 @@ __all__ = [
     "CASES",
     "FULL",
     "HELD_OUT",
+    "IN_BYTES",
     "POLICIES",
     "SWITCHES",
     "ArenaResult",

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from hlmc.arenas.cases import CASES, Case
-from hlmc.arenas.contenders import Factory, budget, chosen, made
+from hlmc.arenas.contenders import IN_BYTES, POLICIES, budget, chosen, made, with_window
 from hlmc.arenas.held_out import HELD_OUT
 from hlmc.arenas.playing import Cell, Costs, play
 from hlmc.arenas.result import ArenaResult, runs_of
@@ -23,8 +22,9 @@ from hlmc.evaluation.regret import PATHWISE as KINDS
 from hlmc.evaluation.segments import checked_threads
 from hlmc.interrupts import Interrupted, kept_in
 from hlmc.simulation.experiment import checked_arithmetic, checked_feedback
-from hlmc.simulation.progress import duration, reporter
+from hlmc.simulation.progress import Progress, checked_progress, duration, reporter
 from hlmc.simulation.workers import checked_executor
+from hlmc.spelling import hint, spelled, suggesting
 from hlmc.streams import derive_seed
 
 ARMS = (16, 100, 1000, 10_000)
@@ -42,14 +42,16 @@ DEFAULTS: dict[tuple[str, bool], tuple[tuple[int, ...], tuple[int, ...], int]] =
 """Arms, horizons and runs by (suite, quick)."""
 
 
+@suggesting
 def arena(
-    policies: Mapping[str, Factory] | None = None,
+    policies: Mapping[str, Any] | None = None,
     *,
     against: Iterable[str] | str | None = None,
     adversaries: Iterable[str] | str | None = None,
     arms: Iterable[int] | int | None = None,
     horizons: Iterable[int] | int | None = None,
     memory: int | None = None,
+    bytes: int | None = None,  # noqa: A002
     kinds: Iterable[str] | str = KINDS,
     runs: int | None = None,
     seed: int = 0,
@@ -58,7 +60,7 @@ def arena(
     store: str | Path | None = None,
     jobs: int | None = None,
     executor: Any = None,
-    progress: bool | None = None,
+    progress: Progress = None,
     device: str = "cpu",
     precision: str | None = None,
     delays: Delays | int | None = None,
@@ -71,11 +73,15 @@ def arena(
     sequence. Regret is weak, shifting (V = 10 pieces) and dynamic; ``docs/arena.md`` says which is evaluated at which
     size.
 
+    Memory is counted in numbers kept, as in the paper, unless ``bytes`` is given. Then no policy has more than that
+    many bytes of statistics, and policies with codes of few bits (``docs/bits.md``) use as many bits as fit.
+
     Parameters
     ----------
     policies
         Your own policies, in addition to the arena's: functions ``(arms, memory, horizon) -> policy`` by name. A
-        function that returns None omits a size.
+        function that returns None omits a size. What they return may be plain Python (:class:`hlmc.PythonPolicy`), and
+        so may the policy itself be: a factory ``(arms, horizon, seed)``, told by the name ``seed``, or an object.
     against
         Names of the arena's policies to include (:data:`hlmc.arenas.POLICIES`), besides the baseline. Default: all.
     adversaries
@@ -84,6 +90,9 @@ def arena(
         Sizes. Default: K = 16, 100, 1000, 10^4 and T = 10^5, 10^6, 10^7.
     memory
         Words of statistics, the same for every K. Default: about 2 sqrt(K).
+    bytes
+        Bytes of statistics, the same for every policy and every K, at least 16: a word of 64 bits takes 8. Policies
+        that need more are omitted; your own must fit. Not together with ``memory``.
     kinds
         The kinds of regret: ``"weak"`` (always included), ``"shifting"``, ``"dynamic"``. Default: all.
     runs
@@ -101,7 +110,8 @@ def arena(
     executor
         An executor with the interface of :mod:`concurrent.futures`, instead of threads.
     progress
-        None: print an estimate, then the progress, on standard error. False: print nothing.
+        None: an estimate, then the progress, on standard error or as a notebook's bar. False: silence. A function is
+        called with the work done and all the work, in estimated seconds of one core, from any thread.
     device, precision
         As in :func:`hlmc.simulate`. A GPU plays all policies and runs with the same sequence of rewards in
         parallel; benchmarks are always computed on the processor.
@@ -122,16 +132,21 @@ def arena(
     ...                     horizons=[2000], runs=4, progress=False)
     >>> result.table().index.tolist()
     ['HLMC', 'Champion', 'EXP3', 'mine']
+    >>> result = hlmc.arena(bytes=64, against=["Champion", "Tsallis-INF bits"], adversaries=["Needle"], arms=[16],
+    ...                     horizons=[2000], runs=4, progress=False)
+    >>> result.table()["bytes"].tolist()
+    ['64', '64', '64']
     """
     choice("suite", suite, *SUITES)
     usual_arms, usual_horizons, usual_runs = DEFAULTS[suite, flag("quick", quick)]
     derive_seed(seed)
+    checked_progress(progress)
     law, never = checked_feedback(device, delays, missing)
     cells = _cells(
-        chosen(policies, against),
+        chosen(policies, against, POLICIES if bytes is None else IN_BYTES),
         _cases(SUITES[suite], adversaries),
         [(K, T) for K in _sizes("arms", arms, usual_arms, 3) for T in _sizes("horizons", horizons, usual_horizons, 1)],
-        memory,
+        *_words(memory, bytes),
         _kinds(kinds),
         usual_runs if runs is None else whole("runs", runs, 2),
         seed,
@@ -144,14 +159,24 @@ def arena(
     return ArenaResult(played(cells, store, jobs, executor, progress))
 
 
+def _words(memory: Any, size: Any) -> tuple[int | None, bool]:
+    """Words of statistics, if they are given, and whether no policy may have more."""
+    if size is None:
+        return None if memory is None else whole("memory", memory, 2), False
+    if memory is not None:
+        raise BadArgument(f"memory must be None where bytes are given, not {shown(memory)}")
+    return whole("bytes", size, 16) // 8, True
+
+
 def _cases(suite: Mapping[str, Case], names: Any) -> list[Case]:
     if names is None:
         return list(suite.values())
     wanted = [names] if isinstance(names, str) else listed("adversaries", names, "names")
-    for name in wanted:
-        if not isinstance(name, str) or name not in suite:
-            raise BadArgument(f"adversaries: there is no {shown(name)} in this suite; there are {', '.join(suite)}")
-    return [suite[name] for name in suite if name in wanted]
+    meant = [spelled(name, suite) for name in wanted]
+    for name, known in zip(wanted, meant, strict=True):
+        if known is None:
+            raise BadArgument(f"adversaries: there is no {shown(name)} in this suite; {hint(name, suite)}")
+    return [suite[name] for name in suite if name in meant]
 
 
 def _sizes(name: str, given: Any, usual: tuple[int, ...], least: int) -> tuple[int, ...]:
@@ -167,10 +192,11 @@ def _kinds(given: Any) -> list[str]:
 
 
 def _cells(
-    field: Mapping[str, Factory],
+    field: Mapping[str, Any],
     cases: Sequence[Case],
     sizes: Sequence[tuple[int, int]],
     memory: int | None,
+    limited: bool,
     wanted: Sequence[str],
     runs: int,
     seed: int,
@@ -181,11 +207,11 @@ def _cells(
     """Small sizes first, so that the first results come soon."""
     cells = []
     for arms, horizon in sorted(sizes, key=lambda size: size[0] * size[1]):
-        words = budget(arms) if memory is None else whole("memory", memory, 2)
-        policies = made(field, arms, words, horizon)
+        words = budget(arms) if memory is None else memory
+        policies = made(field, arms, words, horizon, limited)
         if delays is not None or missing > 0.0:
             window = 1 if delays is None else min(delays.longest + 1, horizon)
-            policies = {name: replace(each, pending=each.pending or window) for name, each in policies.items()}
+            policies = {name: with_window(name, each, window) for name, each in policies.items()}
         for case in cases:
             kinds = tuple(kind for kind in case.kinds(arms, words, horizon) if kind in wanted)
             if kinds:
@@ -195,7 +221,7 @@ def _cells(
 
 
 def played(
-    cells: Sequence[Cell], store: str | Path | None, jobs: int | None, executor: Any, progress: bool | None
+    cells: Sequence[Cell], store: str | Path | None, jobs: int | None, executor: Any, progress: Progress
 ) -> pd.DataFrame:
     """The runs of all cells, concatenated."""
     device = cells[0].arithmetic[0]
@@ -206,7 +232,7 @@ def played(
     parts: list[pd.DataFrame] = []
     try:
         with reporter(progress, {"": sum(costs.cells)}) as report:
-            if progress is not False and device == "cpu":
+            if (progress is None or progress is True) and device == "cpu":
                 time = duration(sum(costs.cells) / threads)
                 again = " at most; runs in the store are not repeated" if folder is not None else ""
                 cores = f"{threads} core{'s' * (threads > 1)}"

@@ -9,6 +9,7 @@ import pandas as pd
 
 from hlmc import plotting
 from hlmc.arenas.contenders import BASELINE, SWITCHES
+from hlmc.arenas.drawing import heat_map_figure
 from hlmc.files.writing import write_whole
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ NOTES = (
     f"Ratios of mean regret to that of the paper's {BASELINE} in the same runs, ± half of their 95 % interval.",
     f"Shifting regret is against the best sequence of {SWITCHES} pieces.",
     f"-0.02 T: the difference to {BASELINE}'s regret, which is not significantly above 0, so there is no ratio.",
+    "Words are numbers kept, as in the paper, or the words that hold codes of few bits; a word takes 8 bytes.",
     "*: memory for all arms. An empty cell was not played at that size.",
 )
 
@@ -28,7 +30,7 @@ def write(result: ArenaResult, folder: Path) -> Path:
     result.save(folder / "arena.csv")
     result.save(folder / "arena.parquet")
     for kind in result.kinds:
-        plotting.save(result.plot(kind), folder / f"{kind}.png")
+        plotting.save(heat_map_figure(result, kind), folder / f"{kind}.png")
     lines = ["# The arena", "", *(f"- {note}" for note in NOTES), ""]
     lines += ["## All sizes", "", *_markdown(result.overview()), ""]
     lines += [f"![{kind} regret]({kind}.png)" for kind in result.kinds]

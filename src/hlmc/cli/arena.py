@@ -26,6 +26,7 @@ examples:
   hlmc arena --held-out --store runs       adversaries that no policy was tuned on
   hlmc arena --quick --policy mypackage.mymodule:factory
   hlmc arena --arms 100 --horizon 1e6 --adversary Needle --against Champion
+  hlmc arena --quick --arms 100 --bytes 160    equal bytes instead of equal numbers kept
 
 With --store, finished runs survive Ctrl-C: run the same command again to continue.
 """
@@ -44,6 +45,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--memory", type=whole_number, metavar="M", help="words of statistics (default: about 2 sqrt(K))"
+    )
+    parser.add_argument(
+        "--bytes",
+        type=whole_number,
+        metavar="N",
+        help="compare in equal bytes: no policy has more than N bytes of statistics, those with few bits use them all",
     )
     parser.add_argument(
         "--adversary", action="append", metavar="NAME", help="use only this adversary; may be repeated (see --list)"
@@ -138,6 +145,7 @@ def _arena(options: argparse.Namespace) -> ArenaResult:
         arms=options.arms,
         horizons=options.horizon,
         memory=options.memory,
+        bytes=options.bytes,
         kinds=[kind.strip() for kind in options.kinds.split(",")],
         suite="held-out" if options.held_out else "catalogue",
         quick=options.quick,
@@ -152,11 +160,12 @@ def _arena(options: argparse.Namespace) -> ArenaResult:
 
 
 def _list(options: argparse.Namespace) -> None:
-    from hlmc.arenas import CASES, FULL, HELD_OUT, POLICIES
+    from hlmc.arenas import CASES, FULL, HELD_OUT, IN_BYTES, POLICIES
 
     heading("Policies")
     line(", ".join(name for name in POLICIES if name not in FULL))
     line(f"with memory for all arms: {', '.join(FULL)}")
+    line(f"with --bytes, also: {', '.join(name for name in IN_BYTES if name not in POLICIES)}")
     heading("Adversaries")
     line(", ".join(CASES))
     line(f"held out: {', '.join(HELD_OUT)}")
@@ -164,6 +173,7 @@ def _list(options: argparse.Namespace) -> None:
 
 def _show(result: ArenaResult, options: argparse.Namespace) -> None:
     from hlmc import plotting
+    from hlmc.arenas.drawing import heat_map_figure
     from hlmc.arenas.writing import NOTES
 
     written = []
@@ -171,7 +181,7 @@ def _show(result: ArenaResult, options: argparse.Namespace) -> None:
         result.save(options.csv)
         written.append(options.csv)
     if options.plot is not None:
-        written.append(plotting.save(result.plot(options.regret), options.plot))
+        written.append(plotting.save(heat_map_figure(result, options.regret), options.plot))
     if options.report is not None:
         written.append(result.report(options.report))
     if options.json:

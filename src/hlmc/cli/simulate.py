@@ -143,8 +143,8 @@ def _draw(described: Described, result: Result) -> None:
 
     for look in described.plots:
         if look.file is not None:
-            figure = result.plot(kind=look.kind, switches=look.switches, log=look.log).get_figure(root=True)
-            assert figure is not None
+            figure = plotting.figure(8.4, 4.2)
+            result.plot(look.kind, look.switches, ax=figure.subplots(), log=look.log)
             plotting.save(figure, look.file)
 
 

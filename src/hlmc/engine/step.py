@@ -84,14 +84,14 @@ def select(program_at: Address, row_at: Address) -> int:
     t = int(row[TIME])
     if t >= int(program[HORIZON]):
         return PAST_HORIZON
-    arm = decide(program, row, t)
+    arm = arm_of(program, row, decide(program, row, t))
     row[ARM] = arm
     return arm
 
 
 @kernel
 def decide(program: Array, row: Array, t: int) -> int:
-    """Make the choices of step t; the arm. The last level's slot and its probability are in its control words."""
+    """Make the choices of step t; the slot that the last level chose. Its control words have its probability too."""
     above = 1.0
     if t == int(row[UNTIL]):
         above = _begin(program, row, t)
@@ -109,7 +109,7 @@ def decide(program: Array, row: Array, t: int) -> int:
         chance = row[control + CHANCE]
     # Rounding can carry a share of everything past 1 by a last digit. What is learned by keeps it.
     row[PROBABILITY] = max(min(above * chance, 1.0), LEAST_PROBABILITY)
-    return arm_of(program, row, slot)
+    return slot
 
 
 @kernel

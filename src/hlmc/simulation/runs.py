@@ -15,6 +15,7 @@ from hlmc.engine.tickets import ticket_words
 from hlmc.errors import BadReward
 from hlmc.learner import fresh_rows
 from hlmc.policies.base import Policy
+from hlmc.simulation import own
 from hlmc.simulation.workers import COMPILING, Watch
 from hlmc.streams import derive_seed, keys
 from hlmc.targets import address_of, linked, loop, loop_with_delays, notes_for, side_by_side
@@ -40,13 +41,19 @@ class Task:
     """Some runs of one policy of an experiment. Run r of the policy draws from stream r of (seed, name)."""
 
     name: str
-    policy: Policy
+    policy: own.AnyPolicy
     adversary: Adversary
     seed: int
     first: int
     count: int
     delays: Delays | None = None
     missing: float = 0.0
+
+    @property
+    def compiled(self) -> Policy:
+        """The policy, which is not one in plain Python."""
+        assert isinstance(self.policy, Policy)
+        return self.policy
 
 
 @dataclass(frozen=True)
@@ -64,8 +71,7 @@ def play(task: Task, points: Array, watch: Watch | None = None) -> Played:
     together = played_together(task, points, watch)
     if together is not None:
         return together
-    run = prepared(task.policy, task.adversary, task.delays is not None)
-    rows = fresh_rows(task.policy, keys(derive_seed(task.seed, task.name), task.first, task.count))
+    walk_run = _python_runs(task) if isinstance(task.policy, own.PythonPolicy) else _compiled_runs(task)
     rewards = np.empty((task.count, len(points)))
     started = time.thread_time()
     seconds = 0.0
@@ -77,11 +83,8 @@ def play(task: Task, points: Array, watch: Watch | None = None) -> Played:
         stopped = watch is not None and watch(steps)
         return stopped
 
-    for row in rows:
-        if stopped:
-            break
-        calendar = None if task.delays is None else Calendar(task.policy, task.delays, task.missing)
-        if not walk(run, task.policy, task.adversary, row, points, rewards[finished], watched, calendar):
+    for i in range(task.count):
+        if stopped or not walk_run(i, points, rewards[i], watched):
             break
         finished += 1
         seconds = time.thread_time() - started
@@ -95,11 +98,13 @@ def played_together(task: Task, points: Array, watch: Watch | None = None) -> Pl
     """
     if task.delays is not None or task.count < FEWEST or task.count * int(points[-1]) < WORTH:
         return None
+    if isinstance(task.policy, own.PythonPolicy):
+        return None
     with COMPILING:
-        found = side_by_side(task.policy, task.adversary)
+        found = side_by_side(task.compiled, task.adversary)
     if found is None:
         return None
-    rows = fresh_rows(task.policy, keys(derive_seed(task.seed, task.name), task.first, task.count))
+    rows = fresh_rows(task.compiled, keys(derive_seed(task.seed, task.name), task.first, task.count))
     rewards = np.empty((task.count, len(points)))
     started = time.thread_time()
 
@@ -111,6 +116,40 @@ def played_together(task: Task, points: Array, watch: Watch | None = None) -> Pl
         return None
     seconds = time.thread_time() - started
     return Played(task.name, task.first, rewards if status == FINISHED else rewards[:0], seconds)
+
+
+WalkRun = Callable[[int, Array, Array, Callable[[int], bool]], bool]
+"""``walk_run(i, points, sums, between)`` plays run i of a task; False if it was told to stop before its end."""
+
+
+def _compiled_runs(task: Task) -> WalkRun:
+    policy = task.compiled
+    run = prepared(policy, task.adversary, task.delays is not None)
+    rows = fresh_rows(policy, keys(derive_seed(task.seed, task.name), task.first, task.count))
+
+    def walk_run(i: int, points: Array, sums: Array, between: Callable[[int], bool]) -> bool:
+        calendar = None if task.delays is None else Calendar(policy, task.delays, task.missing)
+        return walk(run, policy, task.adversary, rows[i], points, sums, between, calendar)
+
+    return walk_run
+
+
+def _python_runs(task: Task) -> WalkRun:
+    assert isinstance(task.policy, own.PythonPolicy)
+    policy, adversary = task.policy, task.adversary
+    with COMPILING:
+        _ = adversary.unchecked
+
+    def walk_run(i: int, points: Array, sums: Array, between: Callable[[int], bool]) -> bool:
+        seed = own.run_seed(task.seed, task.name, task.first + i)
+        with own.alone(seed):
+            if between(0):
+                return False
+            _ = adversary.spec  # a file that was cut short is noticed here
+            player = policy.player(adversary.arms, int(points[-1]), seed)
+            return own.walk(task.name, player, adversary, points, sums, refusal, between)
+
+    return walk_run
 
 
 def prepared(policy: Policy, adversary: Adversary, delayed: bool = False) -> Callable[..., int]:
@@ -157,7 +196,7 @@ def walk(
     if calendar is None:
         who = [program, program, learner, learner, address_of(notes), *rule]
     else:
-        who = [program, learner, *rule, *calendar.arguments]
+        who = [program, learner, address_of(notes), *rule, *calendar.arguments]
 
     def steps(stops: Array, partial: Array) -> int:
         return run(*who, address_of(stops), address_of(partial), len(stops))

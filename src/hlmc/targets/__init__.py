@@ -83,4 +83,4 @@ def loop_with_delays(policy: Policy) -> Callable[..., int]:
     """:func:`hlmc.engine.delayed.run_delayed` for the learners of a policy."""
     last = policy.routines_used[-1]
     run = delayed_loop(policy.structure, None if last.opaque else last.kernels)
-    return entry(run, "int64", *["int64"] * 12, release=True)
+    return entry(run, "int64", *["int64"] * 13, release=True)

@@ -147,6 +147,7 @@ class Translator:
         self._temporary = 0
         self._signature(arguments)
         self._places = declarations(self.source.tree)
+        self._named = {self.c_name(name) for name in (*self.variables, *_stored_names(self.source.tree))}
         self._read = {
             node.id
             for node in ast.walk(self.source.tree)
@@ -218,6 +219,12 @@ class Translator:
         if name == "_":
             return "unused"
         return f"{name}_" if name in _RESERVED else name.lstrip("_")
+
+    def _own_name(self, text: str) -> str:
+        """A name for a variable of the translator's own, unlike those of the kernel's."""
+        while text in self._named:
+            text += "_"
+        return text
 
     # --- Statements
 
@@ -382,7 +389,7 @@ class Translator:
                 ready = each
                 if swaps:
                     self._temporary += 1
-                    text = f"next_{self.c_name(name)}_{self._temporary}"
+                    text = self._own_name(f"next_{self.c_name(name)}_{self._temporary}")
                     self._line(f"const {self.numbers.c(_scalar(each))} {text} = {each.text};")
                     ready = replace(each, text=text, binds=ATOM, number=None)
                 later.append((name, ready))
@@ -396,7 +403,7 @@ class Translator:
             self._line(f"(void){call.text};")
             return
         self._temporary += 1
-        kept = f"found_{self._temporary}" if self._temporary > 1 else "found"
+        kept = self._own_name(f"found_{self._temporary}" if self._temporary > 1 else "found")
         self._line(f"const {self.unit.struct(call.type)} {kept} = {call.text};")
         for i, (name, part) in enumerate(zip(names, call.type, strict=True)):
             assert name is not None
@@ -480,16 +487,16 @@ class Translator:
         changed = {name for each in statement.body for name in _stored_names(each)}
         counter = self.c_name(name)
         if name == "_":
-            counter = f"round_{self.depth}"
+            counter = self._own_name(f"round_{self.depth}")
         elif not own or name in changed:
-            counter = f"{self.c_name(name)}_at"
+            counter = self._own_name(f"{self.c_name(name)}_at")
         end = last.within(SUM)
         # A range is computed once: what the body might change is kept.
         reads = {node.id for node in ast.walk(loop) if isinstance(node, ast.Name)}
         if last.number is None and (
             reads & changed or any(isinstance(node, ast.Call | ast.Subscript) for node in ast.walk(loop.args[-1]))
         ):
-            end = f"{counter}_end"
+            end = self._own_name(f"{counter}_end")
             self._line(f"const {kind} {end} = {last.text};")
         sign = "<" if step.number > 0 else ">"
         advance = {1: f"{counter}++", -1: f"{counter}--"}.get(int(step.number), f"{counter} += {step.text}")
@@ -545,7 +552,17 @@ class Translator:
         raise self.source.refuse(node, f"{text} is not in the dialect")
 
     def _value_subscript(self, node: ast.Subscript) -> Value:
+        if isinstance(node.value, ast.Call):
+            return self._result_of(node, node.value)
         return self._word(node, writes=False)
+
+    def _result_of(self, node: ast.Subscript, call: ast.Call) -> Value:
+        """One of the results of a call: ``phase(t)[0]``."""
+        found = self.value(call)
+        place = node.slice.value if isinstance(node.slice, ast.Constant) else None
+        if not isinstance(found.type, tuple) or not isinstance(place, int) or not 0 <= place < len(found.type):
+            raise self.source.refuse(node, f"{ast.unparse(node)} is none of the results of a call")
+        return Value(f"{found.text}.r{place}", found.type[place])
 
     def _word(self, node: ast.Subscript, writes: bool) -> Value:
         run = self.value(node.value)
