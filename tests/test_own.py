@@ -453,6 +453,15 @@ def test_it_is_drawn_beside_the_others() -> None:
     assert {"mine", "UCB1"} <= {text.get_text().split(",")[0] for text in axes.get_legend().get_texts()}
 
 
+def test_the_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    import runpy
+
+    runpy.run_path(str(Path(__file__).parent.parent / "examples" / "own_policy.py"))["main"](steps=100, runs=2)
+    printed = capsys.readouterr().out
+    assert printed.count("Thompson") == 2
+    assert "BlockTrap(arms=100, memory=20)" in printed
+
+
 # --- The store
 
 
