@@ -645,7 +645,8 @@ def test_an_error_of_one_s_own_adversary_comes_out() -> None:
     with pytest.raises(LookupError, match="no such day") as raised:
         simulate({"mine": Alone}, Broken())
     assert raised.value.__notes__ == ["in policy 'mine', at step 50"]
-    with pytest.raises(BadReward, match="LookupError: no such day"):
+    # Compiled code sees NaN and tells the reason; under the interpreter the error comes straight out.
+    with pytest.raises((BadReward, LookupError), match="no such day"):
         simulate({"UCB1": hlmc.UCB1(K)}, Broken())
     with pytest.raises(BadReward, match="at step 5"):
         simulate({"mine": Alone}, adversaries.Function(K, lambda t, arm: 2.0 if t == 5 else 0.5))
