@@ -94,8 +94,8 @@ def notebooks() -> None:
     found = sorted((ROOT / "notebooks").glob("*.ipynb"))
     if not found:
         return
-    (SOURCE / "notebooks").mkdir(parents=True, exist_ok=True)
     for path in found:
+        # Links to pages of docs/ lead to the same pages of the site.
         write(SOURCE / "notebooks" / path.name, path.read_text(encoding="utf-8").replace("](../docs/", "](../"))
     names = "\n".join(path.stem for path in found)
     text = "They are in `notebooks/` of the repository, and run as they are.\n"
