@@ -99,3 +99,19 @@ def test_a_notebook_gives_what_it_shows(path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, sys.path)))
     stored = module.read(path)
     assert module.differences(stored, module.run(stored), path.name) == []
+
+
+def test_the_mode_that_a_backend_switches_on_outlasts_the_style() -> None:
+    """A notebook's backend is loaded at the first figure, and only interactive figures are shown afterwards."""
+    import matplotlib
+
+    from hlmc import plotting
+
+    before = matplotlib.is_interactive()
+    try:
+        matplotlib.interactive(False)
+        with plotting.style():
+            matplotlib.interactive(True)
+        assert matplotlib.is_interactive()
+    finally:
+        matplotlib.interactive(before)
