@@ -6,7 +6,7 @@ const policyNumber = (name) => DATA.policies.findIndex((policy) => policy.name =
 const adversaryNumber = (name) => DATA.adversaries.findIndex((adversary) => adversary.name === name);
 
 const SPEEDS = [1, 10, 100, 1000, 10000, 100000, 1000000, Infinity]; // steps a second
-const FRAME = 13; // milliseconds of a frame that learners and pictures may take together
+const FRAME = 10; // milliseconds of a frame that learners and pictures may take together
 const YOU = adversaryNumber("You");
 const MOST_PADS = 100; // arms that can be clicked
 
