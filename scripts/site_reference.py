@@ -33,7 +33,17 @@ MODULES = (
 SECTIONS: dict[str, tuple[str, ...] | Callable[[Any], bool]] = {
     "Policies": lambda item: inspect.isclass(item) and issubclass(item, hlmc.Policy | hlmc.Words | hlmc.Guarantee),
     "Learners": ("Learner", "Fleet", "Arms", "Ticket", "BadTicket", "load", "derive_seed"),
-    "Experiments": ("simulate", "Result", "load_result", "estimate", "Moments", "trace", "arena", "play"),
+    "Experiments": (
+        "simulate",
+        "PythonPolicy",
+        "Result",
+        "load_result",
+        "estimate",
+        "Moments",
+        "trace",
+        "arena",
+        "play",
+    ),
 }
 
 

@@ -93,6 +93,7 @@ POLICIES: dict[str, tuple[hlmc.Policy, ...]] = {
         hlmc.TsallisINF(arms=10, bits=12),
         hlmc.TsallisINF(arms=600, estimator="importance-weighted", bits=32),
         hlmc.EXP3(arms=10, horizon=1000, bits=9),
+        hlmc.UCB1(arms=10, bits=5),
         hlmc.EXP3IX(arms=10, horizon=1000, eta=1e10, bits=20),
         hlmc.HLMC(arms=31, levels=3, horizon=200, routines=("exp3", "exp3-loss", "tsallis-inf"), bits=(11, 64, 6)),
     ),

@@ -15,6 +15,7 @@ from hlmc.engine.coded_ftrl import SELDOM
 from hlmc.engine.layout import AT, CONTROL, FIELDS, SCALARS, describe
 from hlmc.errors import BadArgument
 from hlmc.routines import CODED, coded
+from hlmc.routines.coded_ucb1 import base_less_one, widths
 from hlmc.streams import derive_seed
 from hlmc.targets import entry
 
@@ -196,6 +197,76 @@ def test_roundings_are_independent_of_the_choices() -> None:
     assert abs(np.mean(drawn) - 0.5) < 6 / math.sqrt(12 * 4000)
 
 
+# --- UCB1: Morris counters and means ------------------------------------------------------------------------------
+
+
+def counts_and_means(policy: hlmc.UCB1, row: np.ndarray) -> tuple[list[int], list[int]]:
+    """The codes of both, read plainly."""
+    at, (count, mean) = int(policy.program[FIELDS + AT]), widths(policy.bits)
+    first = -(-policy.arms * count // 64)
+    return unpacked(row[at : at + first], count, policy.arms), unpacked(row[at + first :], mean, policy.arms)
+
+
+def morris(code: int, bits: int) -> float:
+    """The number that a count's code stands for: a geometric sum."""
+    a = base_less_one(widths(bits)[0])
+    return sum((1 + a) ** i for i in range(code))
+
+
+@pytest.mark.parametrize("bits", [4, 5, 8, 12])
+def test_the_last_code_of_a_count_stands_for_two_to_the_forty(bits: int) -> None:
+    assert morris(2 ** widths(bits)[0] - 1, bits) == pytest.approx(2**40, rel=1e-6)
+
+
+@pytest.mark.interpreted
+@pytest.mark.parametrize(("arms", "bits", "ties"), [(2, 4, "random"), (7, 6, "first"), (7, 12, "last")])
+def test_ucb1_of_few_bits_plays_the_highest_index_of_its_codes(arms: int, bits: int, ties: str) -> None:
+    """Every choice is a highest index by a plain reading of the codes; every reward moves one slot to a neighbour."""
+    policy = hlmc.UCB1(arms=arms, bits=bits, ties=ties)
+    top = 2 ** widths(bits)[1] - 1
+    learner = policy.start(seed=3)
+    rng = random.Random(bits)
+    for t in range(400):
+        counts, means = counts_and_means(policy, learner.state)
+        arm = learner.select()
+        if t < arms:
+            assert arm == t
+        else:
+            spread = math.sqrt(2 * math.log(t + 1))
+            index = [m / top + spread / math.sqrt(morris(k, bits)) for k, m in zip(counts, means, strict=True)]
+            best = [j for j in range(arms) if index[j] >= max(index) * (1 - 1e-12)]
+            assert arm in {"random": best, "first": best[:1], "last": best[-1:]}[ties]
+        reward = rng.choice([0.0, 1.0, rng.random()])
+        learner.update(reward)
+        value = top * (means[arm] / top + (reward - means[arm] / top) / (morris(counts[arm], bits) + 1))
+        then_counts, then_means = counts_and_means(policy, learner.state)
+        assert then_counts[arm] - counts[arm] in ({1} if counts[arm] == 0 else {0, 1})
+        assert math.floor(value - 1e-6) <= then_means[arm] <= math.ceil(value + 1e-6)
+        others = [j for j in range(arms) if j != arm]
+        assert [then_counts[j] for j in others] == [counts[j] for j in others]
+        assert [then_means[j] for j in others] == [means[j] for j in others]
+
+
+@pytest.mark.statistical
+def test_counts_and_means_are_unbiased() -> None:
+    """Of 3,000 learners: the counts sum to the steps on average, and 0.3 is rounded to its neighbours evenly.
+
+    Under a new seed six standard deviations have a probability of 2e-9 each.
+    """
+    policy = hlmc.UCB1(arms=2, bits=6)
+    fleet = policy.fleet(size=3000, seed=5)
+    for t in range(150):
+        arms = fleet.select()
+        fleet.update(np.full(3000, 0.3))
+        if t == 0:
+            assert set(arms) == {0}
+            firsts = [counts_and_means(policy, row)[1][0] for row in fleet.state]
+            assert set(firsts) == {18, 19}  # 0.3 of 63 is 18.9
+            assert abs(np.mean(firsts) - 18.9) < 6 * 0.3 / math.sqrt(3000)
+    counted = [sum(morris(k, 6) for k in counts_and_means(policy, row)[0]) for row in fleet.state]
+    assert abs(np.mean(counted) - 150) < 6 * np.std(counted) / math.sqrt(3000)
+
+
 # --- Words --------------------------------------------------------------------------------------------------------
 
 
@@ -278,11 +349,12 @@ def test_more_memory_is_used_and_bits_auto_fills_it() -> None:
 
 def test_a_loop_with_notes_takes_the_steps_that_are_taken_by_hand() -> None:
     """For every number of slots left over after fours; the weights beside the codes stay those of the codes."""
-    for arms in range(2, 10):
-        policy = hlmc.TsallisINF(arms=arms, bits=9)
+    policies = [hlmc.TsallisINF(arms=arms, bits=9) for arms in range(2, 10)]
+    for policy in (*policies, hlmc.UCB1(arms=5, bits=7)):
+        arms = policy.arms
         told = hlmc.adversaries.UniformMeans(arms=arms, seed=1)
         result = hlmc.simulate(policy, told, horizon=700, runs=1, seed=arms, points=[700])
-        learner = policy.start(seed=derive_seed(arms, "TsallisINF"))
+        learner = policy.start(seed=derive_seed(arms, type(policy).__name__))
         earned = 0.0
         for t in range(700):
             reward = float(told.rewards(t, t + 1)[0, learner.select()])
@@ -295,7 +367,8 @@ def test_a_loop_with_notes_takes_the_steps_that_are_taken_by_hand() -> None:
 def test_a_coded_routine_is_the_same_routine_in_other_words(plain: type) -> None:
     routine = coded(plain(), 9)
     assert (routine.plain, routine.bits, routine.name) == (plain(), 9, plain.name)
-    assert (routine.words(100), routine.words(1)) == (15, 0)
+    # UCB1 has two statistics: 8 bits for a count and 10 for a mean.
+    assert (routine.words(100), routine.words(1)) == (13 + 16 if plain.name == "ucb1" else 15, 0)
 
 
 # --- The theorem -----------------------------------------------------------------------------------------------------
@@ -392,6 +465,7 @@ def test_the_bound_says_what_the_page_says() -> None:
         hlmc.TsallisINF(arms=20, bits=10),
         hlmc.EXP3(arms=20, horizon=20000, bits=12),
         hlmc.EXP3IX(arms=20, horizon=20000, bits=12),
+        hlmc.UCB1(arms=20, bits=12),
         hlmc.HLMC(arms=20, groups=(5, 4), horizon=20000, bits=10),
     ],
     ids=repr,

@@ -67,6 +67,24 @@ def test_kinds_of_plots_of_a_game() -> None:
         result.plot("regret", window=True)
 
 
+def test_policies_in_plain_python_are_drawn_saved_and_merged(tmp_path: Path) -> None:
+    class First:
+        def select(self) -> int:
+            return 0
+
+        def update(self, reward: float) -> None:
+            pass
+
+    result = simulated({"mine": First(), "UCB1": UCB1})
+    labels = [str(line.get_label()) for line in result.plot().get_lines()]
+    assert "mine" in labels
+    result.save(tmp_path / "r.csv")
+    assert set(result.merge(simulated({"HLMC": HLMC})).policies) == {"mine", "UCB1", "HLMC"}
+    game = hlmc.games.Spectrum(agents=4, channels=4)
+    played = hlmc.play({"mine": First(), "UCB1": hlmc.UCB1(4)}, game, 50, 2, progress=False)
+    assert [str(line.get_label()) for line in played.plot().get_lines()] == ["mine", "UCB1, 8 words"]
+
+
 def test_legends_stand_beside_the_data() -> None:
     for ax in (simulated().plot("weak"), played().plot()):
         figure, legend = ax.get_figure(root=True), ax.get_legend()

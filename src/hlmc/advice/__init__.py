@@ -114,8 +114,8 @@ class Advice:
     >>> advice = advise(arms=120, memory=30, horizon=2 * 10**6)
     >>> advice.size, type(advice.proved.policy).__name__
     ((100, 1000000), 'CrownedHLMC')
-    >>> advice.far, advise(arms=10**5, memory=640, horizon=10**7).differences
-    (False, ('100 times the arms', '100 times the steps'))
+    >>> advice.far, advise(arms=100, memory=20, horizon=10).differences
+    (False, ('1/10,000 of the steps',))
     """
 
     candidates: tuple[Candidate, ...]

@@ -14,8 +14,10 @@ from hlmc.adversaries.own import adversary_of
 from hlmc.checks import choice, share, whole
 from hlmc.delays import Constant, Delays, checked
 from hlmc.errors import BadArgument, BadType, shown
+from hlmc.evaluation.segments import checked_threads
 from hlmc.simulation.own import WAYS, AnyPolicy, PythonPolicy, policy_of, words_of
 from hlmc.simulation.points import time_points
+from hlmc.simulation.runs import WORTH
 from hlmc.streams import SCHEME, derive_seed
 from hlmc.versions import versions
 
@@ -23,6 +25,8 @@ Array = np.ndarray
 
 _ENOUGH = 1_000_000
 _AT_ONCE = 1 << 18
+_SIDE_BY_SIDE = 32
+_LONG = 2_000_000_000
 
 
 @dataclass(frozen=True)
@@ -89,8 +93,19 @@ class Experiment:
 
     @property
     def batch(self) -> int:
-        """How many runs a worker is given at a time, so that handing them out costs little; a device takes many."""
-        return max(1, _ENOUGH // self.horizon) if self.device == "cpu" else _AT_ONCE
+        """How many runs a worker is given at a time.
+
+        So many that handing them out costs little. In a large experiment also so many that they can be played side by
+        side (:func:`hlmc.simulation.runs.played_together`), if all cores have some and it does not take minutes until
+        any is finished. A device takes many.
+        """
+        if self.device != "cpu":
+            return _AT_ONCE
+        few = max(1, _ENOUGH // self.horizon)
+        share = -(-self.runs // checked_threads(None))
+        if share * self.horizon < WORTH:
+            return few
+        return max(few, min(share, _SIDE_BY_SIDE, _LONG // self.horizon))
 
     def bounds(self) -> Array:
         """What is proved of the regret at each time point, [policy, time]; not a number where nothing is.
