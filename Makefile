@@ -45,7 +45,7 @@ docs: $(VENV)/.docs ## the documentation site, as build/site/index.html
 
 # The site shows the outputs that are stored in the notebooks; this runs them and compares.
 notebooks: $(VENV)/.docs ## run the notebooks
-	HLMC_DOCS_TESTS=1 $(BIN)/pytest -q tests/test_books.py -k gives_what_it_shows
+	HLMC_DOCS_TESTS=1 $(BIN)/pytest -q tests/test_books.py -k "gives_what_it_shows or look_ahead"
 
 test-docs: docs notebooks ## build the site, open it in a browser, and run the notebooks
 	$(BIN)/pytest -q tests/site
