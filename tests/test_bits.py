@@ -295,21 +295,72 @@ def test_bits_that_cannot_be_had_are_refused() -> None:
         hlmc.HLMC(arms=100, memory=20, horizon=100, bits=(8, 8))
 
 
-def test_late_rewards_and_bits() -> None:
-    """A flat learner of codes asks and tells; all told at once, as it selects and updates."""
-    for policy in (hlmc.TsallisINF(arms=6, bits=8), hlmc.HLMC(arms=9, groups=(3, 3), horizon=200, bits=8)):
-        here, there = policy.start(seed=2), replace(policy, pending=40).start(seed=2)
-        for t in range(100):
-            ticket = there.ask()
-            assert ticket.arm == here.select()
-            here.update(t % 3 / 2)
-            assert there.tell(ticket, t % 3 / 2) == "applied"
-        tickets = [there.ask() for _ in range(30)]
-        for t, ticket in enumerate(reversed(tickets)):
-            assert there.tell(ticket, t % 2) in ("applied", "late")
-        assert there.select() in range(policy.arms)
-    with pytest.raises(BadArgument, match="pending must be 0 with fewer than 64 bits for tsallis-inf in a hierarchy"):
-        hlmc.HLMC(arms=9, groups=(3, 3), horizon=200, routines="tsallis-inf", bits=8, pending=40)
+LATE = (
+    hlmc.TsallisINF(arms=6, bits=8),
+    hlmc.UCB1(arms=6, bits=8),
+    hlmc.HLMC(arms=9, groups=(3, 3), horizon=900, bits=8),
+    hlmc.HLMC(arms=9, groups=(3, 3), horizon=900, epochs=(90, 10), routines="tsallis-inf", bits=8),
+    hlmc.HLMC(arms=12, groups=(3, 2, 2), horizon=900, epochs=(9, 10, 10), routines="tsallis-inf", bits=(10, 64, 7)),
+    hlmc.Champion(arms=30, memory=6, horizon=900, bits=8),
+    hlmc.Champion(arms=100, memory=4, bits=6),
+)
+
+
+@pytest.mark.parametrize("policy", LATE, ids=repr)
+def test_late_rewards_and_bits(policy: hlmc.Policy) -> None:
+    """All told at once, a learner is one that selects and updates. Told late, its words pass the gate at any time."""
+    here, there = policy.start(seed=2), replace(policy, pending=40).start(seed=2)
+    for t in range(200):
+        ticket = there.ask()
+        assert ticket.arm == here.select()
+        here.update(t % 3 / 2)
+        assert there.tell(ticket, t % 3 / 2) == "applied"
+    rng = random.Random(1)
+    waiting: list[hlmc.Ticket] = []
+    told = []
+    for t in range(500):
+        waiting.append(there.ask())
+        while waiting and rng.random() < 0.55:
+            ticket = waiting.pop(rng.randrange(len(waiting)))
+            told.append(there.tell(ticket, float(rng.random() < (0.9 if ticket.arm == 3 else 0.3))))
+        if t % 10 == 0:
+            assert hlmc.Learner(there.policy, there.state.copy()).time == there.time
+    assert told.count("late") + told.count("applied") > 300
+    assert "late" in told or len(getattr(policy, "groups_used", (1,))) == 1
+
+
+def test_a_late_loss_is_a_part_of_the_choice_s_loss() -> None:
+    """Against a plain reading: of ten steps one loses 1 late, so the group loses 1/10 over its probability."""
+    bits = 14
+    policy = hlmc.HLMC(
+        arms=9, groups=(3, 3), horizon=900, epochs=(90, 10), routines="tsallis-inf", bits=bits, pending=60
+    )
+    table = policy.program.reshape(-1, FIELDS)
+    at, control = int(table[1, AT]), int(table[1, CONTROL])
+    lates = 0
+    for seed in range(6):
+        learner = policy.start(seed=seed)
+        held = learner.ask()
+        for _ in range(9):
+            learner.tell(learner.ask(), 1.0)
+        standing = learner.ask()  # epoch 1 has begun: the group level has learned once
+        first = unpacked(learner.state[at:], bits, 3)
+        eta, s = rate_and_scale(1, 4.0)
+        before = [grid(k, bits, s) for k in first]
+        assert learner.tell(held, 0.0) == "late"
+        after = [grid(k, bits, s) for k in unpacked(learner.state[at:], bits, 3)]
+        assert sum(tsallis(after, eta)) == pytest.approx(1)
+        x = float(learner.state[control + SCALARS])
+        assert sum(4 / (eta * (A - x)) ** 2 for A in after) == pytest.approx(1, abs=1e-8)
+        group = held.arm // 3
+        moved = [b - a for a, b in zip(before, after, strict=True)]
+        unit = max(grid(k + 1, bits, s) - grid(k, bits, s) for k in (*first, *unpacked(learner.state[at:], bits, 3)))
+        for other in {0, 1, 2} - {group}:
+            # A third of ten steps: every group had the probability 1/3.
+            assert moved[group] - moved[other] == pytest.approx(0.1 / (1 / 3), abs=4 * unit)
+        lates += 1
+        assert learner.tell(standing, 1.0) == "applied"
+    assert lates == 6
 
 
 def test_a_row_of_codes_is_shown_as_bits() -> None:
