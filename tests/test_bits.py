@@ -16,6 +16,8 @@ from hlmc.engine.layout import AT, CONTROL, FIELDS, SCALARS, describe
 from hlmc.errors import BadArgument
 from hlmc.routines import CODED, coded
 from hlmc.routines.coded_ucb1 import base_less_one, widths
+from hlmc.routines.exp3 import GAMMA, RATE
+from hlmc.routines.exp3_loss import ETA
 from hlmc.streams import derive_seed
 from hlmc.targets import entry
 
@@ -491,6 +493,82 @@ def test_rounding_costs_no_more_than_the_theorem_says(bits: int, arms: int, esti
             worst = max(worst, cost * eta * 4**bits / (1200 * arms))
         learner.update(float(rng.random() < means[arm]))
     assert 0 < worst <= 1
+
+
+def weights_cost(values: dict[int, float], others: list[float], bits: int, s: float) -> float:
+    """What rounding ``values`` adds to the expected sum of the weights exp(-2 A / s), as a part of that sum."""
+    total = sum(math.exp(-2 * A / s) for A in (*values.values(), *others))
+    more = 0.0
+    for value in values.values():
+        k, above, share = neighbours(value, bits, s)
+        low, high = (math.exp(-2 * grid(j, bits, s) / s) for j in (k, above))
+        more += (1 - share) * low + share * high - math.exp(-2 * value / s)
+    return more / total
+
+
+@pytest.mark.parametrize(("bits", "arms"), [(6, 2), (6, 20), (8, 5), (10, 40)])
+@pytest.mark.parametrize("cls", [hlmc.EXP3, hlmc.EXP3Loss])
+def test_rounding_of_weights_costs_no_more_than_the_second_theorem_says(cls: type, bits: int, arms: int) -> None:
+    """In states that a learner reaches: the expectation over the roundings of the slot played and of a new base.
+
+    The theorem allows 61 / 4^b for each slot that is rounded; and the least distance is at most a quarter of the scale.
+    """
+    policy = cls(arms=arms, horizon=5000, bits=bits)
+    rate = float(policy.program[FIELDS + (RATE if cls is hlmc.EXP3 else ETA)])
+    assert rate * arms <= 1
+    s = 2 / rate
+    rng = np.random.default_rng(bits * arms)
+    means = rng.random(arms)
+    learner = policy.start(seed=2)
+    worst = 0.0
+    for tau in range(5000):
+        arm = learner.select()
+        if tau > 16 and rng.random() < 0.01:
+            before = [grid(k, bits, s) for k in Level(policy, learner).codes()]
+            assert 0 <= min(before) <= 0.25 * s
+            shares = np.exp([-rate * (A - min(before)) for A in before])
+            p = shares / shares.sum()
+            if cls is hlmc.EXP3:
+                gamma = float(policy.program[FIELDS + GAMMA])
+                p = (1 - gamma) * p + gamma / arms
+            for i in range(arms):
+                value = before[i] + (-1 if cls is hlmc.EXP3 else 1) / p[i]
+                rest = {j: before[j] for j in range(arms) if j != i}
+                if value < 0:
+                    shift = codes.GUARD * s - value
+                    moved = {j: A + shift for j, A in (rest | {i: value}).items()}
+                    cost, rounded = weights_cost(moved, [], bits, s), arms
+                else:
+                    cost, rounded = weights_cost({i: value}, list(rest.values()), bits, s), 1
+                    for k in set(neighbours(value, bits, s)[:2]):
+                        after = [*rest.values(), grid(k, bits, s)]
+                        if min(after) > 0.25 * s:
+                            shift = codes.GUARD * s - min(after)
+                            moved = dict(enumerate(A + shift for A in after))
+                            worst = max(worst, weights_cost(moved, [], bits, s) * 4**bits / (61 * arms))
+                worst = max(worst, cost * 4**bits / (61 * rounded))
+        learner.update(float(rng.random() < means[arm]))
+    assert 0 < worst <= 1
+
+
+def test_the_second_bound_says_what_the_page_says() -> None:
+    H, n = 10**6, 100
+    for bits in (14, 16, 20):
+        eta = math.sqrt(2 * math.log(n) / (n * H))
+        policy = hlmc.EXP3Loss(arms=n, horizon=H, bits=bits)
+        assert policy.bound() == pytest.approx(math.sqrt(2 * H * n * math.log(n)) + 61 * (n + 1) * H / eta / 4**bits)
+        gamma = math.sqrt(n * math.log(n) / (2 * H))
+        more = 61 * n * (n + 1) * H / gamma / 4**bits
+        plain = (math.e - 1) * gamma * H + n * math.log(n) / gamma
+        assert hlmc.EXP3(arms=n, horizon=H, bits=bits).bound() == pytest.approx(plain + more)
+    assert bounds.exp3_coded(H, n, 0.01, 5) == bounds.exp3_loss_coded(H, n, 0.001, 5) == H
+    assert bounds.exp3_loss_coded(H, n, 0.02, 20) == H  # the rate is above 1 / n
+    assert hlmc.EXP3(arms=n, horizon=H, bits=16).guarantee.source == "the second theorem of docs/bits.md"
+    levels = hlmc.HLMC(arms=100, groups=(10, 10), horizon=10**6, bits=16)
+    assert levels.bound() == pytest.approx(
+        sum(10**6 / level.context.choices * level.routine.regret(level.context) for level in levels.levels_at(10**6))
+    )
+    assert hlmc.EXP3IX(arms=n, horizon=H, bits=16).bound() is None
 
 
 def test_the_bound_says_what_the_page_says() -> None:
