@@ -7,6 +7,7 @@
     python benchmarks/bits.py table FOLDER
     python benchmarks/bits.py plot FOLDER FILE
     python benchmarks/bits.py plot-bytes FOLDER FILE                # regret against bytes
+    python benchmarks/bits.py speed                                 # a step with 64 bits and with 12
 
 ``write`` exports the policies (``policy.to_c``) and the adversaries of the arena, catalogue and held out, as C, and the
 adversaries' numbers as data, to a folder; ``plan`` writes several such folders into one. ``play`` compiles and plays
@@ -464,12 +465,14 @@ def plot(folder: Path, file: str) -> None:
             if mean > 2 * half:
                 ratios[case] = [ratio_and_half(values[0], each) for each in values]
         cases = sorted(ratios, key=lambda case: ratios[case][-1][0])
-        for i, marker in zip(range(1, len(names)), "os^vDP", strict=False):
+        looks = {"HLMC": "C1s", "Champion": "C2^", "12 bits": "C0o"}
+        for i in range(1, len(names)):
+            colour, marker = looks.get(names[i], "C4D")[:2], looks.get(names[i], "C4D")[2]
             points = [(*ratios[case][i], y) for y, case in enumerate(cases) if ratios[case][i][0] > 0]
             label = f"{one['policies'][names[i]]}: {8 * one['words'][names[i]]} bytes"
             across, error, up = zip(*points, strict=True)
             bounded = [min(half, 0.9 * x) for x, half in zip(across, error, strict=True)]
-            axes.errorbar(across, up, xerr=bounded, fmt=marker, label=label, markersize=5, elinewidth=1)
+            axes.errorbar(across, up, xerr=bounded, fmt=marker, color=colour, label=label, markersize=5, elinewidth=1)
         axes.set_yticks(range(len(cases)), cases, fontsize=8)
         axes.set_xscale("log")
         axes.axvline(1, color="0.6", linewidth=0.8)
@@ -511,6 +514,26 @@ def plot_bytes(folder: Path, file: str) -> None:
     figure.savefig(file, dpi=110)
 
 
+def speed(times: int = 10, steps: int = 1_000_000) -> None:
+    """Print nanoseconds a step in simulation, 64 and 12 bits in turns, the least of each, and their ratio."""
+    import numpy as np
+
+    import hlmc
+    from hlmc.simulation.runs import Task
+    from hlmc.simulation.runs import play as play_task
+
+    adversary = hlmc.adversaries.UniformMeans(arms=100, seed=1)
+    policies = {64: hlmc.TsallisINF(100), 12: hlmc.TsallisINF(100, bits=12)}
+    least = dict.fromkeys(policies, math.inf)
+    for _ in range(times + 1):  # the first compiles
+        for bits, policy in policies.items():
+            played = play_task(Task("", policy, adversary, 0, 0, 1), np.array([steps]))
+            least[bits] = min(least[bits], 1e9 * played.seconds / steps)
+    print(
+        f"Tsallis-INF, K = 100: {least[64]:.0f} ns with 64 bits, {least[12]:.0f} with 12: {least[12] / least[64]:.2f}"
+    )
+
+
 def plan(folder: Path, names: list[str]) -> None:
     """Write the experiments of docs/bits.md, and this script."""
     for name in names or [name for name in PLAN if not name.startswith("bytes")]:
@@ -520,8 +543,8 @@ def plan(folder: Path, names: list[str]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("verb", choices=("plan", "write", "play", "check", "table", "plot", "plot-bytes"))
-    parser.add_argument("folder", type=Path)
+    parser.add_argument("verb", choices=("plan", "write", "play", "check", "table", "plot", "plot-bytes", "speed"))
+    parser.add_argument("folder", type=Path, nargs="?", default=Path("build/bits"))
     parser.add_argument("rest", nargs="*")
     parser.add_argument("--cores", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--seconds", type=float, default=math.inf)
@@ -533,6 +556,8 @@ def main() -> None:
         write(options.folder, arms, horizon, runs, dict(text.split("=", 1) for text in options.rest[3:]), ())
     elif options.verb == "play":
         play(options.folder, options.cores, options.seconds)
+    elif options.verb == "speed":
+        speed()
     elif options.verb == "check":
         check(options.folder)
     elif options.verb == "plot":
