@@ -22,7 +22,7 @@ $(1)/bin/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv $(1) || { 
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-oldest test test-oldest lint types unit format reproduce bench attack lock clean
+.PHONY: help setup setup-oldest test test-oldest test-docs docs notebooks lint types unit format reproduce bench attack lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -39,6 +39,16 @@ $(READY): requirements.lock pyproject.toml
 $(VENV)/.docs: $(READY) requirements-docs.lock
 	$(PIP) install --quiet -r requirements-docs.lock
 	@touch $@
+
+docs: $(VENV)/.docs ## the documentation site, as build/site/index.html
+	$(BIN)/python scripts/docs.py
+
+# The site shows the outputs that are stored in the notebooks; this runs them and compares.
+notebooks: $(VENV)/.docs ## run the notebooks
+	HLMC_DOCS_TESTS=1 $(BIN)/pytest -q tests/test_books.py -k gives_what_it_shows
+
+test-docs: docs notebooks ## build the site, open it in a browser, and run the notebooks
+	$(BIN)/pytest -q tests/site
 
 test: lint types unit ## everything that continuous integration asks for
 

@@ -42,6 +42,14 @@ PARTS = {
         lambda T: hlmc.Champion(100, memory=20, horizon=T),
         132 * 1280,
         10**6,
+        50e9,
+    ),
+    "tsallis": ("Tsallis-INF, K = 100, experiment 1", lambda T: hlmc.TsallisINF(100), 132 * 448, 10**5, 20e9),
+    "coded": (
+        "Tsallis-INF, K = 100, 12 bits a statistic, experiment 1",
+        lambda T: hlmc.TsallisINF(100, bits=12),
+        132 * 1280,
+        10**5,
         None,
     ),
 }

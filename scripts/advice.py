@@ -1,4 +1,8 @@
-"""Make src/hlmc/advice/measured.csv from files that `hlmc arena --csv FILE` wrote: python scripts/advice.py FILE..."""
+"""Make src/hlmc/advice/measured.csv from files that `hlmc arena --csv FILE` wrote: python scripts/advice.py FILE...
+
+Files of `scripts/large.py --csv FILE` may be among them, which have no adversaries whose best arm changes. Of what
+several files have, the last one counts; `--keep` begins with what measured.csv has.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +21,7 @@ def condensed(data: pd.DataFrame) -> pd.DataFrame:
     """One row for each size and policy."""
     rows = []
     for (arms, horizon, policy), own in data.groupby(["arms", "horizon", "policy"], sort=False):
-        stays = own[(own["kind"] == "weak") & own["adversary"].isin(STAYS)]
+        stays = own[(own["kind"].isin(("weak", "pseudo"))) & own["adversary"].isin(STAYS)]
         changes = own[(own["kind"] == "shifting") & ~own["adversary"].isin(STAYS)]
         both = pd.concat([stays, changes]).dropna(subset="ratio")
         worst = both.sort_values("ratio").iloc[-1]
@@ -37,9 +41,20 @@ def condensed(data: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-if __name__ == "__main__":
-    if len(sys.argv) < 2:
+def main() -> None:
+    """Condense the files named on the command line."""
+    files = [name for name in sys.argv[1:] if name != "--keep"]
+    if not files:
         sys.exit(__doc__)
-    table = condensed(pd.concat([pd.read_csv(name) for name in sys.argv[1:]]))
-    table.to_csv(OUT, index=False, float_format="%.3g")
+    table = condensed(pd.concat([pd.read_csv(name) for name in files]))
+    if "--keep" in sys.argv:
+        table = pd.concat([pd.read_csv(OUT), table])
+    table = table.drop_duplicates(["policy", "arms", "horizon"], keep="last")
+    # The baseline comes first in each size; the rest as they were measured.
+    table = table.sort_values(["arms", "horizon"], kind="stable")
+    table.to_csv(OUT, index=False, float_format="%.3g", na_rep="nan")
     print(f"{len(table)} rows: {OUT}")
+
+
+if __name__ == "__main__":
+    main()

@@ -2,6 +2,9 @@
 
     python scripts/wasm.py          # compile it anew; needs clang and wasm-ld (Debian: clang, lld)
 
+The module of the documentation's playground is made of the same kernels and is compiled along with it
+(``scripts/playground.py --compile``).
+
 Beside the module lies a record of the code that it was compiled from. A test compares the record with what the kernels
 translate to, and fails when a kernel has changed and this script has not been run.
 """
@@ -11,6 +14,7 @@ from __future__ import annotations
 import json
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from hlmc.export.generic import code_digest, generic_source
@@ -41,28 +45,35 @@ FLAGS = [
 ]
 
 
-def compiled(text: str) -> bytes:
-    """The module of a C file."""
+def compiled(text: str, functions: Sequence[str] = EXPORTS, flags: Sequence[str] = FLAGS) -> bytes:
+    """The module of a C file, with the names that it exports."""
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         for name, shim in SHIMS.items():
             (place / name).write_text(shim, encoding="utf-8")
         (place / "hlmc.c").write_text(text, encoding="utf-8")
-        exports = [f"-Wl,--export={name}" for name in EXPORTS]
-        command = ["clang", *FLAGS, *exports, "-isystem", ".", "-o", "hlmc.wasm", "hlmc.c"]
+        exports = [f"-Wl,--export={name}" for name in functions]
+        command = ["clang", *flags, *exports, "-isystem", ".", "-o", "hlmc.wasm", "hlmc.c"]
         subprocess.run(command, cwd=place, check=True)
         return (place / "hlmc.wasm").read_bytes()
+
+
+def compiler() -> str:
+    """The compiler and its version."""
+    return subprocess.run(["clang", "--version"], check=True, capture_output=True, text=True).stdout.splitlines()[0]
 
 
 def main() -> None:
     """Write the module and its record."""
     text = generic_source()
     module = compiled(text)
-    version = subprocess.run(["clang", "--version"], check=True, capture_output=True, text=True).stdout.splitlines()[0]
     (PLACE / "hlmc.wasm").write_bytes(module)
-    record = {"code": code_digest(text), "compiler": version, "flags": FLAGS}
+    record = {"code": code_digest(text), "compiler": compiler(), "flags": FLAGS}
     (PLACE / "hlmc.wasm.json").write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
     print(f"{PLACE / 'hlmc.wasm'}: {len(module):,} bytes")
+    import playground  # which imports this script
+
+    playground.compile_module()
 
 
 if __name__ == "__main__":

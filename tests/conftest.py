@@ -1,5 +1,8 @@
 """What holds for every test."""
 
+import sys
+from collections.abc import Iterator
+
 import matplotlib
 import pytest
 from hypothesis import settings
@@ -12,6 +15,14 @@ matplotlib.use("Agg")
 settings.register_profile("steady", derandomize=True, deadline=None)
 settings.register_profile("explore", max_examples=2000, deadline=None)
 settings.load_profile("steady")
+
+
+@pytest.fixture(autouse=True)
+def figures() -> Iterator[None]:
+    """`pyplot` keeps every figure until it is closed, and warns of many."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
 
 
 def pytest_make_parametrize_id(config: pytest.Config, val: object, argname: str) -> str | None:

@@ -1070,6 +1070,9 @@ class Restless(Constant):
         counter.append(1)
         return super().rewards(*where) / len(counter)
 
+    def reward(self, t, arm):
+        return float(self.rewards(t, t + 1, arm, arm + 1)[0, 0])
+
 
 counter = []
 

@@ -10,15 +10,18 @@ import pytest
 
 import hlmc
 from c_tools import SANITIZE, STRICT, Compiled, at_once, compiled, library, needs
+from hlmc.adversaries import EXAMPLES as ADVERSARIES
 from hlmc.cli import main
 from hlmc.cli.expression import policy_of
+from hlmc.engine.kernel import kernel
 from hlmc.errors import BadArgument, BadType
 from hlmc.export import CSource, exported
 from hlmc.export.generic import generic_source
 from hlmc.learner import Learner
 from hlmc.policies import EXAMPLES
 from hlmc.routines import Custom
-from hlmc.targets.c import OutsideDialect
+from hlmc.targets.c import OutsideDialect, Table, Unit
+from hlmc.targets.c.types import Type
 from hlmc.tickets import CODES
 
 STEPS = 3000
@@ -351,6 +354,63 @@ def test_a_routine_of_a_users_own_translates(tmp_path: Path) -> None:
         learner.update(reward)
         other.update(reward)
     assert other.row.tobytes() == learner.state.tobytes()
+
+
+@kernel
+def _halves(x: int) -> tuple[int, int]:
+    """A whole number in two parts."""
+    return x // 2, x - x // 2
+
+
+@kernel
+def _clashing(found: int, steps: int) -> int:
+    """Names that the translator would take for its own, in loops and tuples; one of two results."""
+    total = found
+    j_at = 0
+    j_at_end = 0
+    for j in range(_halves(steps)[1]):
+        found, next_found_1 = _halves(found + j)
+        found, next_found_1 = next_found_1, found
+        j_at += found
+        j_at_end += next_found_1
+        j += 1
+        total += j
+    return total + 3 * j_at + 5 * j_at_end + _halves(7)[0]
+
+
+@needs("gcc")
+def test_names_of_the_translator_s_own_are_none_of_the_kernel_s(tmp_path: Path) -> None:
+    unit = Unit("x", Table({}, {}))
+    name = unit.entry(_clashing, Type.INT, Type.INT).name
+    own = f"int64_t go(int64_t a, int64_t b);\nint64_t go(int64_t a, int64_t b)\n{{\n    return {name}(a, b);\n}}\n"
+    (tmp_path / "it.c").write_text(f"#include <stdint.h>\n{unit.text()}\n{own}")
+    compiled("gcc", *STRICT, "-shared", "-fPIC", "it.c", "-o", "it.so", where=tmp_path)
+    function = ctypes.CDLL(str(tmp_path / "it.so")).go
+    function.restype, function.argtypes = ctypes.c_int64, [ctypes.c_int64, ctypes.c_int64]
+    assert [function(a, b) for a, b in ((3, 4), (100, 31))] == [_clashing(3, 4), _clashing(100, 31)]
+
+
+@needs("gcc")
+def test_adversaries_pay_the_same_in_c(tmp_path: Path) -> None:
+    """Those whose rule reads no table in memory."""
+    adversaries = [each for each in ADVERSARIES if not isinstance(each, hlmc.adversaries.Trace)]
+    texts = []
+    for i, adversary in enumerate(adversaries):
+        unit = Unit(f"a{i}", Table({}, {}), frozenset({"pay"}))
+        name = unit.entry(adversary.rule, Type.RUN, Type.INT, Type.INT).name
+        head = f"double a{i}_pay(const double *spec, int64_t t, int64_t arm)"
+        texts.append(f"{unit.text()}\n{head};\n{head}\n{{\n    return {name}(spec, t, arm);\n}}\n")
+    includes = "".join(f"#include <{file}.h>\n" for file in ("math", "stdbool", "stdint", "string"))
+    (tmp_path / "it.c").write_text(includes + "\n".join(texts))
+    compiled("gcc", *STRICT, "-O2", "-shared", "-fPIC", "it.c", "-o", "it.so", "-lm", where=tmp_path)
+    code = ctypes.CDLL(str(tmp_path / "it.so"))
+    for i, adversary in enumerate(adversaries):
+        function = getattr(code, f"a{i}_pay")
+        function.restype, function.argtypes = ctypes.c_double, [ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64]
+        for t in range(0, min(adversary.length or 2000, 2000), 7):
+            paid = [function(adversary.spec.ctypes.data, t, arm) for arm in range(adversary.arms)]
+            # C libraries differ in the last digit of some functions.
+            assert np.allclose(paid, adversary.rewards(t, t + 1)[0], rtol=1e-14, atol=0), (adversary, t)
 
 
 def test_what_is_not_in_the_dialect_is_named_with_file_and_line() -> None:

@@ -103,7 +103,7 @@ def test_a_reader_that_has_read_enough_is_no_error() -> None:
         ("plan --arms 100 --memory 20 --delta 2", "delta must be a number in (0, 1), not 2.0"),
         ("plan --arms 100 --memory 20 --delta p", "argument --delta: 'p' is not a number"),
         ("plan --arms 100 --memory 20 --switches some", '1e6 or 10**6, or as "unknown"'),
-        ("plan --arms 100 --memory 20 --routines exp4", "there is no routine 'exp4'; there are"),
+        ("plan --arms 100 --memory 20 --routines exp4", "there is no routine 'exp4'; did you mean 'exp3'?"),
         ("plan --arms 100 --memory 20 --routines exp3,exp3,exp3", "routines must be 2 names"),
         ("plan --arms 100 --memory 20 --plot a.png", "--plot needs a horizon, such as"),
         (f"{PLAN} --plot curve.gif", "the file of a plot must end in .png, .svg or .pdf, not 'curve.gif'"),
@@ -255,7 +255,9 @@ def test_plan_as_text(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, err = run(capsys, PLAN)
     assert (status, err) == (0, "")
     lines = out.splitlines()
-    assert lines[:5] == [
+    assert lines[0] == "Advice for K = 100 arms, M = 20 words, T = 10,000,000 steps"
+    plan_at = lines.index("HLMC(arms=100, memory=20, horizon=10000000)")
+    assert lines[plan_at : plan_at + 5] == [
         "HLMC(arms=100, memory=20, horizon=10000000)",
         "",
         "level  routine  children  arms each  choices  steps each  words    gamma",

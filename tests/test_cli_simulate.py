@@ -167,8 +167,8 @@ def test_jobs_change_nothing(file: Path, jobs: str, capsys: pytest.CaptureFixtur
         ("adversary=3", "trap.toml: adversary must be a table, such as [adversary]"),
         ("adversary={arms = 12}", "trap.toml: adversary: name is missing; there are BlockTrap, "),
         (
-            "adversary.name=blocktrap",
-            "trap.toml: adversary: there is no adversary 'blocktrap'; did you mean 'BlockTrap'?",
+            "adversary.name=blocktarp",
+            "trap.toml: adversary: there is no adversary 'blocktarp'; did you mean 'BlockTrap'?",
         ),
         ("adversary.memroy=4", "trap.toml: adversary: there is no key 'memroy'; did you mean 'memory'?"),
         ("adversary.memory=1", "trap.toml: adversary: memory must be"),

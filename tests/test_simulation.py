@@ -185,12 +185,16 @@ def test_policies_by_themselves_are_named_after_their_class() -> None:
     ("arguments", "error", "text"),
     [
         ({"policies": {}}, BadArgument, "policies must hold at least one"),
-        ({"policies": 3}, BadType, "policies must be a policy, a list"),
-        ({"policies": {"a": 3}}, BadType, "policies must map names to policies, not 'a' to 3"),
+        (
+            {"policies": 3},
+            BadType,
+            r"policies must be a compiled policy .* object with select\(\) .* factory .*, not 3",
+        ),
+        ({"policies": {"a": 3}}, BadType, r"policies\['a'\] must be a compiled policy .*, not 3"),
         ({"policies": [hlmc.UCB1(ARMS), hlmc.UCB1(ARMS)]}, BadArgument, "policies must differ"),
         ({"policies": hlmc.UCB1(ARMS + 1)}, BadArgument, "'UCB1' has 13 arms and .* has 12"),
         ({"policies": made(hlmc.EXP3), "horizon": 2 * STEPS}, BadArgument, "made for 700 steps, fewer than .* 1400"),
-        ({"adversary": hills}, BadType, "adversary must be one of hlmc.adversaries"),
+        ({"adversary": 3}, BadType, "adversary must be one of hlmc.adversaries, a function .*, not 3"),
         ({"adversary": FACED[3], "horizon": STEPS + 1}, BadArgument, "rewards for 700 steps, fewer than .* 701"),
         ({"horizon": None}, BadArgument, "horizon must be given: the policies have none"),
         ({"horizon": 0}, BadArgument, "horizon must be a whole number of at least 1, not 0"),
@@ -203,7 +207,7 @@ def test_policies_by_themselves_are_named_after_their_class() -> None:
         ({"points": "often"}, BadArgument, "points must be a number"),
         ({"device": "gpu"}, BadArgument, "device must be"),
         ({"executor": 3}, BadType, "executor must have a submit method"),
-        ({"progress": "loud"}, BadType, "progress must be None, True or False"),
+        ({"progress": "loud"}, BadType, "progress must be None, True, False or a function"),
     ],
 )
 def test_bad_input_is_refused_with_the_argument_and_the_range(
@@ -487,15 +491,19 @@ def test_what_cannot_be_judged_in_time_is_left_open() -> None:
 @pytest.mark.parametrize("log", [False, True])
 def test_the_plot_shows_every_policy_in_its_own_look(result: hlmc.Result, log: bool, tmp_path: Path) -> None:
     ax = result.plot(log=log)
-    lines = {str(line.get_label()).split("  (")[0]: line for line in ax.get_lines()}
+    lines = {str(line.get_label()).split(",")[0]: line for line in ax.get_lines()}
     for name, look in plotting.looks(result.policies).items():
         assert lines[name].get_color() == plotting.COLOURS[look.colour]
         np.testing.assert_allclose(lines[name].get_ydata(), result.regret().sel(policy=name).mean("run"))
     assert ax.get_xscale() == ("log" if log else "linear")
     assert ax.get_xlabel() == "steps"
     assert ax.get_ylabel() == "weak regret"
-    dashed = [line for line in ax.get_lines() if str(line.get_label()).startswith("_")]
-    assert len(dashed) == (4 if log else len(dashed))
+    bounds = [line for line in ax.get_lines() if str(line.get_label()).startswith("_")]
+    assert len(bounds) == (4 if log else len(bounds))
+    assert all(line.get_path_effects() for line in bounds)  # ticks, which no curve has
+    assert not any(lines[name].get_path_effects() for name in result.policies)
+    assert "K = 100, T = 4,000, 4 runs" in ax.get_title(loc="left")
+    assert str(lines["HLMC"].get_label()).startswith("HLMC, 20 words  (bound ")
     figure = ax.get_figure(root=True)
     assert figure is not None
     plotting.save(figure, tmp_path / "regret.png")

@@ -14,7 +14,20 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hlmc import adversaries, advice, arenas, bounds, delays, games, planning, routines, testing, tickets
+    from hlmc import (
+        adversaries,
+        advice,
+        arenas,
+        bounds,
+        delays,
+        errors,
+        games,
+        planning,
+        plotting,
+        routines,
+        testing,
+        tickets,
+    )
     from hlmc.arenas import arena
     from hlmc.arms import Arms
     from hlmc.errors import BadTicket
@@ -40,7 +53,7 @@ if TYPE_CHECKING:
         Uniform,
         Words,
     )
-    from hlmc.simulation import Moments, Result, estimate, load_result, simulate, trace
+    from hlmc.simulation import Moments, PythonPolicy, Result, estimate, load_result, simulate, trace
     from hlmc.streams import derive_seed
     from hlmc.tickets import Ticket
 
@@ -63,6 +76,7 @@ __all__ = [
     "Learner",
     "Moments",
     "Policy",
+    "PythonPolicy",
     "Result",
     "Ticket",
     "TsallisINF",
@@ -75,12 +89,14 @@ __all__ = [
     "bounds",
     "delays",
     "derive_seed",
+    "errors",
     "estimate",
     "games",
     "load",
     "load_result",
     "planning",
     "play",
+    "plotting",
     "routines",
     "simulate",
     "testing",
@@ -95,6 +111,7 @@ _HOMES = {
     "Guarantee": "hlmc.guarantee",
     "Learner": "hlmc.learner",
     "Moments": "hlmc.simulation",
+    "PythonPolicy": "hlmc.simulation",
     "Result": "hlmc.simulation",
     "Ticket": "hlmc.tickets",
     "arena": "hlmc.arenas",
@@ -112,8 +129,10 @@ _MODULES = (
     "arenas",
     "bounds",
     "delays",
+    "errors",
     "games",
     "planning",
+    "plotting",
     "routines",
     "testing",
     "tickets",
@@ -125,7 +144,9 @@ def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return importlib.import_module(f"hlmc.{name}")
     if name not in __all__:
-        raise AttributeError(f"module 'hlmc' has no attribute {name!r}")
+        from hlmc.spelling import no_attribute
+
+        raise no_attribute("hlmc", name, __all__)
     value = getattr(importlib.import_module(_HOMES.get(name, "hlmc.policies")), name)
     globals()[name] = value
     return value

@@ -349,6 +349,12 @@ class NamedLearner(Learner):
         ticket._name = self._arms._names[ticket.slot]
         return ticket
 
+    def reset(self, seed: int = 0, stream: int = 0) -> None:
+        """Forget everything and start afresh in the same row, with the arms that there are now."""
+        super().reset(seed, stream)
+        self._row[int(self.policy.program[IDLE])] = self.policy.arms - max(1, len(self._arms._names))
+        self._arms._since.clear()
+
     def _settle(self, ticket: Ticket, reward: float | None, learns: int) -> int:
         if type(ticket) is NamedTicket:
             ticket = Ticket(ticket)

@@ -240,6 +240,19 @@ def path(name: str, value: Any) -> Path:
     return found
 
 
+def ending(name: str, value: Any, *endings: str) -> Path:
+    """A path that ends in one of some endings, large or small.
+
+    >>> ending("path", "result.xlsx", ".csv", ".parquet")
+    Traceback (most recent call last):
+    hlmc.errors.BadArgument: path must end in .csv or .parquet, not 'result.xlsx'
+    """
+    found = path(name, value)
+    if found.suffix.lower() not in endings:
+        raise BadArgument(f"{name} must end in {' or '.join(endings)}, not {shown(str(found))}")
+    return found
+
+
 def writable(name: str, value: Any) -> Path:
     """The path of a file that can be written, as far as can be told before it is."""
     file = path(name, value)

@@ -24,6 +24,7 @@ from hlmc.checks import between, whole
 from hlmc.engine.delayed import CLICKS, CONSTANT, GEOMETRIC, LISTED, PARETO, UNIFORM, VALUES
 from hlmc.errors import BadArgument, BadFile, shown
 from hlmc.files import disk
+from hlmc.spelling import hint, no_attribute, spelled, suggest_arguments
 from hlmc.values import Value
 
 __all__ = ["CATALOGUE", "Clicks", "Constant", "Delays", "FromFile", "Geometric", "Pareto", "Uniform", "named"]
@@ -296,6 +297,7 @@ class Clicks(Delays):
 
 CATALOGUE: tuple[type[Delays], ...] = (Constant, Uniform, Geometric, Pareto, FromFile, Clicks)
 """Every law of delays."""
+suggest_arguments(*CATALOGUE)
 
 
 def named(name: Any, **arguments: Any) -> Delays:
@@ -305,9 +307,14 @@ def named(name: Any, **arguments: Any) -> Delays:
     delays.Uniform(low=0, high=20)
     """
     known = {cls.__name__: cls for cls in CATALOGUE}
-    if name not in known:
-        raise BadArgument(f"there are no delays {shown(name)}; there are {', '.join(known)}")
-    return known[name](**arguments)
+    meant = spelled(name, known)
+    if meant is None:
+        raise BadArgument(f"there are no delays {shown(name)}; {hint(name, known)}")
+    return known[meant](**arguments)
+
+
+def __getattr__(name: str) -> Any:
+    raise no_attribute(__name__, name, __all__)
 
 
 def checked(delays: Any) -> Delays | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 LONGEST = 500
 """A message has fewer characters than this: what is shown of a value may be of any length."""
 
@@ -29,16 +31,41 @@ def _cut(text: str) -> str:
 def shown(value: object) -> str:
     """A value as a message shows it: short, and whatever its ``repr`` does.
 
-    >>> shown("ten"), shown(10**5000)
-    ("'ten'", 'a number of about 5000 digits')
+    >>> shown("ten"), shown(10**5000), shown([0.5] * 1000)
+    ("'ten'", 'a number of about 5000 digits', 'a list of 1000: [0.5, 0.5, 0.5, ...]')
     """
     if isinstance(value, int) and value.bit_length() > 1000:
         return f"a number of about {round(value.bit_length() * 0.30103)} digits"
     try:
+        if (cut := _cut_array(value)) is not None:
+            return cut
         text = repr(value)
     except Exception:  # a stranger's class may raise anything
         return f"an object of type {type(value).__name__}"
     return text if len(text) <= 200 else f"{text[:150]} ... {text[-40:]}"
+
+
+FEW = 8
+"""An array or a list of more members than this is described, not shown."""
+
+
+def _cut_array(value: object) -> str | None:
+    """What is said of an array, a table or a list that is too long to be shown; None: it is short, or something else.
+
+    A list is looked at without its ``repr``, which may be of any length.
+    """
+    kind = type(value).__name__
+    shape = getattr(value, "shape", None)
+    if isinstance(shape, tuple) and shape and all(isinstance(n, int) for n in shape):
+        if math.prod(shape) <= FEW and len(shape) == 1:
+            return None
+        of = f" of {value.dtype}" if hasattr(value, "dtype") else ""
+        return f"{'an array' if kind == 'ndarray' else f'a {kind}'} of shape {shape}{of}"
+    if type(value) in (list, tuple) and len(value) > FEW:  # type: ignore[arg-type]
+        ends = "[]" if isinstance(value, list) else "()"
+        first = ", ".join(map(shown, value[:3]))  # type: ignore[index]
+        return f"a {kind} of {len(value)}: {ends[0]}{first}, ...{ends[1]}"  # type: ignore[arg-type]
+    return None
 
 
 class HLMCError(ValueError):

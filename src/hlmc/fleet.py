@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from hlmc.files.rows import FiledRows
 from hlmc.files.saving import create, load
 from hlmc.learner import Learner, fresh_rows, no_window, outstanding, refusal
 from hlmc.policies.base import Policy
-from hlmc.streams import keys
+from hlmc.streams import derive_seed, keys
 from hlmc.targets import JIT, address_of, entry, linked
 from hlmc.tickets import Ticket, ticket_dtype
 from hlmc.turns import turn
@@ -130,9 +130,25 @@ class Fleet:
     def __len__(self) -> int:
         return len(self._rows)
 
-    def __getitem__(self, i: int) -> Learner:
-        """Learner i, live: it and the fleet share the row, and what one does the other sees."""
-        i = operator.index(i)
+    @overload
+    def __getitem__(self, i: int) -> Learner: ...
+
+    @overload
+    def __getitem__(self, i: slice) -> list[Learner]: ...
+
+    def __getitem__(self, i: int | slice) -> Learner | list[Learner]:
+        """Learner i, live: it and the fleet share the row, and what one does the other sees. A list for ``fleet[0:2]``.
+
+        >>> import hlmc
+        >>> [learner.time for learner in hlmc.EXP3(arms=3, horizon=100).fleet(size=4)[1:3]]
+        [0, 0]
+        """
+        if isinstance(i, slice):
+            return [self[each] for each in range(*i.indices(len(self)))]
+        try:
+            i = operator.index(i)
+        except TypeError:
+            raise BadType(f"a learner is found by a whole number or a slice such as 0:2, not {shown(i)}") from None
         if not -len(self) <= i < len(self):
             raise IndexError(f"there is no learner {shown(i)} in a fleet of {len(self)}")
         i %= len(self)
@@ -316,6 +332,32 @@ class Fleet:
             self._latest += 1
             self._use(chosen)
             self._spread(batch.update_many, chosen, self._program_at, address_of(shares))
+
+    def reset(self, ids: Any = None, seed: int = 0) -> None:
+        """Have all learners, or those listed, start afresh: learner i becomes ``policy.start(seed, i)``.
+
+        >>> import hlmc
+        >>> fleet = hlmc.EXP3(arms=3, horizon=100).fleet(size=4, seed=7)
+        >>> arms = fleet.select()
+        >>> fleet.update([1.0] * 4)
+        >>> fleet.reset([2])
+        >>> fleet.time
+        array([1, 1, 0, 1])
+        """
+        given = _given_ids(ids)
+        derive_seed(seed)
+        with self._lock:
+            chosen = self._chosen(given)
+            self._use(chosen)
+            self._asked = None
+            if chosen.ids is not None:
+                fresh = [keys(seed, int(i), 1) for i in chosen.ids]
+                self._rows[chosen.ids] = fresh_rows(self.policy, np.concatenate([np.empty(0, np.uint64), *fresh]))
+                return
+            self._latest = 0
+            for first in range(0, len(self), self._step):
+                piece = self._rows[first : first + self._step]
+                fresh_rows(self.policy, keys(seed, first, len(piece)), piece)
 
     @property
     def state(self) -> Array:

@@ -269,6 +269,19 @@ class Learner:
         """
         return float(self._row[PROBABILITY])
 
+    def reset(self, seed: int = 0, stream: int = 0) -> None:
+        """Forget everything and start afresh, as ``policy.start(seed, stream)`` does, in the same row.
+
+        >>> import hlmc
+        >>> learner = hlmc.EXP3(arms=3, horizon=100).start(seed=1)
+        >>> arm = learner.select()
+        >>> learner.update(1.0)
+        >>> learner.reset(seed=2)
+        >>> learner == learner.policy.start(seed=2)
+        True
+        """
+        fresh_rows(self.policy, keys(seed, stream, 1), self._row[None, :])
+
     def copy(self) -> Learner:
         """A second learner that knows the same and goes on by itself."""
         return Learner.trusted(self.policy, self._row.copy())
@@ -281,8 +294,10 @@ class Learner:
 
         save(path, self.policy, self._row[None, :], "learner")
 
-    def to_c(self, name: str = "hlmc", steps: int | None = None) -> CSource:
+    def to_c(self, name: str = "hlmc", steps: int | None = None, precision: str = "float64") -> CSource:
         """The learner in C99, going on from its state: ``NAME_resume`` in place of ``NAME_start``.
+
+        Arguments: as for ``policy.to_c``. With ``precision="float32"`` the state is narrowed.
 
         >>> import hlmc
         >>> learner = hlmc.EXP3(arms=3, horizon=100).start(seed=1)
@@ -291,7 +306,7 @@ class Learner:
         """
         from hlmc.export import exported
 
-        return exported(self.policy, name, self._row, steps)
+        return exported(self.policy, name, self._row, steps, precision)
 
     def __eq__(self, other: object) -> bool:
         """Whether the two will behave alike from here on: the same policy and the same state."""

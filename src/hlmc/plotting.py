@@ -2,7 +2,8 @@
 
 The colours are those of Okabe and Ito ("Color Universal Design", 2008), which are distinguishable for
 colour-blind readers. Line styles and markers distinguish the policies in black-and-white prints. Matplotlib is
-imported at the first plot. The global state of `pyplot` does not change, and no window is opened.
+imported at the first plot. The ``plot`` methods of results draw on new figures of `pyplot`, which notebooks show by
+themselves and scripts with ``plt.show()``, unless they are given axes. The settings of Matplotlib do not change.
 
 >>> with style():
 ...     fig = figure()
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from hlmc.checks import writable
 from hlmc.errors import BadArgument, BadType, shown
+from hlmc.spelling import plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,6 +32,7 @@ __all__ = [
     "COLOURS",
     "Look",
     "check_path",
+    "draw_bound",
     "figure",
     "look",
     "looks",
@@ -100,11 +103,7 @@ LOOKS = {
 """The looks of the catalogue, by the names used in plots."""
 
 
-def _plain(name: str) -> str:
-    return "".join(filter(str.isalnum, name.casefold()))
-
-
-_KNOWN = {_plain(name): known for name, known in LOOKS.items()}
+_KNOWN = {plain(name): known for name, known in LOOKS.items()}
 _LINE_COLOURS = [name for name in COLOURS if name != "yellow"]
 # Neighbours in this list differ in all three parts, and none is a look of the catalogue.
 _SPARE = [
@@ -141,7 +140,7 @@ def looks(names: Iterable[str]) -> dict[str, Look]:
     for name in names:
         if name in found:
             continue
-        if known := _KNOWN.get(_plain(name)):
+        if known := _KNOWN.get(plain(name)):
             found[name] = known
             continue
         start = sum(map(ord, name))
@@ -191,6 +190,9 @@ def style() -> Iterator[None]:
         matplotlib.rcdefaults()  # a user's own style sheet has no part in it
         matplotlib.rcParams.update(cast(Any, STYLE))
         yield
+        # The first figure of a notebook loads its backend, which switches interactive mode on. That must stay.
+        interactive = matplotlib.is_interactive()
+    matplotlib.interactive(interactive)
 
 
 def figure(width: float = 6.4, height: float = 4.0) -> Figure:
@@ -202,14 +204,65 @@ def figure(width: float = 6.4, height: float = 4.0) -> Figure:
 
 
 def axes(ax: Axes | None, width: float = 6.4, height: float = 4.0) -> Axes:
-    """The axes that were given, or those of a new figure."""
+    """The axes that were given, or those of a new figure of `pyplot`, which a notebook shows by itself."""
     from matplotlib.axes import Axes
 
     if ax is None:
-        return figure(width, height).subplots()
+        import matplotlib.pyplot as plt
+
+        with style():
+            return plt.figure(figsize=(width, height), layout="constrained").subplots()
     if not isinstance(ax, Axes):
         raise BadType(f"ax must be axes of Matplotlib or None, not {shown(ax)}")
     return ax
+
+
+def is_alone(ax: Axes) -> bool:
+    """Whether axes are the only ones of a figure that makes room for what is beside them: a legend, a long title."""
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    fig = ax.get_figure(root=True)
+    return fig is not None and len(fig.axes) == 1 and isinstance(fig.get_layout_engine(), ConstrainedLayoutEngine)
+
+
+def legend(ax: Axes) -> None:
+    """A legend that covers no data: beside axes that are alone in their figure, else where it covers least."""
+    if is_alone(ax):
+        ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0)
+    else:
+        ax.legend(loc="best")
+
+
+def title(ax: Axes, *lines: str) -> None:
+    """The title of axes that are alone in their figure and have none yet; long lines are cut."""
+    if is_alone(ax) and not ax.get_title(loc="left"):
+        ax.set_title("\n".join(line if len(line) < 75 else f"{line[:71]} ..." for line in lines), loc="left")
+
+
+def draw_bound(ax: Axes, times: Any, heights: Any, colour: str, label: str | None = None) -> None:
+    """Draw a bound as a thin line with ticks on its upper side, which no curve has; ``colour`` is a key of `COLOURS`.
+
+    A bound that is known at one time only is drawn as a short piece that ends there.
+
+    >>> ax = figure().subplots()
+    >>> draw_bound(ax, [0, 50, 100], [float("nan"), float("nan"), 30.0], "blue")
+    >>> ax.lines[0].get_xydata().tolist()
+    [[88.0, 30.0], [100.0, 30.0]]
+    """
+    import numpy as np
+    from matplotlib.patheffects import withTickedStroke
+
+    times, heights = np.asarray(times, float), np.asarray(heights, float)
+    known = np.isfinite(heights)
+    if known.sum() == 1:
+        first, last = float(times[0]), float(times[known][0])
+        log = ax.get_xscale() == "log" and first > 0.0
+        begin = last * (first / last) ** 0.12 if log else last - 0.12 * (last - first)
+        times, heights = np.array([begin, last]), np.repeat(heights[known], 2)
+    else:
+        times, heights = times[known], heights[known]
+    ticks = withTickedStroke(spacing=7, angle=60, length=0.7)
+    ax.plot(times, heights, color=COLOURS[colour], linewidth=0.9, zorder=1.5, path_effects=[ticks], label=label)
 
 
 def short(value: float) -> str:

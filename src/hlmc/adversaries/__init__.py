@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 from typing import Any
 
@@ -23,6 +22,7 @@ from hlmc.adversaries.shifting import Shifting
 from hlmc.adversaries.trace import Trace
 from hlmc.adversaries.uniform_means import UniformMeans
 from hlmc.errors import BadArgument, shown
+from hlmc.spelling import hint, no_attribute, spelled, suggest_arguments
 
 __all__ = [
     "CATALOGUE",
@@ -65,6 +65,7 @@ CATALOGUE: tuple[type[Adversary], ...] = (
     Trace,
     Function,
 )
+suggest_arguments(*CATALOGUE)
 
 
 def staircase(t: int, arm: int) -> float:
@@ -97,25 +98,28 @@ EXAMPLES: tuple[Adversary, ...] = (
 def named(name: Any, /, **arguments: Any) -> Adversary:
     """The adversary with a name and arguments. Experiment files use it.
 
-    >>> named("BlockTrap", arms=100, memory=20)
+    >>> named("block-trap", arms=100, memory=20)
     BlockTrap(arms=100, memory=20)
-    >>> named("Blocktrap")
+    >>> named("BlokTrap")
     Traceback (most recent call last):
-    hlmc.errors.BadArgument: there is no adversary 'Blocktrap'; did you mean 'BlockTrap'?
+    hlmc.errors.BadArgument: there is no adversary 'BlokTrap'; did you mean 'BlockTrap'?
     >>> named("BlockTrap", arm=100)
     Traceback (most recent call last):
     hlmc.errors.BadArgument: BlockTrap has no argument 'arm'; it takes arms, memory, subphases
     """
     classes = {cls.__name__: cls for cls in CATALOGUE}
-    if not isinstance(name, str) or name not in classes:
-        near = difflib.get_close_matches(name, classes, n=1) if isinstance(name, str) else []
-        hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(classes)}"
-        raise BadArgument(f"there is no adversary {shown(name)}; {hint}")
-    parameters = inspect.signature(classes[name]).parameters
+    known = spelled(name, classes)
+    if known is None:
+        raise BadArgument(f"there is no adversary {shown(name)}; {hint(name, classes)}")
+    parameters = inspect.signature(classes[known]).parameters
     for argument in arguments:
         if argument not in parameters:
-            raise BadArgument(f"{name} has no argument {argument!r}; it takes {', '.join(parameters)}")
+            raise BadArgument(f"{known} has no argument {argument!r}; it takes {', '.join(parameters)}")
     for parameter in parameters.values():
         if parameter.default is parameter.empty and parameter.name not in arguments:
-            raise BadArgument(f"{name} needs the argument {parameter.name!r}")
-    return classes[name](**arguments)
+            raise BadArgument(f"{known} needs the argument {parameter.name!r}")
+    return classes[known](**arguments)
+
+
+def __getattr__(name: str) -> Any:
+    raise no_attribute(__name__, name, __all__)

@@ -16,7 +16,7 @@ from hlmc.checks import whole
 from hlmc.engine.kernel import kernel
 from hlmc.engine.linker import callees, relink, substitute
 from hlmc.engine.primitives import REWARD
-from hlmc.errors import BadReward, BadType, shown
+from hlmc.errors import BadReward, BadType, HLMCError, shown
 from hlmc.targets import JIT, callback, compiled
 
 
@@ -103,12 +103,31 @@ class Function(Adversary):
     def failure(self) -> BaseException | None:
         return getattr(self.code, "failure", None)
 
+    @cached_property
+    def unchecked(self) -> Callable[[int, int], float]:
+        if not isinstance(self.code, _Called):
+            return super().unchecked
+        # Called from Python, a function that is not compiled need not go through machine code, and its errors come out.
+        function = _plain(self.function)
+        return lambda t, arm: float(function(t, arm))
+
+    def reward(self, t: int, arm: int) -> float:
+        try:
+            return super().reward(t, arm)
+        except (HLMCError, BadType):
+            raise
+        except Exception as failure:
+            raise self._failed(failure) from failure
+
     def rewards(self, first: int, last: int, low: int = 0, high: int | None = None) -> Array:
         out = super().rewards(first, last, low, high)
         if self.failure is not None:
             failure, self.code.failure = self.failure, None
-            raise BadReward(f"{_name(self.function)} failed: {type(failure).__name__}: {failure}") from failure
+            raise self._failed(failure) from failure
         return out
+
+    def _failed(self, failure: BaseException) -> BadReward:
+        return BadReward(f"{_name(self.function)} failed: {type(failure).__name__}: {failure}")
 
     def __repr__(self) -> str:
         return f"Function(arms={self.arms}, reward={_name(self.function)})"
@@ -138,6 +157,8 @@ def _code(function: Callable[[int, int], float]) -> Any:
     plain = _plain(function)
     if not JIT:
         return callback(relink(_reward, {"users_own": plain}), REWARD)
+    if isinstance(plain, types.MethodType):
+        return _Called(plain)  # who has an object with a method does not expect it to be compiled
     import numba
 
     try:
@@ -159,7 +180,8 @@ def _plain(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _name(function: Callable[..., Any]) -> str:
-    return getattr(function, "__name__", None) or repr(function)
+    name = getattr(function, "__name__", None) or repr(function)
+    return f"{type(function.__self__).__name__}.{name}" if isinstance(function, types.MethodType) else name
 
 
 def _reason(error: Exception) -> str:

@@ -1,8 +1,10 @@
-"""Parse the printed form of an adversary, without executing anything."""
+"""Parse the printed form of an adversary or another value, without executing anything."""
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
+from typing import Any
 
 from hlmc.adversaries.base import Adversary
 
@@ -17,11 +19,21 @@ def from_repr(text: str) -> Adversary | None:
     """
     from hlmc.adversaries import CATALOGUE
 
+    found: Adversary | None = parsed(text, {cls.__name__: cls for cls in CATALOGUE})
+    return found
+
+
+def parsed(text: str, classes: Mapping[str, type]) -> Any:
+    """The value of one of some classes with this printed form, or None if the text does not determine it.
+
+    >>> from hlmc.policies import CATALOGUE
+    >>> parsed("HLMC(arms=9, groups=(3, 3), horizon=90)", CATALOGUE)
+    HLMC(arms=9, groups=(3, 3), horizon=90)
+    """
     try:
         call = ast.parse(text, mode="eval").body
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
             return None
-        classes = {cls.__name__: cls for cls in CATALOGUE}
         positional = [ast.literal_eval(value) for value in call.args]
         named = {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords}
         return classes[call.func.id](*positional, **named)

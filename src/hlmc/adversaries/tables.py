@@ -11,6 +11,7 @@ import stat
 import tempfile
 from collections.abc import Iterator
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -25,7 +26,11 @@ Array = np.ndarray
 COPIED = 1 << 26
 """A table of at most this many bytes (64 MiB) is read into memory; a larger one is mapped."""
 
+UNNAMED = ("", "Unnamed: 0")
+"""What the first column is called that pandas writes for an index, and what it calls that column when it reads it."""
+
 _PIECE = 1 << 20  # numbers looked at or converted at a time
+_FORMAT = 2  # of conversions: 1 read an index as an arm
 _MAPPABLE = ("float64", "float32", "uint8")
 
 
@@ -42,7 +47,7 @@ def stamp(path: Path) -> tuple[int, int]:
 
 def prepared(path: Path, name: str) -> Path:
     """A checked ``.npy`` file with the rewards of a file: the file itself or its conversion."""
-    kept = _folder() / hashlib.blake2b(f"{path} {stamp(path)}".encode(), digest_size=16).hexdigest()
+    kept = _folder() / hashlib.blake2b(f"{_FORMAT} {path} {stamp(path)}".encode(), digest_size=16).hexdigest()
     kind = path.name.lower()
     if kind.endswith(".npy"):
         rows = _opened(path, name)
@@ -176,21 +181,46 @@ def _csv_pieces(path: Path, name: str) -> Iterator[Array]:
 
     try:
         with pa.input_stream(str(path), compression="detect") as stream:
-            first = next(csv.reader(io.TextIOWrapper(_readable(stream), encoding="utf-8")), [])
-        if not first:
+            top = list(islice(csv.reader(io.TextIOWrapper(_readable(stream), encoding="utf-8")), 4))
+        if not top or not top[0]:
             raise BadFile(f"{name} holds no rewards")
-        named = not any(map(_is_number, first))
+        first = top[0]
+        named, index = _layout(top)
         columns = [str(arm) for arm in range(len(first))]
+        arms = columns[1:] if index else columns
         with arrow_csv.open_csv(
             str(path),
             read_options=arrow_csv.ReadOptions(
                 column_names=columns, skip_rows=int(named), block_size=max(_PIECE, 64 * len(first))
             ),
-            convert_options=arrow_csv.ConvertOptions(column_types=dict.fromkeys(columns, pa.float64())),
+            convert_options=arrow_csv.ConvertOptions(
+                column_types=dict.fromkeys(arms, pa.float64()), include_columns=arms
+            ),
         ) as reader:
             yield from _arrays(reader, np.dtype(np.float64), name)
     except (pa.ArrowException, OSError, UnicodeDecodeError, csv.Error) as error:
         raise BadFile(f"{name} is not a sound CSV file of numbers: {_line(error)}") from None
+
+
+def _layout(top: list[list[str]]) -> tuple[bool, bool]:
+    """Whether the first line of a CSV file is a header, and whether its first column is an index; from a few lines.
+
+    A header has no numbers, or names no first column, or counts three columns or more. An index has no name, or counts
+    the lines, or is no number. None of these can be rewards: a third number of a count is 2 or more.
+
+    >>> _layout([["", "a", "b"], ["0", "0.5", "1"]]), _layout([["0", "1"], ["1", "0"]])
+    ((True, True), (False, False))
+    >>> _layout([["day", "a"], ["Mon", "0"], ["Tue", "1"]]), _layout([["0", "1", "2"], ["0.5", "0", "1"]])
+    ((True, True), (True, False))
+    """
+    first = top[0]
+    unnamed = len(first) > 1 and first[0].strip() in UNNAMED
+    counted = len(first) > 2 and first == [str(arm) for arm in range(len(first))]
+    named = unnamed or counted or not any(map(_is_number, first))
+    column = [line[0].strip() if line else "" for line in top[named:]][:3]
+    counts = column in (["0", "1", "2"], ["1", "2", "3"])
+    words = bool(column) and all(cell and not _is_number(cell) for cell in column)
+    return named, len(first) > 1 and (unnamed or counts or words)
 
 
 def _readable(stream: Any) -> BinaryIO:
@@ -211,7 +241,9 @@ def _parquet_type(path: Path, name: str) -> np.dtype[Any]:
     from pyarrow import parquet
 
     try:
-        types = parquet.read_schema(str(path)).types
+        schema = parquet.read_schema(str(path))
+        index = _index_of(schema)
+        types = [kind for column, kind in zip(schema.names, schema.types, strict=True) if column not in index]
     except (pa.ArrowException, OSError) as error:
         raise BadFile(f"{name} is not a sound Parquet file: {_line(error)}") from None
     for column, kind in enumerate(types):
@@ -224,6 +256,15 @@ def _parquet_type(path: Path, name: str) -> np.dtype[Any]:
     return np.dtype(np.float32 if all(kind == pa.float32() for kind in types) else np.float64)
 
 
+def _index_of(schema: Any) -> list[str]:
+    """The columns of a Parquet file that pandas has written for an index."""
+    try:
+        columns = schema.pandas_metadata["index_columns"]
+        return [column for column in columns if isinstance(column, str)]
+    except (LookupError, RecursionError, TypeError, ValueError):  # none, or nonsense
+        return []
+
+
 def _parquet_pieces(path: Path, name: str) -> Iterator[Array]:
     import pyarrow as pa
     from pyarrow import parquet
@@ -232,7 +273,9 @@ def _parquet_pieces(path: Path, name: str) -> Iterator[Array]:
     try:
         with parquet.ParquetFile(str(path)) as file:
             rows = max(1, _PIECE // file.metadata.num_columns)
-            yield from _arrays(file.iter_batches(batch_size=rows), kind, name)
+            index = _index_of(file.schema_arrow)
+            arms = [column for column in file.schema_arrow.names if column not in index] if index else None
+            yield from _arrays(file.iter_batches(batch_size=rows, columns=arms), kind, name)
     except (pa.ArrowException, OSError) as error:
         raise BadFile(f"{name} is not a sound Parquet file: {_line(error)}") from None
 

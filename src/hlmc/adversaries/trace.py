@@ -50,8 +50,10 @@ class Trace(Adversary):
     ----------
     table
         An array [steps, arms], or the path of an ``.npy``, ``.csv``, ``.csv.gz`` or ``.parquet`` file of
-        that shape. In a CSV file every line is a step; a first line without numbers is a header. float64, float32,
-        uint8 and bool are used as stored; other types are converted to float64. A writable array is copied.
+        that shape. In a CSV file every line is a step; a first line without numbers is a header. An index, as pandas
+        writes it, is left out: a first column of a CSV file that has no name, counts the lines or is not numbers, and
+        the index columns of a Parquet file. float64, float32, uint8 and bool are used as stored; other types are
+        converted to float64. A writable array is copied.
 
     Examples
     --------
@@ -108,6 +110,15 @@ class Trace(Adversary):
         if rows.shape[1] != self.arms:
             raise BadArgument(f"table must have {self.arms} arms, not {rows.shape[1]}")
         return packed(rows.ctypes.data, _KINDS[rows.dtype], *rows.strides)
+
+    def reward(self, t: int, arm: int) -> float:
+        if self._mapped:
+            check_length(self._rows, "table" if self._path is None else self.table)
+        return super().reward(t, arm)
+
+    @cached_property
+    def _mapped(self) -> bool:
+        return _is_mapped_and_large(self._rows) or isinstance(self._rows, np.memmap)
 
     def spec_in(self, put: Callable[[Array], int]) -> Array:
         check_length(self._rows, "table" if self._path is None else self.table)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from hlmc import policies
+from hlmc import planning, policies
 from hlmc.checks import whole
 from hlmc.policies.base import Policy
 from hlmc.policies.hierarchy import UNKNOWN
@@ -30,7 +30,8 @@ class Measured:
     """The arena's results for a policy at a size: ratios of its regret to HLMC's.
 
     ``stays`` is the median ratio of weak regret over the adversaries whose best arm is fixed. ``changes`` is the median
-    ratio of shifting regret over the others. ``worst`` is the largest ratio, against ``adversary``.
+    ratio of shifting regret over the others, NaN where none was played (more than 1,000 arms). ``worst`` is the largest
+    ratio, against ``adversary``.
 
     >>> found = measured(100, 10**6)["UCB-M"]
     >>> found.words, found.worst, found.adversary
@@ -67,17 +68,18 @@ def _table() -> tuple[Measured, ...]:
         )
 
 
-def measured(arms: int, horizon: int | None = None) -> dict[str, Measured]:
+def measured(arms: int, horizon: int | None = None, changes: bool = False) -> dict[str, Measured]:
     """The measurements by policy, at the size nearest to this one on logarithmic scales.
 
-    An unknown horizon counts as the longest horizon measured.
+    With ``changes``, only sizes count at which adversaries were played whose best arm changes; those are the sizes at
+    which all policies were. So it is with an unknown horizon, which counts as the longest that was measured there.
 
     >>> found = measured(120, 2 * 10**5)
     >>> found["Champion"].arms, found["Champion"].horizon
     (100, 100000)
     """
     arms = whole("arms", arms, 1)
-    table = _table()
+    table = [row for row in _table() if not ((changes or horizon is None) and math.isnan(row.changes))]
     steps = max(row.horizon for row in table) if horizon is None else whole("horizon", horizon, 1)
 
     def distance(row: Measured) -> float:
@@ -93,7 +95,7 @@ class Candidate:
 
     >>> lowest = advise(arms=100, memory=20, horizon=10**6).lowest
     >>> lowest.policy, lowest.bound == lowest.policy.bound(), lowest.measured.stays
-    (Champion(arms=100, memory=20, horizon=1000000), True, 0.0734)
+    (Champion(arms=100, memory=20, horizon=1000000), True, 0.0319)
     """
 
     policy: Policy
@@ -105,19 +107,25 @@ class Candidate:
 class Advice:
     """The candidates, sorted by measured regret.
 
-    ``size`` is the size of the measurements: (arms, horizon). ``far`` is whether the arms or steps asked for differ
-    from it by more than a factor of ten; the order of the policies may then be another one.
+    ``size`` is the size of the measurements: (arms, horizon). ``differences`` are words on how what was asked for is
+    far from it: arms or steps by more than a factor of ten, words by more than a factor of three. The order of the
+    policies may be another one there.
 
     >>> advice = advise(arms=120, memory=30, horizon=2 * 10**6)
     >>> advice.size, type(advice.proved.policy).__name__
     ((100, 1000000), 'CrownedHLMC')
-    >>> advice.far, advise(arms=10**5, memory=640, horizon=10**7).far
-    (False, True)
+    >>> advice.far, advise(arms=100, memory=20, horizon=10).differences
+    (False, ('1/10,000 of the steps',))
     """
 
     candidates: tuple[Candidate, ...]
     size: tuple[int, int]
-    far: bool = False
+    differences: tuple[str, ...] = ()
+
+    @property
+    def far(self) -> bool:
+        """Whether what was asked for is far from what was measured."""
+        return bool(self.differences)
 
     @property
     def lowest(self) -> Candidate:
@@ -179,14 +187,36 @@ def advise(arms: int, memory: int, horizon: int | None = None, switches: int | s
     T = None if horizon is None else whole("horizon", horizon, 1)
     known_word = switches is None or (isinstance(switches, str) and switches == UNKNOWN)
     V = switches if known_word else whole("switches", switches, 1)
-    known = measured(K, T)
+    known = measured(K, T, changes=V is not None)
     found = [
         Candidate(policy, _bound(policy, T, V), known[name]) for name, policy in _made(K, M, T, V) if name in known
     ]
     order: Callable[[Candidate], float] = (lambda c: c.measured.stays) if V is None else (lambda c: c.measured.changes)
     row = next(iter(known.values()))
-    far = not (0.1 <= K / row.arms <= 10.0 and (T is None or 0.1 <= T / row.horizon <= 10.0))
-    return Advice(tuple(sorted(found, key=order)), (row.arms, row.horizon), far)
+    return Advice(tuple(sorted(found, key=order)), (row.arms, row.horizon), tuple(_differences(K, M, T, row)))
+
+
+def _differences(arms: int, memory: int, horizon: int | None, row: Measured) -> Iterator[str]:
+    """How what is asked for differs from a measurement by large factors."""
+    if not 0.1 <= (factor := arms / row.arms) <= 10.0:
+        yield f"{_times(factor)} the arms"
+    if horizon is not None and not 0.1 <= (factor := horizon / row.horizon) <= 10.0:
+        yield f"{_times(factor)} the steps"
+    # Policies in bounded memory were measured in about 2 sqrt(K) words.
+    usual = sum(planning.even_groups(arms, min(2, planning.deepest(arms))))
+    if memory < arms - 1 and not 1.0 / 3.0 <= (factor := memory / usual) <= 3.0:
+        yield f"{_times(factor)} the words that the arena gives as many arms ({usual:,})"
+
+
+def _times(factor: float) -> str:
+    """A factor in words.
+
+    >>> _times(100.0), _times(2.5), _times(0.01)
+    ('100 times', '2.5 times', '1/100 of')
+    """
+    large = factor if factor >= 1.0 else 1.0 / factor
+    number = f"{float(f'{large:.2g}'):,g}" if large < 1e6 else f"{large:.1g}".replace("e+0", "e")
+    return f"{number} times" if factor >= 1.0 else f"1/{number} of"
 
 
 def _bound(policy: Policy, horizon: int | None, switches: int | str | None) -> float | None:

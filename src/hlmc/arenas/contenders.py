@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from hlmc.checks import listed, whole
@@ -26,9 +27,11 @@ from hlmc.policies import (
 )
 from hlmc.policies.base import Policy
 from hlmc.routines import TsallisINF as Tsallis
+from hlmc.simulation.own import AnyPolicy, PythonPolicy, policy_of
+from hlmc.spelling import hint, spelled
 
-Factory = Callable[[int, int, int], Policy | None]
-"""``factory(arms, memory, horizon)`` returns a policy, or None to omit a size."""
+Factory = Callable[[int, int, int], Any]
+"""``factory(arms, memory, horizon)`` returns a policy, compiled or in plain Python, or None to omit a size."""
 
 SWITCHES = 10
 """V: the number of pieces of the benchmark of shifting regret. Policies with a parameter V get this value."""
@@ -174,10 +177,11 @@ def chosen(theirs: Any, against: Any, known: Mapping[str, Factory] = POLICIES) -
     """The policies to compare: those of the arena (all or by name), always the baseline, and the user's own."""
     given = known if against is None else [against] if isinstance(against, str) else against
     names = listed("against", given, "names of the arena's policies", empty=True)
-    for name in names:
-        if not isinstance(name, str) or name not in known:
-            raise BadArgument(f"against: there is no policy {shown(name)} in the arena; there are {', '.join(known)}")
-    field = {name: known[name] for name in known if name in names or name == BASELINE}
+    meant = [spelled(name, known) for name in names]
+    for name, found in zip(names, meant, strict=True):
+        if found is None:
+            raise BadArgument(f"against: there is no policy {shown(name)} in the arena; {hint(name, known)}")
+    field = {name: known[name] for name in known if name in meant or name == BASELINE}
     if theirs is None:
         return field
     if not isinstance(theirs, Mapping):
@@ -185,28 +189,48 @@ def chosen(theirs: Any, against: Any, known: Mapping[str, Factory] = POLICIES) -
             "policies must be a dictionary of functions (arms, memory, horizon) -> policy by name, such as "
             f"{{'mine': lambda arms, memory, horizon: ...}}, not {shown(theirs)}"
         )
-    for name, factory in theirs.items():
-        if not isinstance(name, str) or not callable(factory):
-            raise BadType(
-                f"policies must map names to functions (arms, memory, horizon), not {shown(name)} to {shown(factory)}"
-            )
+    for name in theirs:
+        if not isinstance(name, str):
+            raise BadType(f"policies must map names to functions, not {shown(name)} to {shown(theirs[name])}")
         if name in known:
             raise BadArgument(f"policies: {name!r} is a policy of the arena; choose another name")
-    return field | dict(theirs)
+    return field | {name: _sized(given, f"policies[{name!r}]") for name, given in theirs.items()}
+
+
+def _sized(given: Any, argument: str) -> Factory:
+    """A function (arms, memory, horizon) as it is; a policy in plain Python, which has a seed, for every size."""
+    if isinstance(given, Policy):
+        raise BadType(f"{argument} must be for every size: write lambda arms, memory, horizon: ..., not {shown(given)}")
+    if callable(given) and not isinstance(given, type):
+        try:
+            if "seed" not in inspect.signature(given).parameters:
+                return given  # type: ignore[no-any-return]
+        except (TypeError, ValueError):
+            return given  # type: ignore[no-any-return]
+    policy = policy_of(given, argument)
+    return lambda arms, memory, horizon: policy
 
 
 def made(
     field: Mapping[str, Factory], arms: int, memory: int, horizon: int, limited: bool = False
-) -> dict[str, Policy]:
-    """The policies for a size, without those whose function returns None; ``limited``: none may have more words."""
-    found: dict[str, Policy] = {}
+) -> dict[str, AnyPolicy]:
+    """The policies for a size, without those whose function returns None; ``limited``: none may have more words.
+
+    How many words a policy in plain Python has is not known, so it is not limited.
+    """
+    found: dict[str, AnyPolicy] = {}
     for name, factory in field.items():
         policy = factory(arms, memory, horizon)
-        if policy is not None and not isinstance(policy, Policy):
-            raise BadType(f"policies: {name!r} must return a policy of hlmc or None, not {shown(policy)}")
-        if policy is not None and limited and policy.words.statistics > memory:
+        if isinstance(policy, Policy) and limited and policy.words.statistics > memory:
             has = f"{policy.words.statistics} words of statistics, {8 * policy.words.statistics} bytes"
             raise BadArgument(f"policies: {name!r} has {has}, more than the {8 * memory} bytes that each may have")
         if policy is not None:
-            found[name] = policy
+            found[name] = policy_of(policy, f"what policies[{name!r}] returns")
     return found
+
+
+def with_window(name: str, policy: AnyPolicy, window: int) -> Policy:
+    """A policy that takes late rewards: as it is, or with so many decisions that may await theirs."""
+    if isinstance(policy, PythonPolicy):
+        raise BadArgument(f"policy {name!r} is plain Python, and is told every reward at once: no delays")
+    return replace(policy, pending=policy.pending or window)

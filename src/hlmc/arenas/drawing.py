@@ -12,6 +12,7 @@ from hlmc.arenas.contenders import BASELINE, SWITCHES
 from hlmc.arenas.result import number
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from hlmc.arenas.result import ArenaResult
@@ -20,8 +21,8 @@ LEAST, MOST = 0.01, 100.0
 """The ends of the colour scale."""
 
 
-def heat_map(result: ArenaResult, kind: str, arms: int | None, horizon: int | None) -> Figure:
-    """Draw the ratios of one kind of regret, at one size or as medians over all sizes."""
+def heat_map(result: ArenaResult, kind: str, arms: int | None, horizon: int | None, ax: Axes | None = None) -> Axes:
+    """Draw the ratios of one kind of regret, at one size or as medians over all sizes. All maps have the same scale."""
     from matplotlib.colors import LogNorm
 
     rows = result.kind(kind, arms, horizon)
@@ -34,8 +35,7 @@ def heat_map(result: ArenaResult, kind: str, arms: int | None, horizon: int | No
         at = policies.index(str(policy)), cases.index(str(case))
         shown[at], texts[at] = _cell(cell)
     with plotting.style():
-        fig = plotting.figure(3.6 + 0.72 * len(cases), 2.2 + 0.3 * len(policies))
-        ax = fig.subplots()
+        ax = plotting.axes(ax, *size_of(len(policies), len(cases)))
         ax.grid(False)
         image = ax.imshow(
             np.clip(np.ma.masked_invalid(shown), LEAST, MOST), cmap="RdBu_r", norm=LogNorm(LEAST, MOST), aspect="auto"
@@ -50,7 +50,7 @@ def heat_map(result: ArenaResult, kind: str, arms: int | None, horizon: int | No
         ax.set_xticks(range(len(cases)), cases, rotation=40, ha="right", rotation_mode="anchor")
         ax.tick_params(length=0)
         ax.set_title(_title(result, rows, kind), loc="left")
-        bar = fig.colorbar(image, ax=ax, shrink=0.85, pad=0.02)
+        bar = ax.figure.colorbar(image, ax=ax, shrink=0.85, pad=0.02)
         bar.set_ticks([0.01, 0.1, 1.0, 10.0, 100.0], labels=["0.01", "0.1", "1", "10", "100"])
         bar.set_label(f"regret divided by {BASELINE}'s")
         notes = ["* memory for all arms"] if full else []
@@ -59,6 +59,19 @@ def heat_map(result: ArenaResult, kind: str, arms: int | None, horizon: int | No
                 f"grey: {BASELINE}'s regret is not significantly above 0; the policy's is lower, higher or equal"
             )
         ax.set_xlabel("; ".join(notes), fontsize=8)
+    return ax
+
+
+def size_of(policies: int, cases: int) -> tuple[float, float]:
+    """Width and height of a map of so many rows and columns, in inches."""
+    return 3.6 + 0.72 * cases, 2.3 + 0.3 * policies
+
+
+def heat_map_figure(result: ArenaResult, kind: str) -> Figure:
+    """The map of a kind of regret on a figure of its own, to be written to a file."""
+    rows = result.kind(kind)
+    fig = plotting.figure(*size_of(rows["policy"].nunique() - 1, rows["adversary"].nunique()))
+    heat_map(result, kind, None, None, fig.subplots())
     return fig
 
 
@@ -75,8 +88,10 @@ def _cell(rows: pd.DataFrame) -> tuple[float, str]:
 
 def _title(result: ArenaResult, rows: pd.DataFrame, kind: str) -> str:
     what = f"shifting regret, V = {SWITCHES}" if kind == "shifting" else f"{kind} regret"
-    sizes = rows[["arms", "horizon"]].drop_duplicates()
-    if len(sizes) == 1:
-        (K, T), *_ = sizes.itertuples(index=False)
-        return f"Ratios of {what} to {BASELINE}'s: K = {K:,}, T = {T:,}"
-    return f"Ratios of {what} to {BASELINE}'s: medians over {len(sizes)} sizes"
+    played = result.runs.merge(rows[["arms", "horizon"]].drop_duplicates())
+    sizes = {name: played[name].unique().tolist() for name in ("arms", "memory", "horizon")}
+    letters = {"arms": "K", "memory": "M", "horizon": "T"}
+    where = ", ".join(f"{letters[name]} = {' and '.join(f'{n:,}' for n in sizes[name])}" for name in sizes)
+    runs = played["run"].nunique()
+    ratios = "Ratios" if len(rows[["arms", "horizon"]].drop_duplicates()) == 1 else "Medians over sizes of ratios"
+    return f"{ratios} of {what} to {BASELINE}'s\n{where}, {runs} runs"

@@ -18,8 +18,8 @@ from hlmc.delays import Delays
 from hlmc.errors import BadFile
 from hlmc.evaluation import best_fixed, best_switching, dynamic
 from hlmc.files.writing import write_whole
-from hlmc.policies.base import Policy
 from hlmc.simulation.experiment import Experiment
+from hlmc.simulation.own import AnyPolicy
 from hlmc.simulation.progress import Silent
 from hlmc.simulation.runner import gathered_runs
 from hlmc.simulation.runs import Task
@@ -47,7 +47,7 @@ class Cell:
     runs: int
     seed: int
     kinds: tuple[str, ...]
-    policies: Mapping[str, Policy]
+    policies: Mapping[str, AnyPolicy]
     arithmetic: tuple[str, str] = ("cpu", "float64")
     delays: Delays | None = None
     missing: float = 0.0

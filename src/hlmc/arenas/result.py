@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,16 +10,15 @@ import numpy as np
 import pandas as pd
 
 from hlmc.arenas.contenders import BASELINE
-from hlmc.checks import choice, whole
-from hlmc.checks import path as checked_path
-from hlmc.errors import BadArgument, BadFile, shown
+from hlmc.checks import choice, ending, whole
+from hlmc.errors import BadArgument, BadFile
 from hlmc.evaluation import paired_ratio_interval, t_interval
 from hlmc.evaluation.regret import PATHWISE as KINDS
 from hlmc.files.parquet import Part, check_digest, table_of, write_table
 from hlmc.files.writing import replacing
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from matplotlib.axes import Axes
 
     from hlmc.arenas.playing import Cell, Scores
 
@@ -58,7 +58,7 @@ def runs_of(cell: Cell, scores: Scores) -> pd.DataFrame:
             "horizon": cell.horizon,
             "memory": cell.memory,
             "policy": name,
-            "words": policy.words.statistics,
+            "words": np.nan if policy.words is None else policy.words.statistics,
             "run": np.arange(cell.runs),
             "reward": scores.rewards[name],
         }
@@ -84,7 +84,8 @@ def compared(runs: pd.DataFrame, baseline: str = BASELINE, level: float = 0.95) 
             base = cell.loc[cell["policy"] == baseline, kind].to_numpy()
             for policy, own in cell.groupby("policy", sort=False):
                 regret = own[kind].to_numpy()
-                words = int(own["words"].iloc[0])
+                known = own["words"].iloc[0]
+                words = known if np.isnan(known) else int(known)
                 row: dict[str, Any] = {"adversary": adversary, "arms": arms, "horizon": horizon, "kind": kind}
                 row |= {
                     "policy": policy,
@@ -198,15 +199,27 @@ class ArenaResult:
     def _sizes(self, rows: pd.DataFrame, policy: str, size: str) -> str:
         """The words or bytes of statistics of a policy, as text."""
         own = rows[rows["policy"] == policy]
-        found = own[size].unique().tolist()
+        found = [int(each) for each in own[size].dropna().unique()]
+        if not found:
+            return "-"  # a policy in plain Python
         text = str(found[0]) if len(found) == 1 else f"{min(found)}-{max(found)}"
         return f"{text} *" if size == "words" and own["full_memory"].all() else text
 
-    def plot(self, kind: str = "weak", arms: int | None = None, horizon: int | None = None) -> Figure:
-        """A heat map of the ratios, policies by adversaries; over several sizes, of their medians."""
+    def plot(
+        self,
+        kind: str = "weak",
+        arms: int | None = None,
+        horizon: int | None = None,
+        *,
+        ax: Axes | None = None,
+    ) -> Axes:
+        """A heat map of the ratios, policies by adversaries; over several sizes, of their medians; returns the axes.
+
+        ``ax`` is where to draw; default: a new figure of `pyplot`. All maps have the same scale of colours.
+        """
         from hlmc.arenas.drawing import heat_map
 
-        return heat_map(self, kind, arms, horizon)
+        return heat_map(self, kind, arms, horizon, ax)
 
     def save(self, path: str | Path) -> None:
         """Write :attr:`data` as ``.csv``, or :attr:`runs` as ``.parquet``, from which :meth:`load` restores the result.
@@ -219,10 +232,8 @@ class ArenaResult:
         >>> again.data.equals(result.data)
         True
         """
-        path = checked_path("path", path)
-        if path.suffix not in (".csv", ".parquet"):
-            raise BadArgument(f"path must end in .csv or .parquet, not {shown(str(path))}")
-        if path.suffix == ".csv":
+        path = ending("path", path, ".csv", ".parquet")
+        if path.suffix.lower() == ".csv":
             with replacing(path) as file:
                 self.data.to_csv(file, index=False, float_format="%.6g")
         else:
@@ -253,6 +264,9 @@ class ArenaResult:
     def __repr__(self) -> str:
         policies, cases = self.runs["policy"].nunique(), self.runs["adversary"].nunique()
         return f"<arena of {policies} policies, {cases} adversaries and {len(self.sizes)} sizes>"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(repr(self))}</p>{self.table().to_html()}"
 
 
 def _parts(runs: pd.DataFrame) -> list[Part]:

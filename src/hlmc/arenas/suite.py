@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from hlmc.arenas.cases import CASES, Case
-from hlmc.arenas.contenders import IN_BYTES, POLICIES, Factory, budget, chosen, made
+from hlmc.arenas.contenders import IN_BYTES, POLICIES, budget, chosen, made, with_window
 from hlmc.arenas.held_out import HELD_OUT
 from hlmc.arenas.playing import Cell, Costs, play
 from hlmc.arenas.result import ArenaResult, runs_of
@@ -23,8 +22,9 @@ from hlmc.evaluation.regret import PATHWISE as KINDS
 from hlmc.evaluation.segments import checked_threads
 from hlmc.interrupts import Interrupted, kept_in
 from hlmc.simulation.experiment import checked_arithmetic, checked_feedback
-from hlmc.simulation.progress import duration, reporter
+from hlmc.simulation.progress import Progress, checked_progress, duration, reporter
 from hlmc.simulation.workers import checked_executor
+from hlmc.spelling import hint, spelled, suggesting
 from hlmc.streams import derive_seed
 
 ARMS = (16, 100, 1000, 10_000)
@@ -42,8 +42,9 @@ DEFAULTS: dict[tuple[str, bool], tuple[tuple[int, ...], tuple[int, ...], int]] =
 """Arms, horizons and runs by (suite, quick)."""
 
 
+@suggesting
 def arena(
-    policies: Mapping[str, Factory] | None = None,
+    policies: Mapping[str, Any] | None = None,
     *,
     against: Iterable[str] | str | None = None,
     adversaries: Iterable[str] | str | None = None,
@@ -59,7 +60,7 @@ def arena(
     store: str | Path | None = None,
     jobs: int | None = None,
     executor: Any = None,
-    progress: bool | None = None,
+    progress: Progress = None,
     device: str = "cpu",
     precision: str | None = None,
     delays: Delays | int | None = None,
@@ -79,7 +80,8 @@ def arena(
     ----------
     policies
         Your own policies, in addition to the arena's: functions ``(arms, memory, horizon) -> policy`` by name. A
-        function that returns None omits a size.
+        function that returns None omits a size. What they return may be plain Python (:class:`hlmc.PythonPolicy`), and
+        so may the policy itself be: a factory ``(arms, horizon, seed)``, told by the name ``seed``, or an object.
     against
         Names of the arena's policies to include (:data:`hlmc.arenas.POLICIES`), besides the baseline. Default: all.
     adversaries
@@ -108,7 +110,8 @@ def arena(
     executor
         An executor with the interface of :mod:`concurrent.futures`, instead of threads.
     progress
-        None: print an estimate, then the progress, on standard error. False: print nothing.
+        None: an estimate, then the progress, on standard error or as a notebook's bar. False: silence. A function is
+        called with the work done and all the work, in estimated seconds of one core, from any thread.
     device, precision
         As in :func:`hlmc.simulate`. A GPU plays all policies and runs with the same sequence of rewards in
         parallel; benchmarks are always computed on the processor.
@@ -137,6 +140,7 @@ def arena(
     choice("suite", suite, *SUITES)
     usual_arms, usual_horizons, usual_runs = DEFAULTS[suite, flag("quick", quick)]
     derive_seed(seed)
+    checked_progress(progress)
     law, never = checked_feedback(device, delays, missing)
     cells = _cells(
         chosen(policies, against, POLICIES if bytes is None else IN_BYTES),
@@ -168,10 +172,11 @@ def _cases(suite: Mapping[str, Case], names: Any) -> list[Case]:
     if names is None:
         return list(suite.values())
     wanted = [names] if isinstance(names, str) else listed("adversaries", names, "names")
-    for name in wanted:
-        if not isinstance(name, str) or name not in suite:
-            raise BadArgument(f"adversaries: there is no {shown(name)} in this suite; there are {', '.join(suite)}")
-    return [suite[name] for name in suite if name in wanted]
+    meant = [spelled(name, suite) for name in wanted]
+    for name, known in zip(wanted, meant, strict=True):
+        if known is None:
+            raise BadArgument(f"adversaries: there is no {shown(name)} in this suite; {hint(name, suite)}")
+    return [suite[name] for name in suite if name in meant]
 
 
 def _sizes(name: str, given: Any, usual: tuple[int, ...], least: int) -> tuple[int, ...]:
@@ -187,7 +192,7 @@ def _kinds(given: Any) -> list[str]:
 
 
 def _cells(
-    field: Mapping[str, Factory],
+    field: Mapping[str, Any],
     cases: Sequence[Case],
     sizes: Sequence[tuple[int, int]],
     memory: int | None,
@@ -206,7 +211,7 @@ def _cells(
         policies = made(field, arms, words, horizon, limited)
         if delays is not None or missing > 0.0:
             window = 1 if delays is None else min(delays.longest + 1, horizon)
-            policies = {name: replace(each, pending=each.pending or window) for name, each in policies.items()}
+            policies = {name: with_window(name, each, window) for name, each in policies.items()}
         for case in cases:
             kinds = tuple(kind for kind in case.kinds(arms, words, horizon) if kind in wanted)
             if kinds:
@@ -216,7 +221,7 @@ def _cells(
 
 
 def played(
-    cells: Sequence[Cell], store: str | Path | None, jobs: int | None, executor: Any, progress: bool | None
+    cells: Sequence[Cell], store: str | Path | None, jobs: int | None, executor: Any, progress: Progress
 ) -> pd.DataFrame:
     """The runs of all cells, concatenated."""
     device = cells[0].arithmetic[0]
@@ -227,7 +232,7 @@ def played(
     parts: list[pd.DataFrame] = []
     try:
         with reporter(progress, {"": sum(costs.cells)}) as report:
-            if progress is not False and device == "cpu":
+            if (progress is None or progress is True) and device == "cpu":
                 time = duration(sum(costs.cells) / threads)
                 again = " at most; runs in the store are not repeated" if folder is not None else ""
                 cores = f"{threads} core{'s' * (threads > 1)}"

@@ -9,6 +9,7 @@ import pandas as pd
 
 from hlmc import plotting
 from hlmc.arenas.contenders import BASELINE, SWITCHES
+from hlmc.arenas.drawing import heat_map_figure
 from hlmc.files.writing import write_whole
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def write(result: ArenaResult, folder: Path) -> Path:
     result.save(folder / "arena.csv")
     result.save(folder / "arena.parquet")
     for kind in result.kinds:
-        plotting.save(result.plot(kind), folder / f"{kind}.png")
+        plotting.save(heat_map_figure(result, kind), folder / f"{kind}.png")
     lines = ["# The arena", "", *(f"- {note}" for note in NOTES), ""]
     lines += ["## All sizes", "", *_markdown(result.overview()), ""]
     lines += [f"![{kind} regret]({kind}.png)" for kind in result.kinds]

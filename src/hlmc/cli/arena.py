@@ -173,6 +173,7 @@ def _list(options: argparse.Namespace) -> None:
 
 def _show(result: ArenaResult, options: argparse.Namespace) -> None:
     from hlmc import plotting
+    from hlmc.arenas.drawing import heat_map_figure
     from hlmc.arenas.writing import NOTES
 
     written = []
@@ -180,7 +181,7 @@ def _show(result: ArenaResult, options: argparse.Namespace) -> None:
         result.save(options.csv)
         written.append(options.csv)
     if options.plot is not None:
-        written.append(plotting.save(result.plot(options.regret), options.plot))
+        written.append(plotting.save(heat_map_figure(result, options.regret), options.plot))
     if options.report is not None:
         written.append(result.report(options.report))
     if options.json:

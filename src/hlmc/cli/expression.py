@@ -6,7 +6,8 @@ import ast
 import math
 from typing import TYPE_CHECKING, Any
 
-from hlmc.errors import BadArgument, shown
+from hlmc.errors import BadArgument, BadType, shown
+from hlmc.spelling import hint, spelled
 
 if TYPE_CHECKING:
     from hlmc.policies.base import Policy
@@ -37,9 +38,10 @@ def policy_of(text: str) -> Policy:
             f"a policy is written as a call such as HLMC(arms=100, memory=20, horizon=10**6), not {shown(text)}"
         )
     name = str(_name(call.func)).removeprefix("hlmc.")
-    if name not in CATALOGUE:
-        raise BadArgument(f"there is no policy {name!r}; there are {', '.join(CATALOGUE)}")
-    return _made(CATALOGUE[name], call)  # type: ignore[no-any-return]
+    known = spelled(name, CATALOGUE)
+    if known is None:
+        raise BadArgument(f"there is no policy {name!r}; {hint(name, CATALOGUE)}")
+    return _made(CATALOGUE[known], call)  # type: ignore[no-any-return]
 
 
 def _name(node: ast.expr) -> str | None:
@@ -61,6 +63,8 @@ def _made(cls: Any, call: ast.Call) -> Any:
         named[keyword.arg] = _value(keyword.value)
     try:
         return cls(*positional, **named)
+    except BadType as error:
+        raise BadArgument(str(error)) from None
     except TypeError as error:
         raise BadArgument(f"{cls.__name__}: {str(error).removeprefix(f'{cls.__name__}.').strip()}") from None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -216,11 +217,13 @@ def run(options: argparse.Namespace) -> None:
     if options.json:
         show_json(_as_dict(policy, memory, near, rules) | {"advice": _advice_as_dict(advice)})
         return
+    if advice is not None:
+        _show_advice(policy, memory, advice)
     _show_plan(policy)
     _show_rules(memory, rules)
     _show_points(policy, near, options.all)
     if advice is not None:
-        _show_advice(advice, _steps(policy))
+        _show_measurements(advice)
     if options.plot is not None:
         line()
         line(f"Drawn: {options.plot}")
@@ -326,27 +329,43 @@ def _show_points(policy: HLMC, near: list[Point], everything: bool) -> None:
         line(f"--all shows {len(near) - len(shown)} more, down to {least:,} words.")
 
 
-def _show_advice(advice: Advice, steps: int) -> None:
-    """The measurements of the policies that fit, and the best ones."""
+def _show_advice(policy: HLMC, memory: int, advice: Advice) -> None:
+    """The best policies that fit, and whether the measurements are for something else."""
+    T = "unknown T" if policy.horizon is None else f"T = {policy.horizon:,} steps"
+    line(f"Advice for K = {policy.arms:,} arms, M = {memory:,} words, {T}", style="bold")
+    found = advice.lowest.measured
+    line("Lowest measured regret:")
+    line(f"  {advice.lowest.policy!r}")
+    if isinstance(advice.lowest.policy, HLMC) and found.policy == "HLMC":
+        line("  which the others are measured by")
+    else:
+        changing = "" if math.isnan(found.changes) else f" {found.changes:.2g} (changing best arm),"
+        line(f"  {found.stays:.2g} of HLMC's (fixed best arm),{changing} {found.worst:.2g} at worst")
+    if advice.proved is not None:
+        empty = " (vacuous: at least T)" if is_vacuous(advice.proved.bound, _steps(policy)) else ""
+        line(f"Smallest bound, {_shown(advice.proved.bound)}{empty}:")
+        line(f"  {advice.proved.policy!r}")
+    if advice.far:
+        line(f"Far from what was measured, K = {advice.size[0]:,} and T = {advice.size[1]:,}; here are")
+        for difference in advice.differences:
+            line(f"  {difference}")
+        line("so the order of the policies may be another one.")
+    line()
+
+
+def _show_measurements(advice: Advice) -> None:
+    """The measurements of all policies that fit."""
     K, T = advice.size
     heading(f"Policies: regret divided by HLMC's, measured at K = {K:,}, T = {T:,}")
     table = Table(("policy", "words", "fixed best arm", "changing", "worst", "against"), left=frozenset({0, 5}))
     for candidate in advice.candidates:
         found = candidate.measured
         words = f"{candidate.policy.words.statistics:,}"
-        ratios = (f"{value:.2g}" for value in (found.stays, found.changes, found.worst))
+        ratios = ("-" if math.isnan(x) else f"{x:.2g}" for x in (found.stays, found.changes, found.worst))
         style = "bold" if candidate is advice.lowest else ""
         table.add(found.policy, words, *ratios, found.adversary, style=style)
     show(table)
-    if advice.far:
-        line("Nothing was measured near your numbers of arms and steps: the order may be another one there.")
     line()
-    line("Lowest measured regret:")
-    line(f"  {advice.lowest.policy!r}")
-    if advice.proved is not None:
-        empty = " (vacuous: at least T)" if is_vacuous(advice.proved.bound, steps) else ""
-        line(f"Smallest bound, {_shown(advice.proved.bound)}{empty}:")
-        line(f"  {advice.proved.policy!r}")
     runs = min(candidate.measured.runs for candidate in advice.candidates)
     words = f"{sum(planning.even_groups(K, 2)):,}"
     line(f"Medians by hlmc arena --arms {K} --horizon {T}: {words} words, {runs} runs.")
@@ -356,7 +375,12 @@ def _advice_as_dict(advice: Advice | None) -> dict[str, Any] | None:
     if advice is None:
         return None
     return {
-        "measured_at": {"arms": advice.size[0], "horizon": advice.size[1], "far": advice.far},
+        "measured_at": {
+            "arms": advice.size[0],
+            "horizon": advice.size[1],
+            "far": advice.far,
+            "differences": advice.differences,
+        },
         "candidates": [
             {
                 "policy": repr(c.policy),
@@ -364,7 +388,7 @@ def _advice_as_dict(advice: Advice | None) -> dict[str, Any] | None:
                 "bound": c.bound,
                 "runs": c.measured.runs,
                 "stays": c.measured.stays,
-                "changes": c.measured.changes,
+                "changes": None if math.isnan(c.measured.changes) else c.measured.changes,
                 "worst": c.measured.worst,
                 "adversary": c.measured.adversary,
             }

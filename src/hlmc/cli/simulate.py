@@ -24,16 +24,17 @@ if TYPE_CHECKING:
 
 EPILOG = """\
 examples:
-  hlmc simulate examples/trap.toml
-  hlmc simulate examples/trap.toml --set horizon=1e6 --set policies.HLMC.memory=30
-  hlmc simulate examples/trap.toml --scheduler tcp://10.0.0.1:8786 --json
+  hlmc examples trap          writes the experiment trap.toml
+  hlmc simulate trap.toml
+  hlmc simulate trap.toml --set horizon=1e6 --set policies.HLMC.memory=30
+  hlmc simulate trap.toml --scheduler tcp://10.0.0.1:8786 --json
 """
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     parser.epilog = EPILOG
-    parser.add_argument("file", metavar="FILE.toml", help="the experiment (see examples/)")
+    parser.add_argument("file", metavar="FILE.toml", help="the experiment (hlmc examples has some)")
     parser.add_argument(
         "--set",
         action="append",
@@ -143,8 +144,8 @@ def _draw(described: Described, result: Result) -> None:
 
     for look in described.plots:
         if look.file is not None:
-            figure = result.plot(kind=look.kind, switches=look.switches, log=look.log).get_figure(root=True)
-            assert figure is not None
+            figure = plotting.figure(8.4, 4.2)
+            result.plot(look.kind, look.switches, ax=figure.subplots(), log=look.log)
             plotting.save(figure, look.file)
 
 

@@ -14,13 +14,13 @@ from functools import cache
 import numpy as np
 
 from hlmc.engine.arithmetic import logarithm
-from hlmc.engine.feedback import credit, for_structure, for_users, learn_last, make_decision
+from hlmc.engine.feedback import credit, for_structure, hand_out, learn_last
 from hlmc.engine.kernel import Address, kernel
-from hlmc.engine.layout import KEY, LEVELS, TIME
+from hlmc.engine.layout import BASE, BEGAN, COUNT, KEY, LEVELS, TIME
 from hlmc.engine.linker import Kernel, substitute
 from hlmc.engine.primitives import bits, call_reward, int_at, put_int, row_of, words
 from hlmc.engine.routines import RoutineKernels, level_kernels
-from hlmc.engine.step import last_select
+from hlmc.engine.step import contiguous, decide, last_select, slot_arm, start_arms
 from hlmc.engine.stream import increment, number, unit
 from hlmc.engine.structures.base import Structure, learn_from, level_update
 from hlmc.engine.tickets import CHILDREN_AT
@@ -63,6 +63,7 @@ def delay_of(law: Array, u: float, reward: float) -> tuple[int, bool]:
 def run_delayed(
     program_at: Address,
     row_at: Address,
+    notes_at: Address,
     reward_at: Address,
     spec_at: Address,
     law_at: Address,
@@ -80,6 +81,9 @@ def run_delayed(
     ----------
     program_at, row_at
         Addresses of the program and of the learner's row.
+    notes_at
+        Address of a word for every slot of the last level, in which the loop notes the slot's arm while it runs; not
+        used where the arms of a group are neighbours.
     reward_at, spec_at
         Addresses of the adversary's function and of its numbers.
     law_at
@@ -102,6 +106,7 @@ def run_delayed(
     """
     program = words(program_at)
     row = words(row_at)
+    notes = words(notes_at)
     spec = words(spec_at)
     law = words(law_at)
     paid = words(paid_at)
@@ -113,10 +118,19 @@ def run_delayed(
     earned = sums[count]
     t = int(row[TIME])
     place = t % places
+    noted = -1  # when the run of the last level began that the notes are about
     for point in range(count):
         stop = int(stops[point])
         while t < stop:
-            arm = make_decision(program, row, t, 0, words(row_of(tickets_at, place, width)))
+            slot = decide(program, row, t)
+            if contiguous(program):
+                arm = int(row[BASE]) + slot
+            else:
+                if noted != int(row[BEGAN]):
+                    noted = int(row[BEGAN])
+                    start_arms(program, row, notes, int(row[COUNT]))
+                arm = slot_arm(program, row, notes, slot)
+            hand_out(program, row, t, arm, words(row_of(tickets_at, place, width)))
             reward = call_reward(reward_at, spec, t, arm)
             if not (0.0 <= reward <= 1.0):
                 return -(t + 1)
@@ -149,15 +163,10 @@ def run_delayed(
     return 0
 
 
-@kernel
-def _for_nobody(row: Array, ticket: Array, learner: int, arm: int) -> None:
-    """These tickets are seen by nobody."""
-
-
 @cache
 def delayed_loop(structure: Structure, last: RoutineKernels | None) -> Kernel:
     """:func:`run_delayed` for a structure, the last level's routine compiled in; None: called through the table."""
-    loop = substitute(for_structure(run_delayed, structure), {for_users: _for_nobody})
+    loop = for_structure(run_delayed, structure)
     if last is None:
         return loop
     own = level_kernels(last)

@@ -89,7 +89,10 @@ def ask(program_at: Address, row_at: Address, learner: int, ticket_at: Address) 
     t = int(row[TIME])
     if t >= int(program[HORIZON]):
         return PAST_HORIZON
-    arm = make_decision(program, row, t, learner, ticket)
+    arm = arm_of(program, row, decide(program, row, t))
+    put_number(ticket, LEARNER, learner)
+    ticket[TICKET_PROBABILITY] = row[PROBABILITY]
+    hand_out(program, row, t, arm, ticket)
     put_bits(ticket, TAG, tag_of(program, row, ticket, int(program[LEVELS])))
     place = t % int(program[PENDING])
     word = int(program[WINDOW]) + BITS + (place >> 6)
@@ -98,12 +101,14 @@ def ask(program_at: Address, row_at: Address, learner: int, ticket_at: Address) 
 
 
 @kernel
-def make_decision(program: Array, row: Array, t: int, learner: int, ticket: Array) -> int:
-    """Make the decision of step t and write its ticket but for the tag; the arm. The bit of the window is not set."""
-    arm = decide(program, row, t)
+def hand_out(program: Array, row: Array, t: int, arm: int, ticket: Array) -> None:
+    """Write what the ticket of decision t must carry for its learner, and go on to the next step.
+
+    The bit of the window is not set, and the words that only users read are not written.
+    """
     levels = int(program[LEVELS])
     put_number(ticket, TICKET_TIME, t)
-    for_users(row, ticket, learner, arm)
+    put_number(ticket, TICKET_ARM, arm)
     last = int(row[RECORD])
     level = last - FIELDS * (levels - 1)
     for d in range(levels):
@@ -119,15 +124,6 @@ def make_decision(program: Array, row: Array, t: int, learner: int, ticket: Arra
     row[window + UNANSWERED] += 1.0
     if t + 1 == int(row[UNTIL]):
         row[window + DUE] = 1.0
-    return arm
-
-
-@kernel
-def for_users(row: Array, ticket: Array, learner: int, arm: int) -> None:
-    """Write those words of a ticket that its learner does not need. Hook: a simulation leaves them out."""
-    put_number(ticket, LEARNER, learner)
-    put_number(ticket, TICKET_ARM, arm)
-    ticket[TICKET_PROBABILITY] = row[PROBABILITY]
 
 
 @kernel

@@ -28,6 +28,7 @@ import math
 
 import numpy as np
 
+from hlmc.engine.arithmetic import divide
 from hlmc.engine.kernel import kernel
 
 Array = np.ndarray
@@ -40,6 +41,12 @@ LEAST = 1e-80  # no probability is stated below this, so that 2^53 losses over t
 NOWHERE = math.inf
 MOST = 1e100  # a loss, with which every probability is still a positive float64
 SINGLE = {"NEAR": 1e-2, "PAD": 1e15, "APART": 1e-6, "LEAST": 1e-18}
+
+
+@kernel
+def most_slots(n: int) -> int:
+    """Hook: how many slots the loops of a step go over, at least n. What lies past the last slot counts as nothing."""
+    return n
 
 
 @kernel
@@ -64,10 +71,10 @@ def padded_loss(row: Array, at: int, n: int, slot: int) -> float:
 @kernel
 def four_chances(row: Array, at: int, n: int, slot: int, x: float, scale: float) -> tuple[float, float, float, float]:
     """The probabilities of four slots, from ``slot`` on, of which some may be past the last. ``scale`` is 2 / eta."""
-    r0 = scale / (padded_loss(row, at, n, slot) - x)
-    r1 = scale / (padded_loss(row, at, n, slot + 1) - x)
-    r2 = scale / (padded_loss(row, at, n, slot + 2) - x)
-    r3 = scale / (padded_loss(row, at, n, slot + 3) - x)
+    r0 = divide(scale, padded_loss(row, at, n, slot) - x)
+    r1 = divide(scale, padded_loss(row, at, n, slot + 1) - x)
+    r2 = divide(scale, padded_loss(row, at, n, slot + 2) - x)
+    r3 = divide(scale, padded_loss(row, at, n, slot + 3) - x)
     return r0 * r0, r1 * r1, r2 * r2, r3 * r3
 
 
@@ -100,7 +107,7 @@ def power_sums(
     c2 = 0.0
     c3 = 0.0
     least = PAD
-    fours = (n - 1) // 4
+    fours = (most_slots(n) - 1) // 4
     first = 0
     slot = 4 * fours + 1
     for four in range(fours + 1):
@@ -109,7 +116,7 @@ def power_sums(
         d2 = distance_of(row, at, n, slot + 1, x, far, behind)
         d3 = distance_of(row, at, n, slot + 2, x, far, behind)
         least = min(min(min(d0, d1), min(d2, d3)), least)
-        r0, r1, r2, r3 = scale / d0, scale / d1, scale / d2, scale / d3
+        r0, r1, r2, r3 = divide(scale, d0), divide(scale, d1), divide(scale, d2), divide(scale, d3)
         p0, p1, p2, p3 = r0 * r0, r1 * r1, r2 * r2, r3 * r3
         a0, a1, a2, a3 = a0 + p0, a1 + p1, a2 + p2, a3 + p3
         b0, b1, b2, b3 = b0 + p0 * r0, b1 + p1 * r1, b2 + p2 * r2, b3 + p3 * r3
@@ -178,20 +185,20 @@ def ftrl_update(
     squares, cubes, fourths, least = power_sums(row, at, n, x, scale, far, baseline)
     before = loss_of(row, at, slot) - x - (baseline - own)
     after = before + above
-    old = scale / before
+    old = divide(scale, before)
     old2 = old * old
-    new = scale / after
+    new = divide(scale, after)
     new2 = new * new
     excess = (squares - 1.0 - old2) + new2
     cubes = (cubes - old2 * old) + new2 * new
     fourths = (fourths - old2 * old2) + new2 * new2
-    inverse = 1.0 / cubes
+    inverse = divide(1.0, cubes)
     step = newton(excess) * inverse
     step -= 1.5 * (step * step) * (fourths * inverse - cubes * (1.0 - excess + excess * excess))
     # A loss below the baseline, estimated from a small chance, can make the slot played the one that decides.
     predicted = (x + baseline - zero) + min(scale * step, after - scale)
     squares, cubes, fourths, least = learned_sums(row, at, n, predicted, scale, x + far, baseline, zero, slot, above)
-    inverse = 1.0 / cubes
+    inverse = divide(1.0, cubes)
     excess = squares - 1.0
     step = newton(excess) * inverse
     if abs(step) < NEAR and least > 0.9 * scale:
@@ -202,24 +209,26 @@ def ftrl_update(
 @kernel
 def ftrl_draw(row: Array, at: int, n: int, scale: float, x: float, u: float) -> tuple[int, float]:
     """A slot, and its probability. Rounding can draw the last slot, however small its probability is."""
-    root = scale / -x
+    root = divide(scale, -x)
     p = root * root
     if u < p:
         return 0, max(p, LEAST)
     u -= p
     slot = 1
-    p0, p1, p2, p3 = four_chances(row, at, n, 1, x, scale)
-    p01 = p0 + p1
-    p02 = p01 + p2
-    while u >= p02 + p3 and slot + 4 < n:
-        u -= p02 + p3
-        slot += 4
-        p0, p1, p2, p3 = four_chances(row, at, n, slot, x, scale)
+    p0 = 0.0
+    p01 = 0.0
+    p02 = 0.0
+    for first in range(1, most_slots(n), 4):
+        slot = first
+        p0, p1, p2, p3 = four_chances(row, at, n, first, x, scale)
         p01 = p0 + p1
         p02 = p01 + p2
+        if u < p02 + p3 or first + 4 >= n:
+            break
+        u -= p02 + p3
     # Counting the partial sums that u has passed takes no branch that could be mispredicted.
     slot = min(slot + (u >= p0) + (u >= p01) + (u >= p02), n - 1)
-    root = scale / (row[at + slot - 1] - x)
+    root = divide(scale, row[at + slot - 1] - x)
     return slot, max(root * root, LEAST)
 
 
@@ -320,7 +329,7 @@ def estimates(
     """
     far = 0.5 * scale * scale
     own = baseline if loss_of(row, at, slot) - x <= far else 0.0
-    above = (loss - own) * (1.0 / chance)
+    above = (loss - own) * divide(1.0, chance)
     zero = baseline if -x <= far else 0.0
     return far, own, above, zero + above if slot == 0 else zero
 
@@ -328,8 +337,9 @@ def estimates(
 @kernel
 def add_losses(row: Array, at: int, n: int, near: float, baseline: float, zero: float, slot: int, above: float) -> None:
     """Add the baseline to the losses up to ``near`` and ``above`` to that of a slot, less what slot 0 has lost."""
-    for k in range(at, at + n - 1):
-        row[k] += (baseline if row[k] <= near else 0.0) - zero
+    for k in range(at, at + most_slots(n) - 1):
+        if k < at + n - 1:
+            row[k] += (baseline if row[k] <= near else 0.0) - zero
     if slot > 0:
         row[at + slot - 1] += above
 

@@ -59,6 +59,7 @@ from hlmc.engine.structures.base import choices_counted
 Array = np.ndarray
 
 LEAST_PROBABILITY = 5e-324  # what was selected was possible, also where a product of many chances underflows
+SINGLE = {"LEAST_PROBABILITY": 2.0**-126}
 
 # What select and update answer instead of an arm or 0.
 PAST_HORIZON = -1
@@ -84,14 +85,14 @@ def select(program_at: Address, row_at: Address) -> int:
     t = int(row[TIME])
     if t >= int(program[HORIZON]):
         return PAST_HORIZON
-    arm = decide(program, row, t)
+    arm = arm_of(program, row, decide(program, row, t))
     row[ARM] = arm
     return arm
 
 
 @kernel
 def decide(program: Array, row: Array, t: int) -> int:
-    """Make the choices of step t; the arm. The last level's slot and its probability are in its control words."""
+    """Make the choices of step t; the slot that the last level chose. Its control words have its probability too."""
     above = 1.0
     if t == int(row[UNTIL]):
         above = _begin(program, row, t)
@@ -109,7 +110,7 @@ def decide(program: Array, row: Array, t: int) -> int:
         chance = row[control + CHANCE]
     # Rounding can carry a share of everything past 1 by a last digit. What is learned by keeps it.
     row[PROBABILITY] = max(min(above * chance, 1.0), LEAST_PROBABILITY)
-    return arm_of(program, row, slot)
+    return slot
 
 
 @kernel
@@ -294,6 +295,18 @@ def learned_reward(spec: Array, state: int, arm: int, reward: float) -> float:
 
 
 @kernel
+def refused(reward: float) -> bool:
+    """Whether the adversary paid something that is no reward: to any of the learners that are played side by side."""
+    return not (0.0 <= reward <= 1.0)
+
+
+@kernel
+def common(x: float) -> float:
+    """A number of the row that all learners share that are played side by side."""
+    return x
+
+
+@kernel
 def acc_init(total: float) -> float:
     """The accumulator of a stretch's rewards when ``total`` was earned before. Default: the total itself."""
     return total
@@ -365,7 +378,7 @@ def stretch(
     counter_bits, advance = first_number(key, t, int(program[LEVELS]) - 1)
     neighbours = contiguous(program)
     beside = offset(notes, n)
-    since = t - int(row[BEGAN])
+    since = t - int(common(row[BEGAN]))
     base = arm_number(int(row[BASE]))
     slot = 0
     chance = working(1.0)
@@ -382,7 +395,7 @@ def stretch(
                 slot, chance = noted_select(own, level, workspace, place, n, a, b, since + done, u, beside)
             arm = arm_number(base + slot if neighbours else slot_arm(program, row, notes, slot))
             reward = reward_of(reward_at, spec, state, t + done, arm)
-            if not (0.0 <= reward <= 1.0):
+            if refused(reward):
                 return -(t + done + 1), slot, chance, a, b, total
             gain = learned_reward(spec, state, arm, reward)
             earned = acc_add(earned, reward, gain)

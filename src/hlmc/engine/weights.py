@@ -217,9 +217,9 @@ def _positive(w: float) -> float:
 @kernel
 def _scan_draw(row: Array, at: int, n: int, x: float) -> int:
     """The slot at which the partial sums of the weights pass x."""
-    j = 0
     slot = -1
-    while slot < 0 and j + 8 <= n:
+    whole = n // 8 * 8
+    for j in range(0, whole, 8):
         k = at + j
         w0 = _positive(row[k])
         w2 = _positive(row[k + 2])
@@ -234,14 +234,13 @@ def _scan_draw(row: Array, at: int, n: int, x: float) -> int:
             # Counting the partial sums that x has passed takes no branch that could be mispredicted.
             slot = j + (x >= w0) + (x >= w01) + (x >= w01 + w2) + (x >= w03) + (x >= w03 + w4)
             slot = slot + (x >= w05) + (x >= w05 + w6)
-        else:
-            x -= block
-            j += 8
+            break
+        x -= block
     if slot < 0:
-        slot = j
+        slot = whole
         partial = 0.0
-        for k in range(at + j, at + n):
-            partial += _positive(row[k])
+        for last in range(at + whole, at + n):
+            partial += _positive(row[last])
             slot += x >= partial
     # Rounding can carry x past the last weight that counts.
     if slot >= n or row[at + slot] <= 0.0:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterable
 from functools import cache
 from importlib import resources
 from string import Template
@@ -22,15 +23,10 @@ from hlmc.targets.c.unit import CODED, Table, Unit
 from hlmc.versions import VERSION
 
 
-@cache
-def generic_source(name: str = "hlmc") -> str:
-    """The text of the module.
+def generic_unit(name: str, reserved: Iterable[str]) -> Unit:
+    """A translation unit in which calls through a program lead to the routines and structures of the catalogues.
 
-    ``NAME_start(row, words, key)``, ``NAME_select(program, row)`` and ``NAME_update(program, row, reward)`` take the
-    program and the row of any policy whose structure and routines are in the catalogues.
-
-    >>> "double hlmc_select(const double *program, double *row);" in generic_source()
-    True
+    ``reserved``: names, without the prefix, that its template uses.
     """
     routines = {kind: cls for kind, cls in enumerate(ROUTINES) if cls is not Custom}
     routines |= {CODED + kind: CODED_FORMS[cls] for kind, cls in routines.items() if cls in CODED_FORMS}
@@ -42,11 +38,25 @@ def generic_source(name: str = "hlmc") -> str:
         {kind: level_kernels(cls.kernels)._asdict() for kind, cls in routines.items()},
         by_kind=True,
     )
-    unit = Unit(name, table, frozenset(PUBLIC))
+    unit = Unit(name, table, frozenset(reserved))
     for kind, cls in routines.items():
         for role, kernel in table.routines[kind].items():
             form = "coded_" if kind >= CODED else ""
             unit.prefer(kernel, f"level_{role}_{form}{cls.name}".replace("-", "_"))
+    return unit
+
+
+@cache
+def generic_source(name: str = "hlmc") -> str:
+    """The text of the module.
+
+    ``NAME_start(row, words, key)``, ``NAME_select(program, row)`` and ``NAME_update(program, row, reward)`` take the
+    program and the row of any policy whose structure and routines are in the catalogues.
+
+    >>> "double hlmc_select(const double *program, double *row);" in generic_source()
+    True
+    """
+    unit = generic_unit(name, PUBLIC)
     chosen = unit.entry(select, Type.RUN, Type.RUN)
     learned = unit.entry(update_scaled, Type.RUN, Type.RUN, Type.REAL)
     text = resources.files("hlmc.export").joinpath("templates", "generic.c").read_text(encoding="utf-8")

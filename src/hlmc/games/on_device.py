@@ -50,7 +50,7 @@ def play_on_device(tasks: list[Task], precision: str, advance: Callable[[int], N
     """Play all runs, as many at a time as fill the device; ``advance`` is told how many rounds were played since."""
     checked_device()
     game = tasks[0].game
-    if any(Shape.of(group.policy).coded for group in tasks[0].groups):
+    if any(Shape.of(group.compiled).coded for group in tasks[0].groups):
         precision = "float64"
     if game.arms >= MOST_ARMS[precision]:
         most = f"fewer than {MOST_ARMS[precision]:,} arms in {precision}"
@@ -88,7 +88,7 @@ class Tables:
         self._count = sum(_tiles(group) for group in groups)
         self._workers = workers or min(self._count, max(1, code.room // len(tasks)))
         self._memory = memory = Memory()
-        R, shapes = len(tasks), [AgentShape.of(group.policy).shape for group in groups]
+        R, shapes = len(tasks), [AgentShape.of(group.compiled).shape for group in groups]
         table, row_words, workspace_words = _tile_table(groups)
         size = np.dtype(precision).itemsize
         agent_bytes = 8 * row_words + size * (workspace_words + REGISTERS * self._count) + 16 * self._count
@@ -96,7 +96,7 @@ class Tables:
         length = max(shape.program_words for shape in shapes)
         programs = np.zeros((len(groups), length))
         for program, group, shape in zip(programs, groups, shapes, strict=True):
-            program[: shape.program_words] = shape.program(group.policy)
+            program[: shape.program_words] = shape.program(group.compiled)
         sizes = [group.agents for group in groups]
         self.boards = [Board(game, sizes, list(range(1, len(game.facts) + 1))) for _ in tasks]
         states = np.stack([game.start(game_key(derive_seed(task.seed, task.run))) for task in tasks])
@@ -148,10 +148,10 @@ class Tables:
         for row, task in zip(rows, self._tasks, strict=True):
             at = 0
             for group in self._groups:
-                tiles, width = _tiles(group), group.policy.words.total
+                tiles, width = _tiles(group), group.compiled.words.total
                 fresh = np.zeros((tiles * LANES, width))
                 everyone = keys(derive_seed(task.seed, group.name, task.run), 0, group.agents)
-                fresh_rows(group.policy, everyone, fresh[: group.agents])
+                fresh_rows(group.compiled, everyone, fresh[: group.agents])
                 there = row[at : at + fresh.size].reshape(tiles, width, LANES)
                 there[:] = fresh.reshape(tiles, LANES, width).transpose(0, 2, 1)
                 at += fresh.size
@@ -221,7 +221,7 @@ class Tables:
 
 def _tile_table(groups: tuple[Group, ...]) -> tuple[Array, int, int]:
     """The numbers of every tile [tile, TILE], and how many words of rows and of workspaces a run has per lane."""
-    shapes = [AgentShape.of(group.policy) for group in groups]
+    shapes = [AgentShape.of(group.compiled) for group in groups]
     kinds = list(dict.fromkeys(shapes))
     table: list[tuple[int, ...]] = []
     row_at = workspace_at = 0
@@ -261,7 +261,7 @@ def signature() -> tuple[Any, ...]:
 
 def _kind(groups: tuple[Group, ...], game: Game, precision: str) -> tuple[Any, ...]:
     """What machine code depends on, as the arguments of :func:`_compiled`."""
-    shapes = tuple(dict.fromkeys(AgentShape.of(group.policy) for group in groups))
+    shapes = tuple(dict.fromkeys(AgentShape.of(group.compiled) for group in groups))
     rules = Rules(game.pay, game.observe, tuple(game.facts.values()))
     return shapes, rules, precision, len(groups) * game.arms
 

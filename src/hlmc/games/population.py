@@ -10,6 +10,7 @@ from hlmc.checks import between
 from hlmc.errors import BadArgument, BadType, shown
 from hlmc.games.base import Game
 from hlmc.policies.base import Policy
+from hlmc.simulation.own import AnyPolicy, PythonPolicy, policy_of
 
 
 @dataclass(frozen=True)
@@ -17,8 +18,14 @@ class Group:
     """Agents that follow one policy."""
 
     name: str
-    policy: Policy
+    policy: AnyPolicy
     agents: int
+
+    @property
+    def compiled(self) -> Policy:
+        """The policy, which is not one in plain Python."""
+        assert isinstance(self.policy, Policy)
+        return self.policy
 
 
 def population(given: Any, game: Game) -> tuple[Group, ...]:
@@ -36,7 +43,7 @@ def population(given: Any, game: Game) -> tuple[Group, ...]:
     """
     shares = _shares(given)
     for name, policy, _ in shares:
-        if policy.arms != game.arms:
+        if isinstance(policy, Policy) and policy.arms != game.arms:
             arms = f"{name} has {policy.arms} arms and {game!r} has {game.arms}"
             raise BadArgument(f"{arms}; they must be equal")
     whole = sum(share for _, _, share in shares)
@@ -52,17 +59,24 @@ def population(given: Any, game: Game) -> tuple[Group, ...]:
     return groups
 
 
-def _shares(given: Any) -> list[tuple[str, Policy, float]]:
-    if isinstance(given, Policy):
-        given = {type(given).__name__: given}
+def _shares(given: Any) -> list[tuple[str, AnyPolicy, float]]:
+    if not isinstance(given, (Mapping, list, tuple)):
+        policy = policy_of(given)
+        given = {policy.label if isinstance(policy, PythonPolicy) else type(policy).__name__: policy}
     if not isinstance(given, Mapping) or not given:
         raise BadType(f"policies must be a policy or a dictionary of name: (policy, share), not {shown(given)}")
     found = []
     for name, value in given.items():
         policy, share = value if isinstance(value, tuple) and len(value) == 2 else (value, 1.0)
-        if not isinstance(name, str) or not isinstance(policy, Policy):
+        if not isinstance(name, str):
             raise BadType(
                 f"policies must have entries name: policy or name: (policy, share), not {shown(name)}: {shown(value)}"
             )
-        found.append((name, policy, between(f"the share of {name!r}", share, 0.0, float("inf"), "(0, inf)")))
+        found.append(
+            (
+                name,
+                policy_of(policy, f"policies[{name!r}]"),
+                between(f"the share of {name!r}", share, 0.0, float("inf"), "(0, inf)"),
+            )
+        )
     return found

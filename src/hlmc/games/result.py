@@ -11,8 +11,10 @@ import numpy as np
 from hlmc.checks import choice, flag
 from hlmc.errors import BadFile
 from hlmc.files.parquet import check_digest, table_of, write_table
+from hlmc.simulation.tables import saved_path, write_csv
 
 if TYPE_CHECKING:
+    import pandas as pd
     import xarray as xr
     from matplotlib.axes import Axes
 
@@ -188,7 +190,7 @@ class GameResult:
             jain = self.fairness(whole=True).isel(time=-1).values if name == ALL else of(fairness)
             rows[name] = {
                 "agents": int(end["agents"].sum()) if name == ALL else int(end["agents"].sel(policy=name)),
-                "words": self.provenance["words"].get(name, np.nan),
+                "words": np.nan if (words := self.provenance["words"].get(name)) is None else words,
                 "reward": float(reward.mean()),
                 "low": float(low),
                 "high": float(high),
@@ -201,14 +203,26 @@ class GameResult:
         table.attrs |= {"of": "reward", "level": level, "steps": steps}
         return table
 
-    def plot(self, ax: Axes | None = None, window: bool = False) -> Axes:
+    def plot(self, kind: str | Axes = "reward", *, ax: Axes | None = None, window: bool = False) -> Axes:
         """Mean reward per agent per step against time, with 95 % intervals over the runs; returns the axes.
 
-        The mean up to each time point or, with ``window``, since the previous one.
+        Parameters
+        ----------
+        kind
+            ``"reward"``; ``"regret"``, that of one agent; ``"fairness"``, Jain's index; or ``"occupancy"``, as
+            :meth:`plot_occupancy` draws it.
+        ax
+            Where to draw; default: a new figure of `pyplot`. ``plot(ax)`` does the same.
+        window
+            Mean rewards since the previous time point instead of up to each.
         """
-        from hlmc.games.drawing import draw_reward
+        from hlmc.games.drawing import KINDS, draw_curves
 
-        return draw_reward({name: (self, name) for name in self.policies}, ax, window)
+        if not isinstance(kind, str):
+            ax, kind = kind, "reward"
+        if choice("kind", kind, *KINDS, "occupancy") == "occupancy":
+            return self.plot_occupancy(ax)
+        return draw_curves({name: (self, name) for name in self.policies}, ax, kind, flag("window", window))
 
     def plot_occupancy(self, ax: Axes | None = None, policy: str | None = None, run: int | None = None) -> Axes:
         """A heat map of the agents on each arm against time; returns the axes.
@@ -220,8 +234,33 @@ class GameResult:
 
         return draw_occupancy(self, ax, policy, run)
 
+    def to_pandas(self) -> pd.DataFrame:
+        """A row for each group, run and time point: reward and regret per agent, fairness, and the game's facts.
+
+        >>> import hlmc
+        >>> game = hlmc.games.Routing(agents=20, links=3)
+        >>> result = hlmc.play(hlmc.UCB1(arms=3), game, horizon=100, runs=2, points=5, progress=False)
+        >>> table = result.to_pandas()
+        >>> len(table), table.columns[:6].tolist()
+        (10, ['policy', 'run', 'time', 'reward', 'regret', 'fairness'])
+        """
+        import xarray as xr
+
+        facts = {fact: self.data[fact] for fact in self.provenance["facts"]}
+        columns = {"reward": self.data["reward"], "regret": self.regret(), "fairness": self.fairness(), **facts}
+        table = xr.Dataset(columns).drop_vars("agents").to_dataframe(dim_order=["policy", "run", "time"])
+        return table.reset_index()
+
     def save(self, path: str | Path) -> None:
-        """Write the result to one Parquet file: one row, one column per variable, shapes in the metadata."""
+        """Write the result to a file of the kind that the path ends in.
+
+        ``.parquet`` (or no ending) holds everything, for :func:`load_result`: one row, one column per variable, shapes
+        in the metadata. ``.csv`` is the table of :meth:`to_pandas`, for other programs.
+        """
+        path = saved_path("path", path)
+        if path.suffix.lower() == ".csv":
+            write_csv(path, self.to_pandas())
+            return
         everything = self.data.reset_coords("agents")
         shapes = {str(name): [list(v.dims), list(v.shape)] for name, v in everything.data_vars.items()}
         notes = {

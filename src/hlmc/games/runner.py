@@ -19,9 +19,11 @@ from hlmc.games.runs import Played, Task
 from hlmc.games.runs import play as play_run
 from hlmc.interrupts import Interrupted, Interrupts
 from hlmc.simulation.experiment import checked_arithmetic
+from hlmc.simulation.own import PythonPolicy, words_of
 from hlmc.simulation.points import time_points
-from hlmc.simulation.progress import reporter
+from hlmc.simulation.progress import Progress, reporter
 from hlmc.simulation.workers import Work, checked_executor, gather
+from hlmc.spelling import suggesting
 from hlmc.streams import SCHEME, derive_seed
 from hlmc.versions import versions
 
@@ -31,6 +33,7 @@ LARGE = 50_000
 """With at least this many agents, all threads share one run after another; with fewer, each thread has its own runs."""
 
 
+@suggesting
 def play(
     policies: Any,
     game: Game,
@@ -38,7 +41,7 @@ def play(
     runs: int = 10,
     seed: int = 0,
     points: Any = 200,
-    progress: bool | None = None,
+    progress: Progress = None,
     executor: Any = None,
     threads: int | None = None,
     occupancy: bool = True,
@@ -51,7 +54,8 @@ def play(
     ----------
     policies
         A policy that all agents follow, or a mixed population: a dictionary of ``name: (policy, share)``, or of
-        ``name: policy`` for equal shares. Shares are relative.
+        ``name: policy`` for equal shares. Shares are relative. A policy may be plain Python: see
+        :class:`hlmc.PythonPolicy`.
     game
         One of :mod:`hlmc.games`, or your own :class:`hlmc.games.Game`.
     horizon
@@ -61,11 +65,13 @@ def play(
     seed
         The random seed. In run r, agent i of the group named "HLMC" is
         ``policy.start(hlmc.derive_seed(seed, "HLMC", r), stream=i)``, and the game is
-        ``game.match(hlmc.derive_seed(seed, r))``.
+        ``game.match(hlmc.derive_seed(seed, r))``. In plain Python the agent's seed is
+        ``(hlmc.derive_seed(seed, name, r) + i) % 2**32``.
     points
         Time points at which results are recorded: a number, ``("log", number)``, or a list of steps.
     progress
-        None: a bar on a terminal, a line every few seconds elsewhere. False: no output.
+        None: a bar on a terminal or in a notebook, a line every few seconds elsewhere. False: silence. A function is
+        called with the work done and all the work, in steps, one call at a time, from any thread.
     executor
         Any :class:`concurrent.futures.Executor`, which gets one run at a time. Default: threads on all cores of this
         machine.
@@ -159,6 +165,8 @@ class Contest:
             if group.policy.horizon is not None and group.policy.horizon < steps:
                 made = f"{group.name} was made for {group.policy.horizon} steps"
                 raise BadArgument(f"{made}, fewer than the horizon of {steps}")
+            if isinstance(group.policy, PythonPolicy) and arithmetic[0] != "cpu":
+                raise BadArgument(f'{group.name} is plain Python, which is played with device="cpu" only')
         times = time_points(points, steps)
         kept = flag("occupancy", occupancy)
         return cls(groups, game, steps, whole("runs", runs, 1), int(seed), times, kept, arithmetic)
@@ -179,14 +187,15 @@ class Contest:
         groups, game = self.groups, self.game
         return {
             "game": repr(game),
+            "arms": game.arms,
             "horizon": self.horizon,
             "runs": self.runs,
             "seed": self.seed,
             "streams": SCHEME,
             "policies": {group.name: repr(group.policy) for group in groups},
             "agents": {group.name: group.agents for group in groups},
-            "words": {group.name: group.policy.words.statistics for group in groups},
-            "words_total": {group.name: group.policy.words.total for group in groups},
+            "words": {group.name: words_of(group.policy) for group in groups},
+            "words_total": {group.name: group.policy.words and group.policy.words.total for group in groups},
             "facts": list(game.facts),
             "marks": game.marks,
             "units": list(game.units),

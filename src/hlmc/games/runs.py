@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,8 @@ from hlmc.games.population import Group
 from hlmc.games.referee import between as between_passes
 from hlmc.games.rounds import rounds_of, squares
 from hlmc.learner import fresh_rows
+from hlmc.policies.base import Policy
+from hlmc.simulation.own import PythonPolicy, alone, checked_arm, run_seed
 from hlmc.simulation.workers import COMPILING, Watch
 from hlmc.streams import derive_seed, keys
 from hlmc.targets import address_of, entry, linked
@@ -27,6 +29,9 @@ Array = np.ndarray
 
 BREATH = 20_000_000
 """Choices between two checks for an interrupt: about a second."""
+
+PYTHON_BREATH = 100_000
+"""The same for agents in plain Python."""
 
 
 @dataclass(frozen=True)
@@ -67,23 +72,31 @@ class Played:
 def prepared(task: Task) -> Callable[..., int]:
     """Compile all that a run needs."""
     with COMPILING:
-        for group in task.groups:
-            linked(group.policy)
+        policies = [group.policy for group in task.groups if isinstance(group.policy, Policy)]
+        for policy in policies:
+            linked(policy)
         _ = task.game.codes, _mean_square()
-        used = {group.policy.routines_used[-1].kernels for group in task.groups}
-        opaque = any(group.policy.routines_used[-1].opaque for group in task.groups)
+        used = {policy.routines_used[-1].kernels for policy in policies}
+        opaque = any(policy.routines_used[-1].opaque for policy in policies)
         return entry(rounds_of(used.pop() if len(used) == 1 and not opaque else None), *["int64"] * 13, release=True)
 
 
 def play(task: Task, watch: Watch | None = None) -> Played | None:
     """Play a run to the last time point; None if it was stopped before."""
-    points, game = task.points, task.game
-    table, notes = Table(task), Notes(task)
+    if any(isinstance(group.policy, PythonPolicy) for group in task.groups):
+        with alone(derive_seed(task.seed, task.run) % 2**32):
+            return None if watch is not None and watch(0) else _play(task, MixedTable(task), watch)
+    return _play(task, Table(task), watch)
+
+
+def _play(task: Task, table: Table, watch: Watch | None) -> Played | None:
+    """:func:`play` with the memory of the run."""
+    points, game, notes = task.points, task.game, Notes(task)
     before = 0
     started = time.perf_counter()
     with table.pool or nullcontext():
         for point in (int(t) for t in points):
-            most = max(1, BREATH // game.agents)
+            most = max(1, table.breath // game.agents)
             for begin in range(before, point, most):
                 end = min(begin + most, point)
                 table.advance(begin, end)
@@ -133,6 +146,8 @@ class Notes:
 class Table:
     """The memory of a run: rows, board and state, and which thread plays which rows."""
 
+    breath = BREATH
+
     def __init__(self, task: Task) -> None:
         game = self._game = task.game
         self._rounds = prepared(task)
@@ -163,10 +178,11 @@ class Table:
             # The counts of two threads do not share a cache line.
             self._chosen.append(np.zeros(self._game.arms + 8))
             part: list[Any] = [0] * layout.PART
-            part[layout.PROGRAM] = linked(group.policy).address
-            part[layout.ROWS] = address_of(self._rows[g])
-            part[layout.WIDTH] = group.policy.words.total
-            part[layout.FIRST], part[layout.STOP] = first, stop
+            if isinstance(group.policy, Policy):
+                part[layout.PROGRAM] = linked(group.policy).address
+                part[layout.ROWS] = address_of(self._rows[g])
+                part[layout.WIDTH] = group.policy.words.total
+                part[layout.FIRST], part[layout.STOP] = first, stop
             part[layout.TOTALS] = address_of(self.totals[start : start + group.agents])
             part[layout.CHOSEN] = address_of(self._chosen[-1])
             part[layout.GROUP] = g
@@ -204,10 +220,61 @@ class Table:
         ]
 
 
+class MixedTable(Table):
+    """A run in which some groups are agents in plain Python; one thread plays all agents.
+
+    A part of such a group has no rows. Its agents learn and choose between the pass over the rows and the referee, and
+    count their choices in the part themselves.
+    """
+
+    breath = PYTHON_BREATH
+
+    def __init__(self, task: Task) -> None:
+        super().__init__(replace(task, threads=1))
+        game, seed, run = task.game, task.seed, task.run
+        with COMPILING:
+            self._referee = entry(between_passes, *["int64"] * 10, release=True)
+        self._agents = [
+            [group.policy.player(game.arms, int(task.points[-1]), run_seed(seed, group.name, i, run)) for i in range(n)]
+            if isinstance(group.policy, PythonPolicy)
+            else []
+            for group, n in ((group, group.agents) for group in task.groups)
+        ]
+        self._last: list[list[int]] = [[] for _ in task.groups]
+
+    def advance(self, begin: int, end: int) -> None:
+        for t in range(begin, end + 1):
+            if t < end:
+                self._referee(self._all[1], self._counted[0], *self._codes, t, 0)
+            self._rounds(self._all[1], self._counted[0], *self._codes, begin, end, t, t, 0)
+            self._take_turns(t, t < end)
+            if t < end and (status := self._referee(self._all[1], self._counted[0], *self._codes, t, 1)) < 0:
+                raise bad_payoff(self._game, status)
+
+    def _take_turns(self, t: int, choose: bool) -> None:
+        """What :func:`hlmc.games.rounds.take_turns` does for rows: learn from round t - 1, choose for round t."""
+        payoffs, seen = self.board[layout.PAYOFFS].tolist(), self.board[layout.SEEN].tolist()
+        arms = self._game.arms
+        first = 0
+        for g, group in enumerate(self._groups):
+            players, last, chosen = self._agents[g], self._last[g], self._chosen[g]
+            for i, arm in enumerate(last):
+                self.totals[first + i] += payoffs[arm]
+                players[i].update(arm, seen[arm])
+            if players and choose:
+                last[:] = [checked_arm(group.name, player.select(), arms, t) for player in players]
+                chosen[:arms] = np.bincount(last, minlength=arms)
+            else:
+                last.clear()
+            first += group.agents
+
+
 def _mean_square() -> Callable[..., float]:
     return entry(squares, "float64", "int64", "int64")
 
 
 def _rows(group: Group, seed: int, run: int) -> Array:
     """Agent i of a group is ``policy.start(derive_seed(seed, name, run), stream=i)``."""
+    if not isinstance(group.policy, Policy):
+        return np.empty((0, 0))
     return fresh_rows(group.policy, keys(derive_seed(seed, group.name, run), 0, group.agents))

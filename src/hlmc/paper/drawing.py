@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 Array = np.ndarray
 
 DASHES = (0, (7, 4))
-"""Style of bounds."""
+"""Style of guides that are no bounds, such as slopes."""
 
 
 def regret_pictures(name: str, part: Part, result: Result, text: str) -> tuple[Picture, Picture]:
     """Regret against time on linear and on logarithmic axes."""
     bands = "Bands: 95 % intervals of the mean. "
-    drawn = "Thin dashed lines: the curves plotted in the paper, with the constant 2." if part.levels else ""
+    drawn = "Thin lines with ticks: the curves plotted in the paper, with the constant 2." if part.levels else ""
     return (
         Picture(f"{name}-linear", f"{text} {bands}{drawn}", lambda: draw_regret(part, result, log=False)),
         Picture(f"{name}-log", f"{text} The same on logarithmic axes.", lambda: draw_regret(part, result, log=True)),
@@ -33,10 +33,10 @@ def regret_pictures(name: str, part: Part, result: Result, text: str) -> tuple[P
 
 
 def draw_regret(part: Part, result: Result, log: bool) -> Figure:
-    """One line per policy with a band for the interval of the mean; the paper's curves are dashed."""
+    """One line per policy with a band for the interval of the mean; the paper's curves are lines with ticks."""
     looks = plotting.looks(part.policies)
     with plotting.style():
-        figure = plotting.figure(5.6, 4.0)
+        figure = plotting.figure(7.4, 4.0)
         ax = figure.subplots()
         top = 1.0
         for policy in part.policies:
@@ -46,8 +46,10 @@ def draw_regret(part: Part, result: Result, log: bool) -> Figure:
             times, plotted = plotted_curve(result, depth)
             visible = np.where(plotted < 2 * top, plotted, np.nan)
             label = f"{policy}, plotted bound"
-            colour = plotting.COLOURS[looks[policy].colour]
-            ax.plot(times, visible, color=colour, linestyle=DASHES, linewidth=1.0, label=label)
+            plotting.draw_bound(ax, times, visible, looks[policy].colour, label)
+        arms = "" if result.adversary is None else f"K = {result.adversary.arms:,}, "
+        runs = result.reward.sizes["run"]
+        plotting.title(ax, f"{arms}T = {part.horizon:,}, {runs} run{'s' * (runs != 1)}")
         _finish(ax, f"{part.kind} regret", log)
         if log:
             ax.set_xlim(left=max(1.0, part.horizon / 1e5))
@@ -88,7 +90,7 @@ def draw_sizes(
     """Means of runs [run, size] with intervals against size on logarithmic axes; guides are thin and dashed."""
     looks = plotting.looks(series)
     with plotting.style():
-        figure = plotting.figure(5.6, 4.0)
+        figure = plotting.figure(7.4, 4.0)
         ax = figure.subplots()
         for name, (sizes, samples) in series.items():
             values = np.atleast_2d(np.asarray(samples, dtype=np.float64))
@@ -117,4 +119,4 @@ def _finish(ax: Axes, label: str, log: bool, across: str = "steps") -> None:
         ax.set_ylim(bottom=0.0)
     plotting.short_ticks(ax.xaxis)
     plotting.short_ticks(ax.yaxis)
-    ax.legend(loc="upper left" if log else "best")
+    plotting.legend(ax)

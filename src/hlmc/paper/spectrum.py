@@ -239,7 +239,7 @@ def pictures(results: Results, settings: Settings) -> list[Picture]:
 def _draw(played: dict[str, list[games.GameResult]], window: bool) -> Figure:
     looks = plotting.looks(played)
     with plotting.style():
-        figure = plotting.figure(5.6, 4.0)
+        figure = plotting.figure(7.4, 4.0)
         ax = figure.subplots()
         for name, runs in played.items():
             rewards = [run.mean_reward(window).isel(policy=0).transpose("run", "time") for run in runs]
@@ -250,5 +250,5 @@ def _draw(played: dict[str, list[games.GameResult]], window: bool) -> Figure:
         ax.set_xlim(left=0.0)
         ax.set_ylim(bottom=0.0)
         plotting.short_ticks(ax.xaxis)
-        ax.legend()
+        plotting.legend(ax)
     return figure

@@ -449,7 +449,7 @@ def _draw_tails(result: Result) -> Figure:
     names = result.policies
     looks = plotting.looks(names)
     with plotting.style():
-        figure = plotting.figure(5.6, 4.0)
+        figure = plotting.figure(7.4, 4.0)
         ax = figure.subplots()
         for name in names:
             regret = np.sort(final(result, name))
@@ -459,5 +459,5 @@ def _draw_tails(result: Result) -> Figure:
         ax.set_ylabel("fraction of runs above")
         ax.set_ylim(0.0, 1.0)
         plotting.short_ticks(ax.xaxis)
-        ax.legend()
+        plotting.legend(ax)
     return figure

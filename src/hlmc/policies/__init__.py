@@ -8,6 +8,7 @@ from hlmc.policies.crowned import CrownedHLMC
 from hlmc.policies.flat import EXP3, EXP3IX, EXP3P, EXP3S, UCB1, EXP3Loss, TsallisINF, Uniform
 from hlmc.policies.hierarchy import HLMC
 from hlmc.policies.rounds import EXP3M, UCBM
+from hlmc.spelling import suggest_arguments
 
 CATALOGUE: dict[str, type[Policy]] = {
     cls.__name__: cls
@@ -28,6 +29,7 @@ CATALOGUE: dict[str, type[Policy]] = {
     )
 }
 """Every policy by its name."""
+suggest_arguments(*CATALOGUE.values())
 
 EXAMPLES: tuple[Policy, ...] = (
     HLMC(arms=100, memory=20, horizon=1000),

@@ -12,7 +12,7 @@ from hlmc.checks import fraction, whole
 from hlmc.errors import BadArgument, BadType, shown
 from hlmc.guarantee import Guarantee, at_most
 from hlmc.policies.tree import TreePolicy
-from hlmc.routines import EXP3, EXP3P, EXP3S, coded, routine
+from hlmc.routines import EXP3, EXP3P, EXP3S, canonical, coded, routine
 from hlmc.routines.base import Routine
 from hlmc.routines.coded import checked_bits, checked_or_auto
 
@@ -127,8 +127,10 @@ class HLMC(TreePolicy):
                 raise BadArgument("bits must be one number for all levels where memory decides the tree")
         else:
             self._keep(bits=checked_or_auto(self.bits, self.memory))
-        if isinstance(self.routines, list):
-            self._keep(routines=tuple(self.routines))
+        if isinstance(self.routines, (list, tuple)):
+            self._keep(routines=tuple(map(canonical, self.routines)))
+        elif isinstance(self.routines, str):
+            self._keep(routines=canonical(self.routines))
         _ = self.routines_used
         self._check_epochs()
         self._check_dynamic()

@@ -59,7 +59,7 @@ class RoundsPolicy(Policy):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._keep(arms=whole("arms", self.arms, 1))
-        self._keep(memory=whole("memory", self.memory, 2))
+        self._keep(memory=whole("memory", self.memory, 2, otherwise=" (arms held at a time, two words each)"))
         for name in ("subphases", "sublength"):
             if getattr(self, name) is not None:
                 self._keep(**{name: whole(name, getattr(self, name), 1)})
@@ -142,7 +142,8 @@ class RoundsPolicy(Policy):
     def plan(self) -> Plan:
         h0, b0 = self.phases
         level = PlanLevel(1, self.routine.name, self.held, 1, b0, 1, {}, self.words.statistics)
-        note = f"phase i = 0, 1, ... has {h0} sub-phases of {b0} x 2^i steps; shown for i = 0"
+        held = f"memory counts arms: {self.held} held at a time, two words each"
+        note = f"{held}; phase i = 0, 1, ... has {h0} sub-phases of {b0} x 2^i steps; shown for i = 0"
         made = (repr(self), self.arms, None, (level,), self.words.statistics, self.words.control, None)
         return Plan(*made, self._noted(note), *self._awaited(b0))
 

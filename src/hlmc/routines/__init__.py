@@ -6,6 +6,7 @@ To add an algorithm, add a file and a line here.
 from __future__ import annotations
 
 from dataclasses import fields
+from typing import Any
 
 from hlmc.errors import BadArgument, BadType, shown
 from hlmc.routines.base import Kernels, LevelContext, Routine
@@ -24,6 +25,7 @@ from hlmc.routines.exp3s import EXP3S
 from hlmc.routines.tsallis import TsallisINF
 from hlmc.routines.ucb1 import UCB1
 from hlmc.routines.uniform import Uniform
+from hlmc.spelling import hint, no_attribute, spelled, suggest_arguments
 
 __all__ = [
     "CATALOGUE",
@@ -66,6 +68,13 @@ CATALOGUE: tuple[type[Routine], ...] = (
     Custom,
 )
 """Every routine. Its index in this tuple is its number in a program."""
+suggest_arguments(*CATALOGUE)
+
+VARIANTS: dict[str, Routine] = {
+    "tsallis-rv": TsallisINF(),
+    "tsallis-iw": TsallisINF(estimator="importance-weighted"),
+}
+"""Routines with parameters that the arena and the literature have names for."""
 
 
 def kind(routine: Routine) -> int:
@@ -101,13 +110,13 @@ def coded(routine: Routine, bits: int) -> Routine:
 
 
 def routine(given: str | Routine) -> Routine:
-    """A routine by its name, or the routine itself.
+    """A routine by its name, or the routine itself. Case, dots, hyphens and spaces in a name do not matter.
 
-    >>> routine("exp3s")
-    routines.EXP3S()
+    >>> routine("exp3s"), routine("EXP3.S"), routine("tsallis-iw")
+    (routines.EXP3S(), routines.EXP3S(), routines.TsallisINF(estimator='importance-weighted'))
     >>> routine("exp4")
     Traceback (most recent call last):
-    hlmc.errors.BadArgument: there is no routine 'exp4'; there are contest, exp3, ...
+    hlmc.errors.BadArgument: there is no routine 'exp4'; did you mean 'exp3'?
     """
     if isinstance(given, Routine):
         if not isinstance(getattr(given, "kernels", None), Kernels):
@@ -116,6 +125,24 @@ def routine(given: str | Routine) -> Routine:
     if not isinstance(given, str):
         raise BadType(f"a routine is given by its name or as a Routine, not as {shown(given)}")
     named = {cls.name: cls for cls in CATALOGUE if cls is not Custom}
-    if given not in named:
-        raise BadArgument(f"there is no routine {shown(given)}; there are {', '.join(sorted(named))}")
-    return named[given]()
+    meant = spelled(given, [*named, *VARIANTS])
+    if meant is None:
+        raise BadArgument(f"there is no routine {shown(given)}; {hint(given, sorted(named))}")
+    return VARIANTS[meant] if meant in VARIANTS else named[meant]()
+
+
+def canonical(given: Any) -> Any:
+    """A routine's name in its one spelling; whatever else is given stays as it is.
+
+    >>> canonical("EXP3.S"), canonical("tsallis-rv"), canonical("tsallis-iw"), canonical("exp4")
+    ('exp3s', 'tsallis-inf', routines.TsallisINF(estimator='importance-weighted'), 'exp4')
+    """
+    meant = spelled(given, [*(cls.name for cls in CATALOGUE if cls is not Custom), *VARIANTS])
+    if meant in VARIANTS:
+        made = VARIANTS[meant]
+        return made.name if made == type(made)() else made
+    return given if meant is None else meant
+
+
+def __getattr__(name: str) -> Any:
+    raise no_attribute(__name__, name, __all__)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from hlmc.interrupts import Interrupted
 from hlmc.simulation.moments import Moments, estimate
+from hlmc.simulation.own import PythonPolicy
 from hlmc.simulation.result import Result, load_result
 from hlmc.simulation.runner import simulate
 from hlmc.simulation.tracing import trace
 
-__all__ = ["Interrupted", "Moments", "Result", "estimate", "load_result", "simulate", "trace"]
+__all__ = ["Interrupted", "Moments", "PythonPolicy", "Result", "estimate", "load_result", "simulate", "trace"]

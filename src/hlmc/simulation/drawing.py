@@ -20,10 +20,12 @@ Array = np.ndarray
 
 _ROOM = 1.6
 """A bound higher than so many times the highest curve is named in the legend, not drawn: it would flatten all else."""
+_DECADES = 1e5
+"""A logarithmic axis ends at so small a part of the highest curve: regret that crosses zero would have no end."""
 
 
 def draw_regret(result: Result, ax: Axes | None, kind: str | None, switches: int | None, log: bool) -> Axes:
-    """One line a policy with a band for the 95 % interval of the mean; the policies' bounds thin and dashed.
+    """One line a policy with a band for the 95 % interval of the mean; the policies' bounds as lines with ticks.
 
     ``kind`` None: as the result chooses; where it has no regret to show, rewards without bounds.
     """
@@ -36,8 +38,7 @@ def draw_regret(result: Result, ax: Axes | None, kind: str | None, switches: int
     means = {name: regret.sel(policy=name).values.mean(axis=0) for name in result.policies}
     order = sorted(means, key=lambda name: -means[name][-1])  # the legend lists them as they end, top to bottom
     with plotting.style():
-        alone = ax is None
-        ax = plotting.axes(ax, 7.6, 4.2)
+        ax = plotting.axes(ax, 8.4, 4.2)
         if flag("log", log):
             ax.set_xscale("log")
             ax.set_yscale("log", nonpositive="mask")
@@ -46,18 +47,42 @@ def draw_regret(result: Result, ax: Axes | None, kind: str | None, switches: int
         for name in order:
             curves = regret.sel(policy=name).values
             low, high = _band(curves)
-            ax.plot(times, means[name], label=name, **looks[name].line())
+            # In somebody else's picture there is little room for a legend.
+            label = _label(result, name, bounds.sel(policy=name).values) if plotting.is_alone(ax) else name
+            ax.plot(times, means[name], label=label, **looks[name].line())
             ax.fill_between(times, _positive(low, means[name]) if log else low, high, **looks[name].band())
             ceiling = max(ceiling, float(np.nanmax(high)))
-        for name in order:
-            values = bounds.sel(policy=name).values
-            _bound(ax, name, times, values, looks[name], np.inf if log else _ROOM * ceiling)
+        drawn = [
+            _bound(ax, times, bounds.sel(policy=name).values, looks[name], np.inf if log else _ROOM * ceiling)
+            for name in order
+        ]
+        if any(drawn):
+            plotting.draw_bound(ax, [], [], "black", "proved bound")
+        if log and ceiling > 0.0 and ax.get_ylim()[0] < ceiling / _DECADES:
+            ax.set_ylim(bottom=ceiling / _DECADES)
         ax.set_xlabel("steps")
         ax.set_ylabel(_quantity(kind, switches))
         plotting.short_ticks(ax.xaxis)
         plotting.short_ticks(ax.yaxis)
-        _legend(ax, result, alone)
+        plotting.legend(ax)
+        plotting.title(ax, str(result.provenance["adversary"]), _size(result))
     return ax
+
+
+def _label(result: Result, name: str, bounds: Array) -> str:
+    """A policy with its words and its bound at the last time that it is known for."""
+    words = result.provenance["words"].get(name)
+    known = bounds[np.isfinite(bounds)]
+    said = f"  (bound {plotting.short(known[-1])})" if len(known) else ""
+    return f"{name}{'' if words is None else f', {words:,} words'}{said}"
+
+
+def _size(result: Result) -> str:
+    """K, T and the number of runs."""
+    arms = result.provenance.get("arms") or getattr(result.adversary, "arms", None)
+    runs = result.reward.sizes["run"]
+    shown = [f"K = {arms:,}"] if arms else []
+    return ", ".join([*shown, f"T = {int(result.times[-1]):,}", f"{runs:,} run{'s' * (runs != 1)}"])
 
 
 def _quantity(kind: str | None, switches: int | None) -> str:
@@ -80,35 +105,10 @@ def _positive(low: Array, mean: Array) -> Array:
     return raised
 
 
-def _bound(ax: Axes, name: str, times: Array, values: Array, look: plotting.Look, ceiling: float) -> None:
-    """A bound that is proved at the horizon only is a level line; others follow the time."""
-    known = np.isfinite(values)
-    if not known.any():
-        return
-    if values[known].min() > ceiling:
-        for line in ax.get_lines():
-            if line.get_label() == name:
-                line.set_label(f"{name}  (bound {plotting.short(values[known][-1])})")
-        return
-    from matplotlib.patheffects import withStroke
-
-    colour = plotting.COLOURS[look.colour]
-    level = known.sum() == 1
-    heights = np.full(len(times), values[known][0]) if level else np.where(values <= ceiling, values, np.nan)
-    ax.plot(times, heights, color=colour, linestyle=(0, (7, 4)), linewidth=0.9)
-    at = np.flatnonzero(np.isfinite(heights))[-1]
-    label = ax.annotate(f"bound of {name}", (times[at], heights[at]), xytext=(0, 3), textcoords="offset points")
-    halo = [withStroke(linewidth=2.5, foreground="white")]
-    label.set(fontsize=8, color=colour, ha="right", in_layout=False, path_effects=halo, zorder=5)
-
-
-def _legend(ax: Axes, result: Result, alone: bool) -> None:
-    """Beside the picture where it is ours to arrange; within somebody else's, where it hides least."""
-    if not alone:
-        ax.legend(loc="best")
-        return
-    ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0)
-    title = str(result.provenance["adversary"])
-    runs = result.reward.sizes["run"]
-    title = title if len(title) < 60 else title[:57] + "..."
-    ax.set_title(f"{title}, {runs} run{'s' if runs > 1 else ''}", loc="left")
+def _bound(ax: Axes, times: Array, values: Array, look: plotting.Look, ceiling: float) -> bool:
+    """Draw a bound as far as it is not above the ceiling; whether anything was drawn."""
+    heights = np.where(values <= ceiling, values, np.nan)
+    if np.isfinite(heights).any():
+        plotting.draw_bound(ax, times, heights, look.colour)
+        return True
+    return False

@@ -10,11 +10,14 @@ from typing import Any
 import numpy as np
 
 from hlmc.adversaries.base import Adversary
+from hlmc.adversaries.own import adversary_of
 from hlmc.checks import choice, share, whole
 from hlmc.delays import Constant, Delays, checked
 from hlmc.errors import BadArgument, BadType, shown
-from hlmc.policies.base import Policy
+from hlmc.evaluation.segments import checked_threads
+from hlmc.simulation.own import WAYS, AnyPolicy, PythonPolicy, policy_of, words_of
 from hlmc.simulation.points import time_points
+from hlmc.simulation.runs import WORTH
 from hlmc.streams import SCHEME, derive_seed
 from hlmc.versions import versions
 
@@ -22,13 +25,15 @@ Array = np.ndarray
 
 _ENOUGH = 1_000_000
 _AT_ONCE = 1 << 18
+_SIDE_BY_SIDE = 32
+_LONG = 2_000_000_000
 
 
 @dataclass(frozen=True)
 class Experiment:
     """Policies by name, an adversary, and where to look."""
 
-    policies: dict[str, Policy]
+    policies: dict[str, AnyPolicy]
     adversary: Adversary
     horizon: int
     runs: int
@@ -53,9 +58,12 @@ class Experiment:
     ) -> Experiment:
         """Check the arguments of :func:`hlmc.simulate` and put them together."""
         named = _named(policies)
-        if not isinstance(adversary, Adversary):
-            raise BadType(f"adversary must be one of hlmc.adversaries, not {shown(adversary)}")
-        for name, policy in named.items():
+        compiled = {name: policy for name, policy in named.items() if not isinstance(policy, PythonPolicy)}
+        adversary = adversary_of(adversary, next((policy.arms for policy in compiled.values()), None))
+        if arithmetic[0] != "cpu" and len(compiled) < len(named):
+            name = next(name for name in named if name not in compiled)
+            raise BadArgument(f'policy {name!r} is plain Python, which is played with device="cpu" only')
+        for name, policy in compiled.items():
             if policy.arms != adversary.arms:
                 raise BadArgument(
                     f"policy {name!r} has {policy.arms} arms and {adversary!r} has {adversary.arms}; they must be equal"
@@ -64,8 +72,10 @@ class Experiment:
         steps = _horizon(named, adversary, horizon)
         law, never = checked_feedback(arithmetic[0], delays, missing)
         if law is not None:
-            for name, policy in named.items():
-                if not policy.pending:
+            for name, each in named.items():
+                if isinstance(each, PythonPolicy):
+                    raise BadArgument(f"policy {name!r} is plain Python, and is told every reward at once: no delays")
+                if not each.pending:
                     raise BadArgument(f"policy {name!r} needs pending=W for rewards that come late, and has none")
         number = whole("runs", runs, 1)
         at = time_points(points, steps)
@@ -83,21 +93,26 @@ class Experiment:
 
     @property
     def batch(self) -> int:
-        """How many runs a worker is given at a time, so that handing them out costs little; a device takes many."""
-        return max(1, _ENOUGH // self.horizon) if self.device == "cpu" else _AT_ONCE
+        """How many runs a worker is given at a time.
+
+        So many that handing them out costs little. In a large experiment also so many that they can be played side by
+        side (:func:`hlmc.simulation.runs.played_together`), if all cores have some and it does not take minutes until
+        any is finished. A device takes many.
+        """
+        if self.device != "cpu":
+            return _AT_ONCE
+        few = max(1, _ENOUGH // self.horizon)
+        share = -(-self.runs // checked_threads(None))
+        if share * self.horizon < WORTH:
+            return few
+        return max(few, min(share, _SIDE_BY_SIDE, _LONG // self.horizon))
 
     def bounds(self) -> Array:
         """What is proved of the regret at each time point, [policy, time]; not a number where nothing is.
 
         A policy made for a horizon has its bound there and nowhere else; one without a horizon, everywhere.
         """
-        bounds = np.full((len(self.policies), len(self.points)), np.nan)
-        for row, policy in zip(bounds, self.policies.values(), strict=True):
-            for i, t in enumerate(self.points):
-                if policy.horizon is None or policy.horizon == t:
-                    bound = policy.bound(int(t))
-                    row[i] = np.nan if bound is None else bound
-        return bounds
+        return np.array([bounds_at(policy, self.points) for policy in self.policies.values()])
 
     def identity(self) -> dict[str, Any]:
         """What makes this experiment this one and no other; policies and runs may be added to it."""
@@ -117,15 +132,26 @@ class Experiment:
         policies = {name: self.policies[name] for name in (self.policies if names is None else names)}
         return {
             **self.identity(),
+            "arms": self.adversary.arms,
             "runs": self.runs,
             "device": self.device,
             "precision": self.precision,
             "policies": {name: repr(policy) for name, policy in policies.items()},
-            "words": {name: policy.words.statistics for name, policy in policies.items()},
-            "words_total": {name: policy.words.total for name, policy in policies.items()},
+            "words": {name: words_of(policy) for name, policy in policies.items()},
+            "words_total": {name: policy.words and policy.words.total for name, policy in policies.items()},
             "switches": {name: getattr(policy, "switches", None) for name, policy in policies.items()},
             "versions": versions(),
         }
+
+
+def bounds_at(policy: AnyPolicy, points: Array) -> Array:
+    """What is proved of a policy's regret at some time points; not a number where nothing is."""
+    bounds = np.full(len(points), np.nan)
+    for i, t in enumerate(points):
+        if policy.horizon is None or policy.horizon == t:
+            bound = policy.bound(int(t))
+            bounds[i] = np.nan if bound is None else bound
+    return bounds
 
 
 def checked_feedback(device: str, delays: Any, missing: Any) -> tuple[Delays | None, float]:
@@ -152,30 +178,26 @@ def checked_arithmetic(device: Any, precision: Any) -> tuple[str, str]:
     return "cuda", precision or "float32"
 
 
-def _named(policies: Any) -> dict[str, Policy]:
-    if isinstance(policies, Policy):
+def _named(policies: Any) -> dict[str, AnyPolicy]:
+    if not isinstance(policies, (list, tuple, Mapping)):
         policies = [policies]
     if isinstance(policies, (list, tuple)):
-        for policy in policies:
-            if not isinstance(policy, Policy):
-                raise BadType(f"policies must be policies, not {shown(policy)}")
-        names = [type(policy).__name__ for policy in policies]
+        policies = [policy_of(policy) for policy in policies]
+        names = [policy.label if isinstance(policy, PythonPolicy) else type(policy).__name__ for policy in policies]
         times = Counter(names)
         keys = [name if times[name] == 1 else repr(policy) for name, policy in zip(names, policies, strict=True)]
         if len(set(keys)) < len(keys):
             raise BadArgument(f"policies must differ or have names of their own, in a dictionary: {shown(policies)}")
         policies = dict(zip(keys, policies, strict=True))
-    if not isinstance(policies, Mapping):
-        raise BadType(f"policies must be a policy, a list of them or a dictionary by name, not {shown(policies)}")
     if not policies:
-        raise BadArgument("policies must hold at least one policy")
-    for name, policy in policies.items():
-        if not isinstance(name, str) or not isinstance(policy, Policy):
-            raise BadType(f"policies must map names to policies, not {shown(name)} to {shown(policy)}")
-    return dict(policies)
+        raise BadArgument(f"policies must hold at least one policy: {WAYS}")
+    for name in policies:
+        if not isinstance(name, str):
+            raise BadType(f"policies must map names to policies, not {shown(name)} to {shown(policies[name])}")
+    return {name: policy_of(policy, f"policies[{name!r}]") for name, policy in policies.items()}
 
 
-def _horizon(policies: dict[str, Policy], adversary: Adversary, given: Any) -> int:
+def _horizon(policies: dict[str, AnyPolicy], adversary: Adversary, given: Any) -> int:
     known = {p.horizon for p in policies.values() if p.horizon is not None}
     if given is None:
         candidates = known or ({adversary.length} if adversary.length else set())

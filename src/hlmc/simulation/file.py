@@ -5,7 +5,6 @@ Every complaint names the file, the key, and what would have been right. Paths a
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import re
 import tomllib
@@ -28,6 +27,8 @@ from hlmc.evaluation.regret import KINDS
 from hlmc.files import disk
 from hlmc.policies import CATALOGUE, Policy
 from hlmc.simulation.experiment import Experiment
+from hlmc.simulation.tables import saved_path
+from hlmc.spelling import near, spelled
 
 MOST_DOTS = 100
 """Parts of a dotted key: tomllib takes memory that grows with their square."""
@@ -139,7 +140,7 @@ def _described(contents: dict[str, Any]) -> Described:
         policies,
         adversary,
         arguments,
-        writable("save", contents["save"]) if "save" in contents else None,
+        writable("save", saved_path("save", contents["save"])) if "save" in contents else None,
         _summary(contents.get("summary", {})),
         tuple(_plots(contents.get("plots", []))),
     )
@@ -150,7 +151,7 @@ def _adversary(table: dict[str, Any], horizon: int | None) -> Adversary:
     if "name" not in table:
         raise BadArgument(f"name is missing; there are {', '.join(cls.__name__ for cls in ADVERSARIES)}")
     classes = {cls.__name__: cls for cls in ADVERSARIES}
-    name = table["name"]
+    name = spelled(table["name"], classes) or table["name"]
     if name in classes:
         parameters = inspect.signature(classes[name]).parameters
         _known(arguments, parameters)
@@ -173,9 +174,10 @@ def _delays(given: Any) -> Delays | None:
 def _policy(name: str, table: Any, arms: int, horizon: int | None) -> Policy:
     if not isinstance(table, dict):
         raise BadType(f"it must be a table of arguments, not {shown(table)}")
-    kind = table.get("policy", name)
-    if kind not in CATALOGUE:
-        raise BadArgument(f"there is no policy {kind!r}; {_nearest(kind, CATALOGUE)}")
+    given = table.get("policy", name)
+    kind = spelled(given, CATALOGUE)
+    if kind is None:
+        raise BadArgument(f"there is no policy {given!r}; {_nearest(given, CATALOGUE)}")
     parameters = inspect.signature(CATALOGUE[kind]).parameters
     arguments = {key: _frozen(value) for key, value in table.items() if key != "policy"}
     _known(arguments, ("policy", *parameters))
@@ -248,10 +250,9 @@ def _known(table: Iterable[str], keys: Iterable[str]) -> None:
 
 def _nearest(given: Any, choices: Iterable[str]) -> str:
     choices = list(choices)
-    folded = {choice.casefold(): choice for choice in choices}
-    near = difflib.get_close_matches(str(given).casefold(), folded, n=1)
+    meant = near(str(given), choices)
     listed = ", ".join(choices)
-    return f"did you mean {folded[near[0]]!r}? There are {listed}" if near else f"there are {listed}"
+    return f"did you mean {meant!r}? There are {listed}" if meant else f"there are {listed}"
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,9 +15,10 @@ from hlmc.checks import fraction, listed
 from hlmc.errors import BadArgument
 from hlmc.evaluation import benchmark, t_quantile
 from hlmc.simulation.experiment import Experiment, checked_arithmetic
-from hlmc.simulation.progress import reporter
+from hlmc.simulation.progress import Progress, reporter
 from hlmc.simulation.runner import gathered_runs
 from hlmc.simulation.runs import Task
+from hlmc.spelling import suggesting
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -89,12 +91,16 @@ class Moments:
         last = self.regret(kind, switches, level).isel(time=-1)
         table = last[["mean", "low", "high"]].to_dataframe()[["mean", "low", "high"]]
         table = table.rename(columns={"mean": "regret"})
-        table.insert(0, "words", [self.provenance["words"][name] for name in table.index])
+        words = [self.provenance["words"][name] for name in table.index]
+        table.insert(0, "words", [np.nan if each is None else each for each in words])
         table.insert(1, "reward", self.data["mean"].isel(time=-1).values)
         table["ns_per_step"] = [self.nanoseconds[name] for name in table.index]
         summary = Summary(table)
         summary.attrs |= {"level": level, "steps": int(last["time"])}
         return summary
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(repr(self))}</p>{self.summary()._repr_html_()}"
 
     def __repr__(self) -> str:
         names = [str(name) for name in self.data["policy"].values]
@@ -105,9 +111,10 @@ class Moments:
         )
 
 
+@suggesting
 def estimate(
     policies: Any,
-    adversary: Adversary,
+    adversary: Any,
     horizon: int | None = None,
     runs: int = 100_000,
     seed: int = 0,
@@ -115,7 +122,7 @@ def estimate(
     device: str = "cuda",
     precision: str | None = None,
     quantiles: Sequence[float] = QUANTILES,
-    progress: bool | None = None,
+    progress: Progress = None,
 ) -> Moments:
     """As :func:`hlmc.simulate`, for so many runs that only mean, variance and quantiles of their rewards are kept.
 
@@ -158,7 +165,7 @@ def estimate(
     from hlmc.simulation.on_device import play_on_device
 
     tasks = [
-        Task(name, policy, adversary, experiment.seed, 0, experiment.runs)
+        Task(name, policy, experiment.adversary, experiment.seed, 0, experiment.runs)
         for name, policy in experiment.policies.items()
     ]
     steps = experiment.runs * experiment.horizon

@@ -73,7 +73,7 @@ def play_on_device(
     checked_device()
     shapes: dict[Shape, list[Task]] = {}
     for task in tasks:
-        shapes.setdefault(Shape.of(task.policy), []).append(task)
+        shapes.setdefault(Shape.of(task.compiled), []).append(task)
     for shape, same in shapes.items():
         for together in _at_once(same):
             yield from Group(shape, together, shape.precision(precision)).play(points, advance)
@@ -121,7 +121,7 @@ class Group:
 
     def __init__(self, shape: Shape, tasks: list[Task], precision: str) -> None:
         # Those that restart most often take longest, and the device begins with the first blocks.
-        tasks = sorted(tasks, key=lambda task: steps_between_restarts(task.policy))
+        tasks = sorted(tasks, key=lambda task: steps_between_restarts(task.compiled))
         self._shape = shape
         self._tasks = tasks
         self._adversary = tasks[0].adversary
@@ -134,7 +134,7 @@ class Group:
         self._launch = (total, block, 0, workspace_bytes if layout.shared else 0)
         self._memory = memory = Memory()
         memory.room_for(total * (8 * block * (shape.row_words + STOPS + 2) + workspace_bytes))
-        programs = np.stack([shape.program(task.policy) for task in tasks])
+        programs = np.stack([shape.program(task.compiled) for task in tasks])
         self.rows = memory.put(self._fresh())
         self._sums = memory.put(np.zeros((total, STOPS + 1, block)))
         self._flag = memory.put(np.zeros(1))
@@ -171,7 +171,9 @@ class Group:
         first = 0
         for task, blocks in zip(self._tasks, self._blocks, strict=True):
             rows = np.zeros((blocks * self._block, self._shape.row_words))
-            fresh_rows(task.policy, keys(derive_seed(task.seed, task.name), task.first, task.count), rows[: task.count])
+            fresh_rows(
+                task.compiled, keys(derive_seed(task.seed, task.name), task.first, task.count), rows[: task.count]
+            )
             there[first : first + blocks] = rows.reshape(blocks, self._block, -1).transpose(0, 2, 1)
             first += blocks
         return there

@@ -1,7 +1,8 @@
-"""How far the work is: a bar on a terminal, a line every few seconds elsewhere, nothing when asked."""
+"""How far the work is: a bar on a terminal or in a notebook, a line every few seconds elsewhere, a call, or nothing."""
 
 from __future__ import annotations
 
+import importlib
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -12,6 +13,11 @@ from hlmc.errors import BadType, shown
 
 EVERY = 5.0
 """Seconds between two lines where there is no terminal."""
+REDRAWN = 0.2
+"""Seconds between two pictures of a notebook's bar."""
+
+Progress = bool | Callable[[float, float], object] | None
+"""What users say about progress: None or True, False for silence, or a function of the work done and all the work."""
 
 Opened = Callable[[Mapping[str, int]], "Silent"]
 """Given the steps that are missing of each policy, the report on them."""
@@ -136,16 +142,84 @@ class Bars(Silent):
             self._progress.update(self._bars[bar], total=self._totals[bar])
 
 
+class Calls(Silent):
+    """Tells a function of the user's how much is done, and of how much."""
+
+    def __init__(self, totals: Mapping[str, float], tell: Callable[[float, float], object]) -> None:
+        self._total = float(sum(totals.values()))
+        self._done = 0.0
+        self._tell = tell
+        self._lock = Lock()
+
+    def advance(self, name: str, amount: float) -> None:
+        with self._lock:
+            self._done += amount
+            self._tell(min(self._done, self._total), self._total)
+
+    def skip(self, amount: float) -> None:
+        with self._lock:
+            self._total -= amount
+
+
+class Notebook(Calls):
+    """A bar in the output of a notebook's cell, which is gone when the work is done. It needs no widgets."""
+
+    def __init__(self, totals: Mapping[str, float]) -> None:
+        super().__init__(totals, self._draw)
+        self._began = self._drawn = 0.0
+        self._bar: Any = None
+        self._display: Any = None
+
+    def __enter__(self) -> Self:
+        self._display = importlib.import_module("IPython.display")  # which a notebook has, and nobody else needs
+        self._began = time.monotonic()
+        self._bar = self._display.display(self._display.HTML(_bar(0.0, "")), display_id=True)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.update(self._display.HTML(""))
+
+    def _draw(self, done: float, total: float) -> None:
+        now = time.monotonic()
+        if now - self._drawn < REDRAWN:
+            return
+        self._drawn = now
+        left = f"about {duration((now - self._began) * (total - done) / done)} left" if done else ""
+        self._bar.update(self._display.HTML(_bar(done / total if total else 1.0, left)))
+
+
+def _bar(share: float, text: str) -> str:
+    return f'<progress value="{share:.4f}" max="1" style="width: 20em"></progress> {100 * share:.0f} % {text}'
+
+
+def in_notebook() -> bool:
+    """Whether this is the kernel of a notebook, whose cells show HTML."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return hasattr(shell, "kernel")
+
+
+def checked_progress(progress: Any) -> Progress:
+    """Refuse what is neither None, True, False nor a function."""
+    if progress is None or isinstance(progress, bool) or callable(progress):
+        return progress  # type: ignore[no-any-return]
+    raise BadType(
+        f"progress must be None, True, False or a function of (work done, all the work), not {shown(progress)}"
+    )
+
+
 def reporter(progress: Any, totals: Mapping[str, float], unit: int | None = None) -> Silent:
     """The way to report how much of each total is done.
 
     ``unit`` steps make a run; without it there is one total, whose parts are told by :meth:`Silent.part`.
-    ``progress``: None or True decides by where standard error goes, False is silent.
+    ``progress``: None or True decides by where standard error goes, False is silent, a function is called.
     """
-    if progress is not None and not isinstance(progress, bool):
-        raise BadType(f"progress must be None, True or False, not {shown(progress)}")
-    if progress is False or not sum(totals.values()):
+    wanted = checked_progress(progress)
+    if wanted is False or not sum(totals.values()):
         return Silent()
+    if callable(wanted):
+        return Calls(totals, wanted)
+    if in_notebook():
+        return Notebook(totals)
     return Bars(totals, unit) if sys.stderr.isatty() else Lines(totals, unit)
 
 

@@ -15,9 +15,10 @@ from hlmc.checks import choice, flag, whole
 from hlmc.checks import path as checked_path
 from hlmc.errors import BadArgument, BadFile, HLMCError
 from hlmc.evaluation.regret import KINDS
-from hlmc.simulation.tables import Runs, read_runs, write_runs
+from hlmc.simulation.tables import Runs, read_runs, saved_path, write_csv, write_runs
 
 if TYPE_CHECKING:
+    import pandas as pd
     import xarray as xr
     from matplotlib.axes import Axes
 
@@ -204,12 +205,17 @@ class Result:
         ax: Axes | None = None,
         log: bool = False,
     ) -> Axes:
-        """Mean regret with 95 % intervals against time, bounds dashed; ``log`` makes both axes logarithmic.
+        """Mean regret with 95 % intervals against time; bounds are lines with ticks. Returns the axes.
 
-        ``kind`` as in :meth:`summary`. Where no benchmark is known, rewards are drawn. ``ax`` is where to draw;
-        ``plot(ax)`` does the same.
-
-        The axes are returned; ``hlmc.plotting.save(result.plot().figure, "regret.png")`` writes a file.
+        Parameters
+        ----------
+        kind, switches
+            As in :meth:`summary`. Where no benchmark is known, rewards are drawn.
+        ax
+            Where to draw; ``plot(ax)`` does the same. Default: a new figure of `pyplot`, which a notebook shows by
+            itself; ``result.plot().figure.savefig("regret.png")`` writes it to a file.
+        log
+            Whether both axes are logarithmic.
         """
         from hlmc.simulation.drawing import draw_regret
 
@@ -217,12 +223,56 @@ class Result:
             kind, ax = None, kind
         return draw_regret(self, ax, kind, switches, log)
 
+    def to_pandas(self, kind: str | None = None, switches: int | None = None) -> pd.DataFrame:
+        """A row for each policy, run and time point: its cumulative reward and, with a ``kind``, its regret.
+
+        >>> import hlmc
+        >>> result = hlmc.simulate(hlmc.UCB1(arms=100), hlmc.adversaries.BlockTrap(), horizon=50, runs=2, points=5,
+        ...                        progress=False)
+        >>> result.to_pandas("weak").columns.tolist(), len(result.to_pandas())
+        (['policy', 'run', 'time', 'reward', 'weak_regret'], 10)
+        """
+        columns = {"reward": self.reward}
+        if kind is not None:
+            columns[f"{kind}_regret"] = self.regret(kind, switches)
+        import pandas as pd
+
+        shape = [self._data[axis].values for axis in ("policy", "run", "time")]
+        index = pd.MultiIndex.from_product(shape, names=["policy", "run", "time"])
+        flat = {name: np.asarray(values.values).reshape(-1) for name, values in columns.items()}
+        return pd.DataFrame(flat, index=index).reset_index()
+
+    def merge(self, *others: Result) -> Result:
+        """One result of this one and others against the same adversary, with the same time points.
+
+        Results of one seed are put together policy by policy and must have the same runs. Results of different seeds
+        are put together run by run and must have the same policies; their runs are numbered anew.
+
+        >>> import hlmc
+        >>> adversary = hlmc.adversaries.BlockTrap()
+        >>> one, two = (hlmc.simulate(policy, adversary, horizon=50, runs=2, progress=False)
+        ...             for policy in (hlmc.UCB1(arms=100), hlmc.Uniform(arms=100)))
+        >>> one.merge(two)
+        <result of UCB1, Uniform against BlockTrap(arms=100, memory=20): 2 runs of 50 steps>
+        """
+        from hlmc.simulation.merging import merged
+
+        return merged(self, *others)
+
     def save(self, path: str | Path) -> None:
-        """Write everything to one Parquet file (policy, run, time, reward; the rest in its metadata).
+        """Write the result to a file of the kind that the path ends in.
+
+        ``.parquet`` (or no ending) holds everything, for :func:`hlmc.load_result`: policy, run, time and reward, and
+        the rest in its metadata. ``.csv`` is the table of :meth:`to_pandas` with the default kind of regret, for other
+        programs.
 
         The best fixed arm is computed before, unless that would take very long: an adversary of your own cannot be made
         again from the file.
         """
+        path = saved_path("path", path)
+        if path.suffix.lower() == ".csv":
+            write_csv(path, self.to_pandas(self.default_kind()))
+            return
         if "best_fixed" not in self._data and self.default_kind() == "weak":
             self._find_best_fixed(force=False)
         data = self._data
@@ -235,7 +285,7 @@ class Result:
             "nanoseconds": self.nanoseconds,
         }
         table = Runs(self.policies, data["run"].values, data["time"].values, data["reward"].values, notes)
-        write_runs(checked_path("path", path), table)
+        write_runs(path, table)
 
     def __repr__(self) -> str:
         return (
@@ -248,7 +298,10 @@ class Result:
 
 
 def load_result(path: str | Path) -> Result:
-    """Read a result that :meth:`Result.save` wrote.
+    """Read a result that :meth:`Result.save` wrote as Parquet, or what the store of :func:`hlmc.simulate` holds.
+
+    A store is the folder of that name. It may be read while the experiment goes on: a run that some policy has not
+    finished is left out.
 
     >>> import hlmc, tempfile, os
     >>> result = hlmc.simulate(hlmc.EXP3(arms=100, horizon=100), hlmc.adversaries.BlockTrap(), runs=2, progress=False)
@@ -258,7 +311,12 @@ def load_result(path: str | Path) -> Result:
     >>> again.data.identical(result.data)
     True
     """
-    table = read_runs(checked_path("path", path))
+    path = checked_path("path", path)
+    if path.is_dir():
+        return _stored(path)
+    if path.suffix.lower() == ".csv":
+        raise BadArgument(f"path must be a .parquet file or the folder of a store, not {path.name}; pandas reads .csv")
+    table = read_runs(path)
     if table.notes.get("format") != _FORMAT:
         raise BadFile(f"{path} holds runs of hlmc but not a result; was it written by Result.save?")
     try:
@@ -270,6 +328,25 @@ def load_result(path: str | Path) -> Result:
     except (HLMCError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise BadFile(f"{path} does not hold a whole result: {error}") from error
     return result
+
+
+def _stored(folder: Path) -> Result:
+    """What the store of an experiment holds."""
+    from hlmc.simulation.store import read_store
+
+    table, nanoseconds = read_store(folder)
+    bounds = [_bounds(table.notes["policies"][name], table.times) for name in table.policies]
+    return Result(_dataset(table, {"bound": np.array(bounds)}), table.notes, nanoseconds)
+
+
+def _bounds(policy: str, times: Array) -> Array:
+    """The bounds of a policy that is known by its printed form; not a number if that does not determine it."""
+    from hlmc.adversaries.reading import parsed
+    from hlmc.policies import CATALOGUE
+    from hlmc.simulation.experiment import bounds_at
+
+    found = parsed(policy, CATALOGUE)
+    return np.full(len(times), np.nan) if found is None else bounds_at(found, times)
 
 
 def _axes(table: Runs) -> tuple[list[str], Array, Array, Array]:

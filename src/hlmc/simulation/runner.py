@@ -9,22 +9,23 @@ from typing import Any
 
 import numpy as np
 
-from hlmc.adversaries.base import Adversary
 from hlmc.delays import Delays
 from hlmc.interrupts import Interrupted, Interrupts, kept_in
 from hlmc.simulation.experiment import Experiment, checked_arithmetic, checked_feedback
-from hlmc.simulation.progress import Opened, reporter
+from hlmc.simulation.progress import Opened, Progress, reporter
 from hlmc.simulation.result import Result
 from hlmc.simulation.runs import Played, Task, play
 from hlmc.simulation.store import Store
 from hlmc.simulation.workers import Watch, Work, checked_executor, gather
+from hlmc.spelling import suggesting
 
 Array = np.ndarray
 
 
+@suggesting
 def simulate(
     policies: Any,
-    adversary: Adversary,
+    adversary: Any,
     horizon: int | None = None,
     runs: int = 10,
     seed: int = 0,
@@ -32,7 +33,7 @@ def simulate(
     device: str = "cpu",
     executor: Any = None,
     store: str | Path | None = None,
-    progress: bool | None = None,
+    progress: Progress = None,
     precision: str | None = None,
     delays: Delays | int | None = None,
     missing: float = 0.0,
@@ -42,16 +43,21 @@ def simulate(
     Parameters
     ----------
     policies
-        A policy, a list of policies, or a dictionary of policies by name.
+        A policy, a list of policies, or a dictionary of policies by name. A policy may be plain Python: an object with
+        ``select()`` and ``update(reward)``, or a factory ``(arms, horizon, seed)`` of such objects. See
+        :class:`hlmc.PythonPolicy`.
     adversary
-        What they face: one reward sequence, the same for all.
+        What they face: one reward sequence, the same for all. One of :mod:`hlmc.adversaries`, a function
+        ``(t, arm)``, an object with ``reward(t, arm)``, a table [steps, arms] (array or data frame), or the path of
+        one (CSV, Parquet, ``.npy``).
     horizon
         Steps to play; default: the policies' own.
     runs
         Independent runs of each policy.
     seed
         Decides everything random in the policies. Run r of a policy named "HLMC" is the learner
-        ``policy.start(hlmc.derive_seed(seed, "HLMC"), stream=r)``, whoever else takes part.
+        ``policy.start(hlmc.derive_seed(seed, "HLMC"), stream=r)``, whoever else takes part. In plain Python the run's
+        seed is ``(hlmc.derive_seed(seed, name) + r) % 2**32``.
     points
         Steps at which rewards are noted: how many, ``("log", how_many)``, or a list of steps. The last is the horizon.
     device
@@ -62,8 +68,10 @@ def simulate(
         depend on it.
     store
         A folder in which finished runs are kept at once, as Parquet; the same call again plays only what is missing.
+        A policy in plain Python is kept only if it has a ``version``.
     progress
-        None: a bar on a terminal, a line every few seconds elsewhere. False: silence.
+        None: a bar on a terminal or in a notebook, a line every few seconds elsewhere. False: silence. A function is
+        called with the work done and all the work, in steps, one call at a time, from any thread.
     precision
         ``"float64"``, or ``"float32"``, which only a GPU has and which is its default: what routines learn is then held
         in single precision; rewards, clocks and sums are not. The result's provenance says which it was.

@@ -15,9 +15,10 @@ from hlmc.engine.tickets import ticket_words
 from hlmc.errors import BadReward
 from hlmc.learner import fresh_rows
 from hlmc.policies.base import Policy
+from hlmc.simulation import own
 from hlmc.simulation.workers import COMPILING, Watch
 from hlmc.streams import derive_seed, keys
-from hlmc.targets import address_of, linked, loop, loop_with_delays, notes_for
+from hlmc.targets import address_of, linked, loop, loop_with_delays, notes_for, side_by_side
 
 Array = np.ndarray
 
@@ -28,18 +29,31 @@ BREATH = 0.05
 """Seconds that the steps between two looks should take."""
 
 
+FEWEST, WORTH = 4, 1 << 23
+"""From so many runs of a task on, and so many steps in all, runs are played side by side where that can be done: fewer
+would leave most of a processor's lanes idle, or take less time than compiling the loop."""
+
+FINISHED, STOPPED = 0, 1
+
+
 @dataclass(frozen=True)
 class Task:
     """Some runs of one policy of an experiment. Run r of the policy draws from stream r of (seed, name)."""
 
     name: str
-    policy: Policy
+    policy: own.AnyPolicy
     adversary: Adversary
     seed: int
     first: int
     count: int
     delays: Delays | None = None
     missing: float = 0.0
+
+    @property
+    def compiled(self) -> Policy:
+        """The policy, which is not one in plain Python."""
+        assert isinstance(self.policy, Policy)
+        return self.policy
 
 
 @dataclass(frozen=True)
@@ -54,8 +68,10 @@ class Played:
 
 def play(task: Task, points: Array, watch: Watch | None = None) -> Played:
     """Play a task through to the last time point; when told to stop, only those of its runs that were finished."""
-    run = prepared(task.policy, task.adversary, task.delays is not None)
-    rows = fresh_rows(task.policy, keys(derive_seed(task.seed, task.name), task.first, task.count))
+    together = played_together(task, points, watch)
+    if together is not None:
+        return together
+    walk_run = _python_runs(task) if isinstance(task.policy, own.PythonPolicy) else _compiled_runs(task)
     rewards = np.empty((task.count, len(points)))
     started = time.thread_time()
     seconds = 0.0
@@ -67,15 +83,73 @@ def play(task: Task, points: Array, watch: Watch | None = None) -> Played:
         stopped = watch is not None and watch(steps)
         return stopped
 
-    for row in rows:
-        if stopped:
-            break
-        calendar = None if task.delays is None else Calendar(task.policy, task.delays, task.missing)
-        if not walk(run, task.policy, task.adversary, row, points, rewards[finished], watched, calendar):
+    for i in range(task.count):
+        if stopped or not walk_run(i, points, rewards[i], watched):
             break
         finished += 1
         seconds = time.thread_time() - started
     return Played(task.name, task.first, rewards[:finished], seconds)
+
+
+def played_together(task: Task, points: Array, watch: Watch | None = None) -> Played | None:
+    """:func:`play` with all runs side by side; None where they must be played one by one, or are faster so.
+
+    An adversary that pays what is no reward is left to :func:`play`, which says when.
+    """
+    if task.delays is not None or task.count < FEWEST or task.count * int(points[-1]) < WORTH:
+        return None
+    if isinstance(task.policy, own.PythonPolicy):
+        return None
+    with COMPILING:
+        found = side_by_side(task.compiled, task.adversary)
+    if found is None:
+        return None
+    rows = fresh_rows(task.compiled, keys(derive_seed(task.seed, task.name), task.first, task.count))
+    rewards = np.empty((task.count, len(points)))
+    started = time.thread_time()
+
+    def watched(steps: int) -> bool:
+        return watch is not None and watch(task.count * steps)
+
+    status = _sliced(found.start(rows), points, rewards, watched)
+    if status < 0:
+        return None
+    seconds = time.thread_time() - started
+    return Played(task.name, task.first, rewards if status == FINISHED else rewards[:0], seconds)
+
+
+WalkRun = Callable[[int, Array, Array, Callable[[int], bool]], bool]
+"""``walk_run(i, points, sums, between)`` plays run i of a task; False if it was told to stop before its end."""
+
+
+def _compiled_runs(task: Task) -> WalkRun:
+    policy = task.compiled
+    run = prepared(policy, task.adversary, task.delays is not None)
+    rows = fresh_rows(policy, keys(derive_seed(task.seed, task.name), task.first, task.count))
+
+    def walk_run(i: int, points: Array, sums: Array, between: Callable[[int], bool]) -> bool:
+        calendar = None if task.delays is None else Calendar(policy, task.delays, task.missing)
+        return walk(run, policy, task.adversary, rows[i], points, sums, between, calendar)
+
+    return walk_run
+
+
+def _python_runs(task: Task) -> WalkRun:
+    assert isinstance(task.policy, own.PythonPolicy)
+    policy, adversary = task.policy, task.adversary
+    with COMPILING:
+        _ = adversary.unchecked
+
+    def walk_run(i: int, points: Array, sums: Array, between: Callable[[int], bool]) -> bool:
+        seed = own.run_seed(task.seed, task.name, task.first + i)
+        with own.alone(seed):
+            if between(0):
+                return False
+            _ = adversary.spec  # a file that was cut short is noticed here
+            player = policy.player(adversary.arms, int(points[-1]), seed)
+            return own.walk(task.name, player, adversary, points, sums, refusal, between)
+
+    return walk_run
 
 
 def prepared(policy: Policy, adversary: Adversary, delayed: bool = False) -> Callable[..., int]:
@@ -122,25 +196,47 @@ def walk(
     if calendar is None:
         who = [program, program, learner, learner, address_of(notes), *rule]
     else:
-        who = [program, learner, *rule, *calendar.arguments]
-    t, noted, before, length = 0, 0, 0.0, SHORTEST
+        who = [program, learner, address_of(notes), *rule, *calendar.arguments]
+
+    def steps(stops: Array, partial: Array) -> int:
+        return run(*who, address_of(stops), address_of(partial), len(stops))
+
+    status = _sliced(steps, points, sums[None], between)
+    if status < 0:
+        raise refusal(adversary, -status - 1)
+    return status == FINISHED
+
+
+def _sliced(
+    run: Callable[[Array, Array], int],
+    points: Array,
+    sums: Array,
+    between: Callable[[int], bool] | None,
+) -> int:
+    """Play to the last point, a slice at a time; FINISHED, STOPPED by ``between``, or -(t + 1).
+
+    ``run(stops, partial)`` plays until each of the stops and notes in ``partial`` [run, stop + 1] what was earned.
+    """
+    t, noted, length = 0, 0, SHORTEST
+    before = np.zeros(len(sums))
     while noted < len(points):
         until = min(t + length, int(points[-1]))
         upto = int(np.searchsorted(points, until, side="right"))
         stops = np.append(points[noted:upto], until).astype(np.float64)
-        partial = np.append(np.empty(len(stops)), before)
+        partial = np.empty((len(sums), len(stops) + 1))
+        partial[:, -1] = before
         began = time.monotonic()
-        status = run(*who, address_of(stops), address_of(partial), len(stops))
+        status = run(stops, partial.reshape(-1))
         if status < 0:
-            raise refusal(adversary, -status - 1)
-        sums[noted:upto] = partial[:-2]
-        noted, before = upto, float(partial[-1])
+            return status
+        sums[:, noted:upto] = partial[:, :-2]
+        noted, before = upto, partial[:, -1]
         if between is not None and between(until - t) and noted < len(points):
-            return False
+            return STOPPED
         if time.monotonic() - began < BREATH / 2:
             length = min(2 * length, LONGEST)
         t = until
-    return True
+    return FINISHED
 
 
 def refusal(adversary: Adversary, step: int) -> BadReward:

@@ -21,6 +21,7 @@ from hlmc.checks import path as checked_path
 from hlmc.errors import BadArgument, BadFile, HLMCError
 from hlmc.files import disk
 from hlmc.files.writing import tidy, write_whole
+from hlmc.simulation.own import PythonPolicy
 from hlmc.simulation.runs import Played
 from hlmc.simulation.tables import Runs, read_runs, write_runs
 
@@ -46,7 +47,12 @@ class Store:
         if self.folder.exists() and not self.folder.is_dir():
             raise BadArgument(f"store must be a folder, and {self.folder} is a file")
         self._identity = {**experiment.identity(), "rewards": _sample(experiment.adversary, experiment.horizon)}
-        self._policies = {name: repr(policy) for name, policy in experiment.policies.items()}
+        # A Python policy without a version is not kept: nothing tells its code from that of another day.
+        self._policies = {
+            name: repr(policy)
+            for name, policy in experiment.policies.items()
+            if not isinstance(policy, PythonPolicy) or policy.version is not None
+        }
         if any(self.folder.glob("*.parquet")) and not (self.folder / EXPERIMENT).exists():
             raise BadArgument(f"{self.folder} holds Parquet files but no {EXPERIMENT}; choose an empty folder")
         with _locked(self.folder):
@@ -80,7 +86,7 @@ class Store:
     def add(self, played: Played) -> None:
         """Write finished runs."""
         count = len(played.rewards)
-        if count == 0:
+        if count == 0 or played.name not in self._policies:
             return
         experiment = self.experiment
         last = played.first + count - 1
@@ -104,11 +110,54 @@ class Store:
                     raise BadFile(f"{path} is of another experiment than {EXPERIMENT} beside it: {difference}")
                 if not np.array_equal(table.times, self.experiment.points):
                     raise BadFile(f"{path} has other time points than {EXPERIMENT} beside it")
-                if name in self.experiment.policies:
+                if name in self._policies:
                     rewards = table.rewards[0]
                     yield Played(name, int(table.runs[0]), rewards, float(table.notes["seconds"]))
             except (BadFile, AttributeError, LookupError, TypeError, ValueError) as error:
                 raise BadFile(f"{error}; delete {path.name} and its runs are played again") from error
+
+
+def read_store(folder: Path) -> tuple[Runs, dict[str, float]]:
+    """The runs that a store holds of all its policies, and nanoseconds a step by policy; notes are the provenance.
+
+    A run that some policy has not finished is left out.
+    """
+    if not (folder / EXPERIMENT).exists():
+        raise BadFile(f"{folder} is not the store of a simulation: it has no {EXPERIMENT}")
+    told = _read(folder / EXPERIMENT)
+    found: dict[str, dict[int, Any]] = {}
+    seconds: dict[str, float] = {}
+    provenance: dict[str, Any] = {}
+    try:
+        times = np.array(told["points"], np.int64)
+        for path in sorted(folder.glob("*.parquet")):
+            table = read_runs(path)
+            (name,) = table.policies
+            theirs = table.notes["experiment"]
+            for field in told.keys() - {"policies", "rewards"}:
+                if theirs.get(field) != told[field]:
+                    raise BadFile(f"{path} is of another experiment than {EXPERIMENT} beside it: {field} differs")
+            found.setdefault(name, {}).update(zip(table.runs.tolist(), table.rewards[0], strict=True))
+            seconds[name] = seconds.get(name, 0.0) + float(table.notes["seconds"])
+            for field, value in theirs.items():
+                if isinstance(value, dict) and field != "versions":
+                    provenance.setdefault(field, {}).update(value)
+                else:
+                    provenance[field] = value
+        if not found:
+            raise BadFile(f"{folder} holds no finished run yet")
+        names = [name for name in told.get("policies", found) if name in found]
+        runs = sorted(set.intersection(*(set(found[name]) for name in names)))
+        rewards = np.array([[found[name][run] for run in runs] for name in names])
+        rewards = rewards.reshape(len(names), len(runs), len(times))
+    except BadFile:
+        raise
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        raise BadFile(f"{folder} does not hold a whole experiment: {error}") from error
+    steps = {name: len(found[name]) * int(times[-1]) for name in names}
+    provenance["runs"] = len(runs)
+    made = Runs(names, np.array(runs, np.int64), times, rewards, provenance)
+    return made, {name: 1e9 * seconds[name] / steps[name] for name in names}
 
 
 @contextmanager

@@ -78,7 +78,7 @@ def _row(result: Result, curves: Any, level: float) -> dict[str, Any]:
     name = str(curves["policy"].item())
     if not len(curves["run"]):
         nothing = dict.fromkeys(("reward", "regret", "low", "high", "exponent"), np.nan)
-        return {"words": int(result.provenance["words"][name]), **nothing}
+        return {"words": _words(result, name), **nothing}
     final = curves.values[:, -1]
     reward = result.reward.sel(policy=name).values[:, -1]
     mean = float(final.mean())
@@ -88,13 +88,19 @@ def _row(result: Result, curves: Any, level: float) -> dict[str, Any]:
     except HLMCError:
         exponent = np.nan
     return {
-        "words": int(result.provenance["words"][name]),
+        "words": _words(result, name),
         "reward": float(reward.mean()),
         "regret": mean,
         "low": float(low),
         "high": float(high),
         "exponent": exponent,
     }
+
+
+def _words(result: Result, name: str) -> int | float:
+    """The words of a policy; not a number where nobody knows."""
+    words = result.provenance["words"][name]
+    return np.nan if words is None else int(words)
 
 
 def _cell(x: Any, way: Callable[[float], str]) -> str:

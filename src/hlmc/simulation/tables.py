@@ -8,15 +8,23 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hlmc.checks import ending
+from hlmc.checks import path as checked_path
 from hlmc.errors import BadFile
 from hlmc.files.parquet import Part, check_digest, table_of, write_table
+from hlmc.files.writing import replacing
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Array = np.ndarray
 
+ENDINGS = (".parquet", ".csv")
+"""The files that a result can be saved as; the first holds all of it."""
 _NOTES = b"hlmc"
 
 
@@ -54,6 +62,18 @@ def write_runs(path: Path, table: Runs) -> None:
         "reward": np.ascontiguousarray(table.rewards, dtype=np.float64).reshape(-1),
     }
     write_table(path, columns, _NOTES, {"shape": [policies, runs, times], **table.notes}, table.parts)
+
+
+def saved_path(name: str, value: Any) -> Path:
+    """The path of a result to be saved: one of `ENDINGS`, or none, which is the first."""
+    path = checked_path(name, value)
+    return ending(name, path, *ENDINGS) if path.suffix else path
+
+
+def write_csv(path: Path, table: pd.DataFrame) -> None:
+    """Write a table that any program reads; its numbers are those that were measured, to the last digit."""
+    with replacing(path) as file:
+        table.to_csv(file, index=False)
 
 
 def read_runs(path: Path) -> Runs:

@@ -7,7 +7,7 @@
 ``c``                   C99 for microcontrollers and WebAssembly; translated, not run here
 ======================  =========================================================================================
 
-The processor has one target per process, which :data:`JIT` says. Both offer the same five functions, found here:
+The processor has one target per process, which :data:`JIT` says. Both offer the same six functions, found here:
 
 ``compiled(kernel)``
     A function that takes arrays' addresses and numbers.
@@ -19,6 +19,8 @@ The processor has one target per process, which :data:`JIT` says. Both offer the
     What a kernel takes for an array of words.
 ``linked(policy)``
     The policy's program with the functions that it calls; its ``address`` is what kernels take for a program.
+``side_by_side(policy, adversary)``
+    A loop that plays many runs at once, with the same results as one by one; None where there is none.
 """
 
 from __future__ import annotations
@@ -42,11 +44,22 @@ JIT = os.environ.get("HLMC_JIT", "1") != "0" and os.environ.get("NUMBA_DISABLE_J
 """Whether kernels are compiled. Numba's own switch counts too: its plain functions could not call our primitives."""
 
 if TYPE_CHECKING or JIT:
-    from hlmc.targets.native import address_of, callback, compiled, entry, linked
+    from hlmc.targets.native import address_of, callback, compiled, entry, linked, side_by_side
 else:
-    from hlmc.targets.interpreter import address_of, callback, compiled, entry, linked
+    from hlmc.targets.interpreter import address_of, callback, compiled, entry, linked, side_by_side
 
-__all__ = ["JIT", "address_of", "callback", "compiled", "entry", "linked", "loop", "loop_with_delays", "notes_for"]
+__all__ = [
+    "JIT",
+    "address_of",
+    "callback",
+    "compiled",
+    "entry",
+    "linked",
+    "loop",
+    "loop_with_delays",
+    "notes_for",
+    "side_by_side",
+]
 
 
 def notes_for(policy: Policy, program: Array | None = None) -> Array:
@@ -70,4 +83,4 @@ def loop_with_delays(policy: Policy) -> Callable[..., int]:
     """:func:`hlmc.engine.delayed.run_delayed` for the learners of a policy."""
     last = policy.routines_used[-1]
     run = delayed_loop(policy.structure, None if last.opaque else last.kernels)
-    return entry(run, "int64", *["int64"] * 12, release=True)
+    return entry(run, "int64", *["int64"] * 13, release=True)

@@ -19,6 +19,7 @@ import math
 
 import numpy as np
 
+from hlmc.engine import ftrl
 from hlmc.engine.ftrl import LEAST, ftrl_leader, loss_of, probability_of
 from hlmc.engine.kernel import Address, kernel
 from hlmc.engine.layout import (
@@ -43,6 +44,7 @@ from hlmc.engine.layout import (
     SCALARS,
     SIZE,
     TIME,
+    WHOLE,
     Word,
 )
 from hlmc.engine.linker import substitute
@@ -83,16 +85,17 @@ DOUBT, CHALLENGE, TENURE, CRISIS, TURN, USUAL, PLACE = range(COMMON, COMMON + 7)
 
 HEADER = (
     Word("DOUBT", "the share of the prior that is left to others than the champion"),
-    Word("CHALLENGE", "while it is being challenged: 1 by chance, 2 after a crisis, 3 in a rematch; else 0"),
-    Word("TENURE", "epochs since it was crowned"),
+    Word("CHALLENGE", "while it is being challenged: 1 by chance, 2 after a crisis, 3 in a rematch; else 0", WHOLE),
+    Word("TENURE", "epochs since it was crowned", WHOLE),
     Word(
         "CRISIS",
         "1 when the last epoch paid much less than those before it, 2 when a rematch is due, "
         "2 + j when the last j groups have newcomers",
+        WHOLE,
     ),
-    Word("TURN", "challenges since the lowest group level was restarted; they go round its groups"),
+    Word("TURN", "challenges since the lowest group level was restarted; they go round its groups", WHOLE),
     Word("USUAL", "mean loss of that level's last epochs, by which a crisis is told"),
-    Word("PLACE", "the champion's place in the order of the arms, or -1; a statistic"),
+    Word("PLACE", "the champion's place in the order of the arms, or -1; a statistic", WHOLE),
 )
 
 # The arms' record holds, for the routine over the arms,
@@ -115,6 +118,8 @@ DEVIATIONS = 4.0  # a crisis is a loss so many standard deviations (each at most
 REMATCH = 2  # what CRISIS says when a rematch is due
 NEWCOMERS = 3.0  # from this CRISIS on, arms have joined the last groups, to which the next challenges go
 AFTER_CRISIS = 2  # what CHALLENGE says when the challenge follows a crisis
+
+SINGLE = ftrl.SINGLE  # what LEAST is in single precision
 
 DUEL = 63  # the purpose of the random number that decides on a challenge
 

@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from hlmc.engine.kernel import is_kernel, is_primitive
 from hlmc.targets.c.reading import OutsideDialect, Source, constant_result, is_number, read
 from hlmc.targets.c.scopes import declarations
@@ -147,6 +149,7 @@ class Translator:
         self._temporary = 0
         self._signature(arguments)
         self._places = declarations(self.source.tree)
+        self._named = {self.c_name(name) for name in (*self.variables, *_stored_names(self.source.tree))}
         self._read = {
             node.id
             for node in ast.walk(self.source.tree)
@@ -218,6 +221,12 @@ class Translator:
         if name == "_":
             return "unused"
         return f"{name}_" if name in _RESERVED else name.lstrip("_")
+
+    def _own_name(self, text: str) -> str:
+        """A name for a variable of the translator's own, unlike those of the kernel's."""
+        while text in self._named:
+            text += "_"
+        return text
 
     # --- Statements
 
@@ -321,13 +330,20 @@ class Translator:
             self._assign_name(statement, target.id, self.value(value))
         elif isinstance(target, ast.Subscript):
             word = self._word(target, writes=True)
-            assert isinstance(word.type, Type)
-            self._line(f"{word.text} = {self._stored(self.value(value), word.type, statement).text};")
+            self._line(f"{word.place or word.text} = {self._stored(self.value(value), word, statement)};")
         else:
             raise self.source.refuse(statement, f"assigning to {ast.unparse(target)} is not in the dialect")
 
-    def _stored(self, value: Value, kind: Type, node: ast.AST) -> Value:
-        return self._convert(value, kind, node)
+    def _stored(self, value: Value, word: Value, node: ast.AST) -> str:
+        """A value as a word holds it. What is kept in a word of whole numbers is whole, whatever its type."""
+        assert isinstance(word.type, Type)
+        if word.place is not None:
+            return self.unit.added(self._convert(value, Type.REAL, node))
+        if word.type is Type.INT and value.type is Type.REAL:
+            if value.number is not None:
+                return literal(int(value.number), self.numbers).text
+            return cast(value, Type.INT, self.numbers).text
+        return self._convert(value, word.type, node).text
 
     def _assign_name(self, statement: ast.stmt, name: str, value: Value) -> None:
         if name == "_":
@@ -382,7 +398,7 @@ class Translator:
                 ready = each
                 if swaps:
                     self._temporary += 1
-                    text = f"next_{self.c_name(name)}_{self._temporary}"
+                    text = self._own_name(f"next_{self.c_name(name)}_{self._temporary}")
                     self._line(f"const {self.numbers.c(_scalar(each))} {text} = {each.text};")
                     ready = replace(each, text=text, binds=ATOM, number=None)
                 later.append((name, ready))
@@ -396,7 +412,7 @@ class Translator:
             self._line(f"(void){call.text};")
             return
         self._temporary += 1
-        kept = f"found_{self._temporary}" if self._temporary > 1 else "found"
+        kept = self._own_name(f"found_{self._temporary}" if self._temporary > 1 else "found")
         self._line(f"const {self.unit.struct(call.type)} {kept} = {call.text};")
         for i, (name, part) in enumerate(zip(names, call.type, strict=True)):
             assert name is not None
@@ -413,6 +429,12 @@ class Translator:
             raise self.source.refuse(statement, f"assigning to {ast.unparse(target)} is not in the dialect")
         value = self.value(statement.value)
         assert isinstance(place.type, Type)
+        if isinstance(target, ast.Subscript) and (place.place is not None or place.type is Type.INT):
+            if not isinstance(statement.op, ast.Add | ast.Sub):
+                raise self.source.refuse(statement, "a word of whole numbers is only added to or subtracted from")
+            symbol, _ = _ARITHMETIC[type(statement.op)]
+            self._line(f"{place.place or place.text} {symbol}= {self._stored(value, place, statement)};")
+            return
         result = self._binary(statement, statement.op, place, value)
         if result.type is not place.type:
             raise self.source.refuse(statement, f"{ast.unparse(target)} would change its type")
@@ -480,16 +502,16 @@ class Translator:
         changed = {name for each in statement.body for name in _stored_names(each)}
         counter = self.c_name(name)
         if name == "_":
-            counter = f"round_{self.depth}"
+            counter = self._own_name(f"round_{self.depth}")
         elif not own or name in changed:
-            counter = f"{self.c_name(name)}_at"
+            counter = self._own_name(f"{self.c_name(name)}_at")
         end = last.within(SUM)
         # A range is computed once: what the body might change is kept.
         reads = {node.id for node in ast.walk(loop) if isinstance(node, ast.Name)}
         if last.number is None and (
             reads & changed or any(isinstance(node, ast.Call | ast.Subscript) for node in ast.walk(loop.args[-1]))
         ):
-            end = f"{counter}_end"
+            end = self._own_name(f"{counter}_end")
             self._line(f"const {kind} {end} = {last.text};")
         sign = "<" if step.number > 0 else ">"
         advance = {1: f"{counter}++", -1: f"{counter}--"}.get(int(step.number), f"{counter} += {step.text}")
@@ -545,7 +567,17 @@ class Translator:
         raise self.source.refuse(node, f"{text} is not in the dialect")
 
     def _value_subscript(self, node: ast.Subscript) -> Value:
+        if isinstance(node.value, ast.Call):
+            return self._result_of(node, node.value)
         return self._word(node, writes=False)
+
+    def _result_of(self, node: ast.Subscript, call: ast.Call) -> Value:
+        """One of the results of a call: ``phase(t)[0]``."""
+        found = self.value(call)
+        place = node.slice.value if isinstance(node.slice, ast.Constant) else None
+        if not isinstance(found.type, tuple) or not isinstance(place, int) or not 0 <= place < len(found.type):
+            raise self.source.refuse(node, f"{ast.unparse(node)} is none of the results of a call")
+        return Value(f"{found.text}.r{place}", found.type[place])
 
     def _word(self, node: ast.Subscript, writes: bool) -> Value:
         run = self.value(node.value)
@@ -638,7 +670,12 @@ class Translator:
         return ast.unparse(node.func) in ("int", "float", "bool", "min", "max", "abs", "math.sqrt")
 
     def _alike(self, left: Value, right: Value, node: ast.AST) -> tuple[Value, Value]:
-        """Two values in the type that both have or become."""
+        """Two values in the type that both have or become. An int and a literal whole number stay ints."""
+        if {left.type, right.type} == {Type.INT, Type.REAL}:
+            real = left if left.type is Type.REAL else right
+            if real.number is not None and real.number == real.number // 1 and abs(real.number) < 2**31:
+                whole = literal(int(real.number), self.numbers)
+                left, right = (whole, right) if real is left else (left, whole)
         for kind in (Type.REAL, Type.INT):
             if kind in (left.type, right.type):
                 return self._convert(left, kind, node), self._convert(right, kind, node)
@@ -663,6 +700,8 @@ class Translator:
             raise self.source.refuse(node, f"only names are called, not {ast.unparse(node.func)}")
         name = node.func.id
         called = self.source.names.get(name)
+        if called is np.float32:
+            called = None  # a kernel that was narrowed to single precision calls it float
         if called is not None and is_kernel(called):
             return self._kernel_call(node, called)
         if called is None and hasattr(self, f"_builtin_{name}"):

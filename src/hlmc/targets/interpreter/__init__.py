@@ -15,6 +15,7 @@ from hlmc.engine.primitives import function_address
 from hlmc.engine.routines import LevelKernels, level_kernels
 
 if TYPE_CHECKING:
+    from hlmc.adversaries.base import Adversary
     from hlmc.engine.structures import Structure
     from hlmc.policies.base import Policy
 
@@ -71,3 +72,7 @@ def linked(policy: Policy) -> LinkedProgram:
     program.structure = policy.structure
     program.routines = tuple(level_kernels(routine.kernels) for routine in policy.routines_used)
     return program
+
+
+def side_by_side(policy: Policy, adversary: Adversary) -> None:
+    """Runs are interpreted one by one."""

@@ -82,6 +82,33 @@ def callback(function: Callable[..., Any], signature: tuple[str, ...]) -> Any:
     return found
 
 
+def written(function: Callable[..., Any], signature: tuple[str, ...], write: Callable[..., Any]) -> Any:
+    """A C function of a fixed signature that calls a kernel on several lanes (:mod:`hlmc.targets.native.wide`).
+
+    Raises ``NotWide`` if it cannot be written. ``write`` must follow from ``function`` and ``signature``: the cache on
+    disk knows no more of it.
+    """
+    from numba.core.ccallback import CFunc
+    from numba.core.sigutils import normalize_signature
+
+    from hlmc.targets.native.lowering import c_signature
+    from hlmc.targets.native.wide import caller
+
+    _check_enabled()
+    options = {"nogil": True, "error_model": "numpy"}
+    refused: list[Exception] = []
+    body = caller(function.__name__, signature, write, refused)
+    found = CFunc(body, normalize_signature(c_signature(signature)), locals={}, options=options)
+    cache_on_disk(found, function, lanes=signature)
+    try:
+        _whole(found).compile()
+    except Exception:
+        if refused:
+            raise refused[0] from None
+        raise
+    return found
+
+
 def _linked(function: Callable[..., Any]) -> Callable[..., Any]:
     """A copy of a kernel that calls machine code."""
     return relink(function, {name: compiled(callee) for name, callee in callees(function).items()})

@@ -38,6 +38,11 @@ def c_signature(names: tuple[str, ...]) -> Any:
     return result(*arguments)
 
 
+def llvm_types(names: tuple[str, ...]) -> list[Any]:
+    """LLVM's types of a C signature, result first."""
+    return [_LLVM[name] for name in names]
+
+
 @cache
 def lowered(primitive: Callable[..., Any]) -> Any:
     """The intrinsic that stands for a primitive."""
@@ -197,7 +202,7 @@ def _call_at_address(names: tuple[str, ...]) -> Any:
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         return _call(context, builder, args[0], names, args[1:])
 
-    return _of_arity(1 + len(signature.args), signature.return_type(types.int64, *signature.args), generate)
+    return of_arity(1 + len(signature.args), signature.return_type(types.int64, *signature.args), generate)
 
 
 def _entry(builder: Any, program: Any, place: Any) -> Any:
@@ -213,7 +218,7 @@ def _call_structure(place: int, names: tuple[str, ...]) -> Any:
         address = _entry(builder, args[0], ir.Constant(_INT, place))
         return _call(context, builder, address, names, args)
 
-    return _of_arity(len(names) - 1, c_signature(names), generate)
+    return of_arity(len(names) - 1, c_signature(names), generate)
 
 
 def _call_routine(role: int, names: tuple[str, ...]) -> Any:
@@ -225,21 +230,13 @@ def _call_routine(role: int, names: tuple[str, ...]) -> Any:
         address = _entry(builder, args[1], builder.add(first, ir.Constant(_INT, ROUTINES + role)))
         return _call(context, builder, address, names, args[1:])
 
-    return _of_arity(1 + len(signature.args), signature.return_type(types.int64, *signature.args), generate)
+    return of_arity(1 + len(signature.args), signature.return_type(types.int64, *signature.args), generate)
 
 
-def _of_arity(count: int, signature: Any, generate: Callable[..., Any]) -> Any:
+def of_arity(count: int, signature: Any, generate: Callable[..., Any]) -> Any:
     """An intrinsic of so many arguments: Numba counts those that are spelt out."""
-    found = signature, generate
-    spelled: dict[int, Callable[..., Any]] = {
-        3: lambda typingctx, a, b, c: found,
-        4: lambda typingctx, a, b, c, d: found,
-        6: lambda typingctx, a, b, c, d, e, f: found,
-        7: lambda typingctx, a, b, c, d, e, f, g: found,
-        8: lambda typingctx, a, b, c, d, e, f, g, h: found,
-        9: lambda typingctx, a, b, c, d, e, f, g, h, i: found,
-    }
-    return intrinsic(spelled[count])
+    names = ", ".join(f"a{k}" for k in range(count))
+    return intrinsic(eval(f"lambda typingctx, {names}: found", {"found": (signature, generate)}))
 
 
 _LOWERED: dict[Callable[..., Any], Any] = {

@@ -1,0 +1,154 @@
+"""How Sphinx builds the site. `make docs` runs it through scripts/docs.py, which puts the sources together."""
+
+from __future__ import annotations
+
+import html
+import re
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from docutils.utils.math import MathError
+from docutils.utils.math.latex2mathml import tex2mathml
+from numpydoc.docscrape import NumpyDocString
+from sphinx.util import logging
+
+from hlmc.versions import VERSION
+
+logger = logging.getLogger(__name__)
+ROOT = Path(__file__).resolve().parent.parent
+
+project = "hlmc"
+author = "The hlmc authors"
+copyright = "The hlmc authors. MIT licence"  # noqa: A001, a name that Sphinx reads
+version = release = VERSION
+
+extensions = [
+    "myst_nb",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx_copybutton",
+    "sphinx_design",
+    "sphinx_gallery.gen_gallery",
+]
+templates_path = ["_templates"]
+# Of what sphinx-gallery writes, only the pages are sources.
+exclude_patterns = ["gallery/*.ipynb", "gallery/*.py", "gallery/*.zip", "gallery/*.json", "gallery/*.md5"]
+default_role = "py:obj"
+highlight_language = "none"
+
+# Pages: Markdown with anchors at headings, as the places that show the repository have them.
+myst_heading_anchors = 4
+myst_enable_extensions = ["colon_fence", "dollarmath", "html_image"]
+# Notebooks are committed with their outputs; tests run them, this build does not.
+nb_execution_mode = "off"
+nb_ipywidgets_js = {}
+
+# The reference.
+autodoc_typehints = "signature"
+python_maximum_signature_line_length = 88
+autodoc_member_order = "bysource"
+autosummary_generate = False
+numpydoc_show_class_members = False
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+
+# The gallery: every script runs, and its figures and what it prints are shown.
+sphinx_gallery_conf = {
+    "examples_dirs": str(ROOT / "examples" / "gallery"),
+    "gallery_dirs": "gallery",
+    "download_all_examples": False,
+    "min_reported_time": 10**6,
+    "show_memory": False,
+    "show_signature": False,
+    "write_computation_times": False,
+    "thumbnail_size": (480, 300),
+    "image_srcset": [],
+    "remove_config_comments": True,
+    "notebook_images": False,
+    "first_notebook_cell": None,
+}
+
+html_theme = "pydata_sphinx_theme"
+html_title = "hlmc"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_context = {"default_mode": "auto", "playground": (ROOT / "scripts" / "playground.py").exists()}
+html_favicon = "_static/icon.svg"
+html_copy_source = False
+html_show_sourcelink = False
+html_theme_options = {
+    "logo": {"text": "hlmc", "image_light": "_static/icon.svg", "image_dark": "_static/icon.svg"},
+    "navbar_align": "left",
+    "header_links_before_dropdown": 7,
+    "navbar_center": ["navbar-nav", "playground-link"],
+    "navigation_depth": 2,
+    "show_nav_level": 1,
+    "collapse_navigation": True,
+    "show_prev_next": False,
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "secondary_sidebar_items": ["page-toc"],
+    "search_as_you_type": False,
+}
+
+# Formulas: MathML, which browsers show without any script or font from elsewhere.
+html_math_renderer = "mathml"
+
+
+def formula(node: nodes.Node, *, block: bool) -> str:
+    """A formula of TeX as MathML; one that cannot be translated is a warning, and shown as it is written."""
+    text = " ".join(node.astext().split()).replace(r"\dots", r"\ldots")
+    text = re.sub(r"\\([Bb]ig|textstyle|mathrel)(?![a-z])", "", text)  # sizes and spaces that MathML finds by itself
+    try:
+        return str(tex2mathml(text, as_block=block))
+    except MathError as error:
+        logger.warning("%s in the formula %s", error, text, location=node)
+        return f"<code>{html.escape(text)}</code>"
+
+
+def inline_formula(translator: Any, node: nodes.math) -> None:
+    translator.body.append(formula(node, block=False))
+    raise nodes.SkipNode
+
+
+def displayed_formula(translator: Any, node: nodes.math_block) -> None:
+    translator.body.append(f'<div class="formula">{formula(node, block=True)}</div>\n')
+    raise nodes.SkipNode
+
+
+# Sections of docstrings that numpydoc does not know. It would drop them, so they are set aside and put back behind it.
+OWN_SECTIONS = ("Guarantee", "Facts")
+_aside: dict[str, list[str]] = {}
+
+
+def set_aside(app: Any, what: str, name: str, item: Any, options: Any, lines: list[str]) -> None:
+    heads = [i for i in range(len(lines) - 1) if lines[i].strip() and set(lines[i + 1].strip()) == {"-"}]
+    for start in reversed(heads):
+        if lines[start].strip() in OWN_SECTIONS:
+            end = min((i for i in heads if i > start), default=len(lines))
+            _aside[name] = [
+                f".. rubric:: {lines[start].strip()}",
+                "",
+                *lines[start + 2 : end],
+                "",
+                *_aside.get(name, []),
+            ]
+            del lines[start:end]
+            heads = [i - (end - start) if i > start else i for i in heads if i != start]
+
+
+def put_back(app: Any, what: str, name: str, item: Any, options: Any, lines: list[str]) -> None:
+    section = _aside.pop(name, [])
+    place = next((i for i, line in enumerate(lines) if line.startswith(".. rubric::")), len(lines))
+    lines[place:place] = section
+
+
+NumpyDocString.sections = {**NumpyDocString.sections, **dict.fromkeys(OWN_SECTIONS, "")}
+
+
+def setup(app: Any) -> None:
+    app.add_html_math_renderer("mathml", (inline_formula, None), (displayed_formula, None))
+    app.connect("autodoc-process-docstring", set_aside, priority=400)
+    app.connect("autodoc-process-docstring", put_back, priority=600)

@@ -1,0 +1,37 @@
+"""
+First regret curves
+===================
+
+One of a hundred arms is better than the rest. Regret is what a learner has lost against that arm so far: a curve that
+flattens has found it.
+"""
+
+# %%
+# HLMC and Champion keep 20 numbers for 100 arms, EXP3 keeps 100. Every run has dice of its own; the bands are 95 %
+# intervals of the mean.
+import matplotlib.pyplot as plt
+
+import hlmc
+
+T = 200_000
+result = hlmc.simulate(
+    {
+        "HLMC": hlmc.HLMC(arms=100, memory=20, horizon=T),
+        "Champion": hlmc.Champion(arms=100, memory=20, horizon=T),
+        "EXP3": hlmc.EXP3(arms=100, horizon=T),
+        "Uniform": hlmc.Uniform(arms=100),
+    },
+    hlmc.adversaries.OneGoodArm(arms=100, high=0.9, low=0.5),
+    runs=10,
+    progress=False,
+)
+figure, (linear, logarithmic) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
+result.plot(ax=linear)
+result.plot(ax=logarithmic, log=True).get_legend().remove()
+linear.set_title("arm 0 pays 0.9, all others 0.5", loc="left")
+logarithmic.set_title("the same, both axes logarithmic", loc="left")
+plt.show()
+
+# %%
+# The table has the same at the horizon. ``words`` counts the numbers kept about arms.
+print(result.summary()[["words", "reward", "regret", "low", "high"]].round(0).to_string())

@@ -1,0 +1,206 @@
+"""The reference of the site: a page for every public class and module, from the names that the package exports.
+
+What is public: `hlmc.__all__`, and the `__all__` of every module in it and of `MODULES`. `public()` lists the names,
+and tests/site/test_reference.py asks that each has its place in the built site.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from sphinx.pycode import ModuleAnalyzer
+
+import hlmc
+
+# Public modules that `import hlmc` does not bring along, mostly because they need another package.
+MODULES = (
+    "hlmc.adapters.gymnasium",
+    "hlmc.adapters.pettingzoo",
+    "hlmc.adapters.river",
+    "hlmc.evaluation",
+    "hlmc.errors",
+    "hlmc.plotting",
+)
+
+# The names of `hlmc` itself, by what they are for. Names that are in no list come last, as "Other".
+SECTIONS: dict[str, tuple[str, ...] | Callable[[Any], bool]] = {
+    "Policies": lambda item: inspect.isclass(item) and issubclass(item, hlmc.Policy | hlmc.Words | hlmc.Guarantee),
+    "Learners": ("Learner", "Fleet", "Arms", "Ticket", "BadTicket", "load", "derive_seed"),
+    "Experiments": (
+        "simulate",
+        "PythonPolicy",
+        "Result",
+        "load_result",
+        "estimate",
+        "Moments",
+        "trace",
+        "arena",
+        "play",
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Name:
+    """A public name: the module that exports it, and what it is."""
+
+    module: str
+    name: str
+    item: Any
+
+    def __str__(self) -> str:
+        return f"{self.module}.{self.name}"
+
+
+def exported(module: ModuleType) -> list[str]:
+    """The public names of a module: its `__all__` or, without one, what it defines."""
+    listed = getattr(module, "__all__", None)
+    if listed is not None:
+        return list(listed)
+    return [
+        name
+        for name, item in vars(module).items()
+        if not name.startswith("_") and getattr(item, "__module__", None) == module.__name__
+    ]
+
+
+def modules() -> list[ModuleType]:
+    """The public modules besides `hlmc` itself, as far as what they need is installed."""
+    found = [f"hlmc.{name}" for name in hlmc.__all__ if inspect.ismodule(getattr(hlmc, name))]
+    return [importlib.import_module(name) for name in dict.fromkeys([*found, *MODULES])]
+
+
+def public() -> Iterator[Name]:
+    """Every public name but the modules."""
+    for module in (hlmc, *modules()):
+        for name in exported(module):
+            if not inspect.ismodule(item := getattr(module, name)):
+                yield Name(module.__name__, name, item)
+
+
+def _heading(title: str, mark: str = "=") -> str:
+    return f"{title}\n{mark * len(title)}\n\n"
+
+
+def _table(names: list[Name], within: str = "") -> str:
+    """A table of names with their summaries; within the page of their module they go without it."""
+    lines = "\n".join(f"   {name.name if name.module == within else name}" for name in names)
+    return f".. autosummary::\n   :nosignatures:\n\n{lines}\n\n"
+
+
+def _toctree(pages: list[str]) -> str:
+    lines = "\n".join(f"   {page}" for page in pages)
+    return f".. toctree::\n   :hidden:\n\n{lines}\n\n"
+
+
+def _is_member(item: Any) -> bool:
+    """Whether an attribute of a class is a method or property that its documentation shows."""
+    kinds = (property, cached_property, classmethod, staticmethod)
+    if not (inspect.isfunction(item) or isinstance(item, kinds)):
+        return False
+    function = getattr(item, "__func__", item)
+    return bool(inspect.getdoc(function)) and (
+        isinstance(item, property | cached_property) or inspect.isfunction(function)
+    )
+
+
+def _members(name: Name, pages: dict[type, Name]) -> tuple[list[str], dict[str, list[str]]]:
+    """What a class's page describes; and what it inherits from classes that have pages of their own, by their name."""
+    own: list[str] = []
+    inherited: dict[str, list[str]] = {}
+    seen: set[str] = set()
+    for base in inspect.getmro(name.item):
+        if not base.__module__.startswith("hlmc"):
+            continue
+        described = {
+            key[1] for key in ModuleAnalyzer.for_module(base.__module__).find_attr_docs() if key[0] == base.__name__
+        }
+        for member, item in vars(base).items():
+            if member.startswith("_") or member in seen or not (_is_member(item) or member in described):
+                continue
+            seen.add(member)
+            # What a class without a page overrides is described where it was first.
+            page = next((pages[b] for b in inspect.getmro(base) if b in pages and member in vars(b)), pages.get(base))
+            if base is name.item or page is None:
+                own.append(member)
+            else:
+                inherited.setdefault(str(page), []).append(member)
+    return own, inherited
+
+
+def _class(name: Name, pages: dict[type, Name]) -> str:
+    own, inherited = _members(name, pages)
+    text = _heading(str(name)) + f".. autoclass:: {name}\n   :show-inheritance:\n"
+    text += f"   :members: {', '.join(own)}\n\n" if own else "\n"
+    for base, names in inherited.items():
+        links = ", ".join(f":py:obj:`{member} <{base}.{member}>`" for member in names)
+        text += f"From :py:class:`{base}`: {links}.\n\n"
+    return text
+
+
+def _entry(name: Name, pages: dict[type, Name], first: dict[int, Name]) -> str:
+    """A name of a module within the module's page: in full, or a reference to where the same thing is described."""
+    original = first.get(id(name.item))
+    if original is not None and str(original) != str(name):
+        kind = "class" if inspect.isclass(name.item) else "function"
+        return f".. py:{kind}:: {name.name}\n   :module: {name.module}\n\n   The same as :py:obj:`{original}`.\n\n"
+    directive = "autofunction" if callable(name.item) else "autodata"
+    return f".. {directive}:: {name}\n" + ("   :no-value:\n\n" if directive == "autodata" else "\n")
+
+
+def write(folder: Path, put: Callable[[Path, str], None]) -> None:
+    """Write all pages of the reference; `put` writes one."""
+    names = list(public())
+    first: dict[int, Name] = {}
+    pages: dict[type, Name] = {}
+    for name in names:
+        if callable(name.item):
+            first.setdefault(id(name.item), name)
+        if inspect.isclass(name.item):
+            pages.setdefault(name.item, name)
+    written = set()
+
+    def page(title: str, text: str) -> None:
+        written.add(f"{title}.rst")
+        put(folder / f"{title}.rst", text)
+
+    for name in names:
+        if pages.get(name.item if inspect.isclass(name.item) else type(None)) is name:
+            page(str(name), _class(name, pages))
+    top = [name for name in names if name.module == "hlmc"]
+    for name in top:
+        if not inspect.isclass(name.item):
+            page(str(name), _heading(str(name)) + _entry(name, pages, first))
+    for module in modules():
+        title = module.__name__
+        inside = [name for name in names if name.module == title]
+        own = [name for name in inside if inspect.isclass(name.item) and pages[name.item] is name]
+        text = _heading(title) + f".. automodule:: {title}\n\n" + _table(inside, title)
+        text += "".join(_entry(name, pages, first) for name in inside if name not in own)
+        page(title, text + (_toctree([str(name) for name in own]) if own else ""))
+    text = _heading("Reference") + "Every public name. Each has an example that the tests run.\n\n"
+    left = list(top)
+    for title, rule in {**SECTIONS, "Other": lambda item: True}.items():
+        chosen = [name for name in left if (name.name in rule if isinstance(rule, tuple) else rule(name.item))]
+        if isinstance(rule, tuple):
+            chosen.sort(key=lambda name: rule.index(name.name))
+        left = [name for name in left if name not in chosen]
+        if chosen:
+            text += _heading(title, "-") + _table(chosen) + _toctree([str(name) for name in chosen])
+    titles = [module.__name__ for module in modules()]
+    text += _heading("Modules", "-")
+    text += ".. list-table::\n   :widths: auto\n\n"
+    for module in modules():
+        summary = (module.__doc__ or "").strip().splitlines()[0]
+        text += f"   * - :py:mod:`{module.__name__}`\n     - {summary}\n"
+    put(folder / "index.rst", text + "\n" + _toctree(titles))
+    for stale in folder.glob("*.rst"):
+        if stale.name not in written | {"index.rst"}:
+            stale.unlink()

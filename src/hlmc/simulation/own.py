@@ -1,0 +1,426 @@
+"""Policies in plain Python: any object that selects an arm and learns its reward, played beside compiled policies.
+
+A Python policy is an object (copied for every run) or a factory (called for every run). :class:`PythonPolicy` wraps
+either and is what :func:`hlmc.simulate`, :func:`hlmc.arena` and :func:`hlmc.play` make of whatever is no policy of this
+library. :func:`player_of` reduces the interfaces in use to two functions, ``select()`` and ``update(arm, reward)``.
+
+Runs are played one at a time in a process. Python's global lock would let only one advance anyway, and so the global
+generators of ``random`` and ``numpy.random`` can be seeded for each run.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import operator
+import random
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hlmc.adversaries.base import Adversary
+from hlmc.checks import whole
+from hlmc.errors import BadArgument, BadType, shown
+from hlmc.learner import Learner
+from hlmc.policies.base import Policy, Words
+from hlmc.streams import derive_seed
+from hlmc.turns import turn
+from hlmc.values import Value
+
+Array = np.ndarray
+
+SHORTEST, LONGEST = 1 << 6, 1 << 16
+"""Between two looks at whether to stop lie this many steps: few at first, more as long as they take little time."""
+
+BREATH = 0.05
+"""Seconds that the steps between two looks should take."""
+
+WAYS = (
+    "a compiled policy such as hlmc.HLMC(arms, memory=20, horizon=T), an object with select() and update(reward), "
+    "or a factory such as lambda arms, horizon, seed: MyPolicy(arms, seed)"
+)
+"""The three ways in, for error messages."""
+
+_GIVEN = ("arms", "horizon", "seed")
+_ALONE = turn()  # held by the thread that plays a run
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class PythonPolicy(Value):
+    """A policy written in plain Python, for :func:`hlmc.simulate`, :func:`hlmc.arena` and :func:`hlmc.play`.
+
+    These functions take the object or the factory itself. This class adds what they cannot know of it.
+
+    Parameters
+    ----------
+    source
+        An object with ``select()`` and ``update(reward)`` or ``update(arm, reward)``, or with the interface of river,
+        SMPyBandits, MABWiser or pymab (``docs/own.md``); it is copied for every run. Or a factory: a function or
+        class that takes ``arms``, ``horizon`` and ``seed`` (by these names all or some of them; by other names all
+        three, in this order) and returns such an object.
+    version
+        Name of this state of the code. With it, runs are kept in a store, and found there as long as the version is the
+        same. Without it they are played every time: the code of an object cannot be compared.
+    memory
+        Numbers that it keeps per learner, for tables. Default: unknown.
+
+    Examples
+    --------
+    >>> import random
+    >>> import hlmc
+    >>> class Coin:
+    ...     def __init__(self, arms, seed):
+    ...         self.arms, self.rng = arms, random.Random(seed)
+    ...     def select(self):
+    ...         return self.rng.randrange(self.arms)
+    ...     def update(self, reward):
+    ...         pass
+    >>> result = hlmc.simulate({"coin": Coin, "HLMC": hlmc.HLMC(arms=100, memory=20, horizon=1000)},
+    ...                        hlmc.adversaries.BlockTrap(arms=100, memory=20), runs=2, progress=False)
+    >>> result.policies
+    ['coin', 'HLMC']
+    >>> PythonPolicy(Coin, version="1", memory=0)
+    PythonPolicy(Coin, version='1', memory=0)
+    """
+
+    source: Any
+    version: str | None = None
+    memory: int | None = None
+
+    horizon = None
+    pending = 0
+
+    def __post_init__(self) -> None:
+        if self.version is not None and not isinstance(self.version, str):
+            raise BadType(f"version must be a string, not {shown(self.version)}")
+        if self.memory is not None:
+            self._keep(memory=whole("memory", self.memory, 0))
+        if isinstance(self.source, Policy):
+            raise BadType(f"source must be a policy in plain Python, and {shown(self.source)} is a compiled one")
+        if isinstance(self.source, Learner):
+            raise BadType(f"source must not be a learner: give its policy, {shown(self.source.policy)}")
+        if not (_is_factory(self.source) or _interface(self.source)):
+            raise BadType(f"source must be {WAYS}, not {shown(self.source)}")
+        if _is_factory(self.source):
+            _arguments(self.source)
+
+    @property
+    def label(self) -> str:
+        """The name of the class or function that it is."""
+        name = getattr(self.source, "__name__", None) or type(self.source).__name__
+        return "policy" if name == "<lambda>" else str(name)
+
+    @property
+    def words(self) -> Words | None:
+        """The words of a learner, None if they are not known."""
+        return None if self.memory is None else Words(self.memory, 0)
+
+    def bound(self, horizon: int | None = None) -> None:
+        """Nothing is proved."""
+
+    def player(self, arms: int, horizon: int, seed: int) -> Player:
+        """A new learner: the object copied, or what the factory returns."""
+        if _is_factory(self.source):
+            given = dict(zip(_GIVEN, (arms, horizon, seed), strict=True))
+            positional, named = _arguments(self.source)
+            made = self.source(*(given[name] for name in positional), **{name: given[name] for name in named})
+            if isinstance(made, Policy):
+                made = made.start(seed)
+        else:
+            made = _copied(self.source, seed)
+        return player_of(made, arms, seed)
+
+    def __repr__(self) -> str:
+        further = "".join(
+            f", {name}={value!r}"
+            for name, value in (("version", self.version), ("memory", self.memory))
+            if value is not None
+        )
+        return f"PythonPolicy({self.label}{further})"
+
+
+AnyPolicy = Policy | PythonPolicy
+
+
+def policy_of(given: Any, argument: str = "policies") -> AnyPolicy:
+    """The policy that an argument stands for: itself, or wrapped. ``argument`` is its name in errors.
+
+    >>> policy_of(3)
+    Traceback (most recent call last):
+    hlmc.errors.BadType: policies must be a compiled policy such as hlmc.HLMC(arms, memory=20, horizon=T), ... not 3
+    """
+    if isinstance(given, (Policy, PythonPolicy)):
+        return given
+    try:
+        return PythonPolicy(given)
+    except BadType as error:
+        raise BadType(str(error).replace("source", argument, 1)) from None
+
+
+def words_of(policy: AnyPolicy) -> int | None:
+    """The words of statistics of a policy, None if they are not known."""
+    return None if policy.words is None else policy.words.statistics
+
+
+def run_seed(seed: int, name: str, run: int, *more: Any) -> int:
+    """The seed of a run of a Python policy: 32 bits, which every generator takes, and other ones for every run.
+
+    >>> import hlmc
+    >>> run_seed(0, "mine", 3) == (hlmc.derive_seed(0, "mine") + 3) % 2**32
+    True
+    """
+    return (derive_seed(seed, name, *more) + run) % 2**32
+
+
+class Player(NamedTuple):
+    """A running Python policy: how to ask it for an arm, and how to tell it the reward of that arm."""
+
+    select: Callable[[], Any]
+    update: Callable[[int, float], Any]
+
+
+def player_of(learner: Any, arms: int, seed: int = 0) -> Player:
+    """The two functions of an object, whichever of the known interfaces it has.
+
+    Parameters
+    ----------
+    learner
+        The object, which is used up: its state changes as it is played.
+    arms
+        K. An object that says otherwise (in ``arms``, ``n_arms`` or ``nbArms``) is refused.
+    seed
+        For interfaces that are given their randomness from outside.
+
+    Examples
+    --------
+    >>> class Greedy:
+    ...     def __init__(self): self.value = [1.0, 1.0]
+    ...     def select_arm(self): return self.value.index(max(self.value))
+    ...     def update(self, arm, reward): self.value[arm] = reward
+    >>> player = player_of(Greedy(), arms=2)
+    >>> player.update(player.select(), 0.0)
+    >>> player.select()
+    1
+    """
+    make = _interface(learner)
+    if make is None:
+        raise BadType(f"policies must be {WAYS}; this factory made {shown(learner)}")
+    for name in ("arms", "n_arms", "nbArms"):
+        own = getattr(learner, name, None)
+        count = len(own) if isinstance(own, (list, tuple)) else own
+        if isinstance(count, (int, np.integer)) and not isinstance(count, bool) and count != arms:
+            raise BadArgument(f"the object {shown(learner)} has {count} arms, and there are {arms}; they must be equal")
+    return make(learner, arms, seed)
+
+
+def _interface(learner: Any) -> Callable[[Any, int, int], Player] | None:
+    """How to play an object, from the methods that it has; None if these are not known."""
+    for select, update, make in _INTERFACES:
+        if callable(getattr(learner, select, None)) and callable(getattr(learner, update, None)):
+            return make
+    return None
+
+
+def _plain(learner: Any, arms: int, seed: int) -> Player:
+    """``select()`` or ``select_arm()``, and ``update(reward)`` or ``update(arm, reward)``."""
+    select = learner.select if hasattr(learner, "select") else learner.select_arm
+    if _required(select):
+        raise BadType(f"select of {shown(learner)} must need no arguments")
+    update = learner.update
+    needed = _required(update)
+    if len(needed) == 2:
+        return Player(select, update)
+    if len(needed) == 1:
+        return Player(select, lambda arm, reward: update(reward))
+    raise BadType(f"update of {shown(learner)} must be update(reward) or update(arm, reward)")
+
+
+def _pymab(learner: Any, arms: int, seed: int) -> Player:
+    """pymab: ``select_action(rng=...)`` and ``update(action=..., reward=...)``; others have no ``rng``."""
+    select, update = learner.select_action, learner.update
+    if "rng" in inspect.signature(select).parameters:
+        rng = np.random.default_rng(seed)
+        return Player(lambda: select(rng=rng), lambda arm, reward: update(action=arm, reward=reward))
+    return Player(select, update)
+
+
+def _river(learner: Any, arms: int, seed: int) -> Player:
+    """river: ``pull(arms)`` and ``update(arm, reward)``."""
+    pull, labels = learner.pull, list(range(arms))
+    return Player(lambda: pull(labels), learner.update)
+
+
+def _smpybandits(learner: Any, arms: int, seed: int) -> Player:
+    """SMPyBandits: ``startGame()``, then ``choice()`` and ``getReward(arm, reward)``."""
+    if hasattr(learner, "startGame"):
+        learner.startGame()
+    return Player(learner.choice, learner.getReward)
+
+
+def _mabwiser(learner: Any, arms: int, seed: int) -> Player:
+    """MABWiser: ``predict()`` and ``partial_fit([arm], [reward])``. Before the first reward it has no answer.
+
+    The first arm is drawn at random. Its arms are those of the list ``arms``, in that order.
+    """
+    predict, fit = learner.predict, learner.partial_fit
+    labels = list(getattr(learner, "arms", range(arms)))
+    place = {label: arm for arm, label in enumerate(labels)}
+    first: list[int] = [random.Random(seed).randrange(arms)]
+
+    def update(arm: int, reward: float) -> None:
+        fit([labels[arm]], [reward])
+        first.clear()
+
+    return Player(lambda: first[0] if first else place[predict()], update)
+
+
+_INTERFACES = (
+    ("select", "update", _plain),
+    ("select_arm", "update", _plain),
+    ("select_action", "update", _pymab),
+    ("pull", "update", _river),
+    ("choice", "getReward", _smpybandits),
+    ("predict", "partial_fit", _mabwiser),
+)
+
+
+def _is_factory(source: Any) -> bool:
+    return isinstance(source, type) or (callable(source) and _interface(source) is None)
+
+
+def _required(function: Callable[..., Any]) -> list[str]:
+    """The parameters that must be given, by place. ``*rewards``, as river has it, stands for one."""
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):  # compiled functions may not tell
+        return []
+    named = [
+        p.name for p in parameters if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+    ]
+    return named + [p.name for p in parameters if p.kind is p.VAR_POSITIONAL]
+
+
+def _arguments(factory: Callable[..., Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Which of ``arms``, ``horizon`` and ``seed`` a factory is given by place, and which by name."""
+    try:
+        parameters = inspect.signature(factory).parameters
+    except (TypeError, ValueError):
+        return _GIVEN, ()
+    needed = [
+        p.name for p in parameters.values() if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
+    ]
+    if set(needed) <= set(_GIVEN):
+        return (), tuple(name for name in _GIVEN if name in parameters)
+    if len(needed) == 3 and all(parameters[name].kind is not inspect.Parameter.KEYWORD_ONLY for name in needed):
+        return _GIVEN, ()
+    name = getattr(factory, "__name__", None) or shown(factory)
+    raise BadType(
+        f"source {name} needs {', '.join(needed)}, and a factory is given arms, horizon and seed; "
+        f"write lambda arms, horizon, seed: {name}(...)"
+    )
+
+
+def _copied(learner: Any, seed: int) -> Any:
+    """A deep copy of an object, whose own random generators begin anew from the seed."""
+    memo: dict[int, Any] = {}
+    try:
+        new = copy.deepcopy(learner, memo)
+    except Exception as error:
+        raise BadType(
+            f"{shown(learner)} cannot be copied for every run ({type(error).__name__}: {error}); "
+            "give a factory such as lambda arms, horizon, seed: ..."
+        ) from error
+    # What was copied on the way, in the order in which it was met: the same in every copy of an object.
+    kinds = (random.Random, np.random.RandomState, np.random.Generator)
+    for number, generator in enumerate(part for part in memo.values() if isinstance(part, kinds)):
+        own = derive_seed(seed, number) % 2**32
+        if isinstance(generator, np.random.Generator):
+            generator.bit_generator.state = type(generator.bit_generator)(own).state
+        else:
+            generator.seed(own)
+    return new
+
+
+@contextmanager
+def alone(seed: int) -> Iterator[None]:
+    """Play a run: the only one in this process, and with the global generators seeded; both as before afterwards."""
+    with _ALONE:
+        plain, legacy = random.getstate(), np.random.get_state()  # noqa: NPY002 - policies of others use it
+        random.seed(seed)
+        np.random.seed(seed)  # noqa: NPY002
+        try:
+            yield
+        finally:
+            random.setstate(plain)
+            np.random.set_state(legacy)  # noqa: NPY002
+
+
+def walk(
+    name: str,
+    player: Player,
+    adversary: Adversary,
+    points: Array,
+    sums: Array,
+    refusal: Callable[[Adversary, int], Exception],
+    between: Callable[[int], bool],
+) -> bool:
+    """Play from the first step to the last point, noting in ``sums`` what was earned; False when told to stop before.
+
+    Parameters
+    ----------
+    name
+        Of the policy, for errors. An error of its own code is passed on, with a note that says at which step.
+    points, sums
+        Numbers of completed steps, increasing; the cumulative reward at each.
+    refusal
+        ``refusal(adversary, t)`` is the error for a reward that is not in [0, 1].
+    between
+        Told now and then how many steps were taken; the answer is whether to stop.
+    """
+    select, update = player
+    pays, arms = adversary.unchecked, adversary.arms
+    total, t, length = 0.0, 0, SHORTEST
+    try:
+        for noted, point in enumerate(points.tolist()):
+            while t < point:
+                began, first = time.monotonic(), t
+                for t in range(first, min(first + length, point)):
+                    arm = select()
+                    if type(arm) is not int or not 0 <= arm < arms:
+                        arm = checked_arm(name, arm, arms, t)
+                    reward = pays(t, arm)
+                    if not 0.0 <= reward <= 1.0:
+                        raise refusal(adversary, t)
+                    total += reward
+                    update(arm, reward)
+                t += 1
+                if between(t - first) and t < points[-1]:
+                    return False
+                if time.monotonic() - began < BREATH / 2:
+                    length = min(2 * length, LONGEST)
+            sums[noted] = total
+    except Exception as error:
+        error.add_note(f"in policy {name!r}, at step {t}")
+        raise
+    return True
+
+
+def checked_arm(name: str, arm: Any, arms: int, t: int) -> int:
+    """What a policy selected, as an arm.
+
+    >>> checked_arm("mine", np.int64(2), 3, 0)
+    2
+    """
+    try:
+        number = operator.index(arm)
+    except TypeError:
+        number = -1
+    if not 0 <= number < arms:
+        raise BadArgument(
+            f"policy {name!r} selected {shown(arm)} at step {t}; arms are whole numbers from 0 to {arms - 1}"
+        )
+    return number

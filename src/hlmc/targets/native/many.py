@@ -1,0 +1,438 @@
+"""Runs of one policy side by side: the loop over the steps for many rows at once.
+
+:func:`run_many` does for several rows what :func:`hlmc.engine.step.run` does for one, and leaves the same bits behind.
+The learners of one policy share their clock, so they begin and end runs of the last level together. In between,
+:data:`hlmc.targets.native.wide.LANES` of them are copied into a *block* in which their words are interleaved, take
+their steps together (:mod:`hlmc.targets.native.wide`), and are copied back. What begins and ends a run of the
+last level is done row by row, as always.
+
+The lanes of a block have equally many slots, so that all loops over slots are the same for all: at every restart,
+blocks are put together anew. Since a lane gets the bits that it would get alone, it does not matter with whom.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hlmc.engine.hooks import LoopHooks, StoreHooks
+from hlmc.engine.kernel import Address, indirect, kernel
+from hlmc.engine.layout import (
+    AT,
+    BEGAN,
+    CHANCE,
+    CHILD,
+    CHILDREN,
+    CONTROL,
+    COUNT,
+    FIELDS,
+    KEY,
+    PROBABILITY,
+    RECORD,
+    SCALARS,
+    SUM,
+    TIME,
+    UNTIL,
+)
+from hlmc.engine.linker import Kernel, constant
+from hlmc.engine.primitives import call_arm_of, call_begin, call_end, call_reward, int_at, offset, row_of, words
+from hlmc.engine.step import LEAST_PROBABILITY, stretch
+from hlmc.engine.weights import SCAN
+from hlmc.errors import BadArgument
+from hlmc.targets.native.cache import identity
+from hlmc.targets.native.compiler import callback, entry, written
+from hlmc.targets.native.program import address_of, linked
+
+if TYPE_CHECKING:
+    from hlmc.adversaries.base import Adversary
+    from hlmc.policies.base import Policy
+
+Array = np.ndarray
+
+LANES = 8
+"""Learners of a block: as many float64 as the widest registers of today's processors hold. Narrower ones take two."""
+
+
+class NotWide(BadArgument):
+    """A kernel that cannot be played on several lanes."""
+
+
+_A, _B, _TOTAL, _SLOT, _CHANCE, _CHOSEN = (LANES * k for k in range(6))
+_BLOCK = LANES * 6
+# The words of a desk: what a stretch takes and gives, which run is in which lane, then the block's rows, then its arms.
+
+_ABOVE, _BEFORE, _EARNED, _NOTED, _WAITING = range(5)
+_ACCOUNT = 5
+# What is kept of a run while the loop runs: the probability of the choices above the last level; what was earned before
+# the last restart, and in all; the restart that its table of arms is about; 1 if its steps are still to be taken.
+
+_MOST = 2**63 - 1
+_PAST = 8  # words that a kernel may look at, and not use, past its last slot
+
+STRETCH = ("int64", *["words"] * 4, "int64", "words", *["int64"] * 5)
+REWARDS = ("int64", "words", "int64", "int64", "int64", "words")
+
+
+@indirect(*STRETCH)
+def call_stretch(
+    address: int,
+    program: Array,
+    block: Array,
+    arms: Array,
+    numbers: Array,
+    rewards_at: Address,
+    spec: Array,
+    level: int,
+    place: int,
+    n: int,
+    t: int,
+    pause: int,
+) -> int:
+    """:func:`hlmc.engine.step.stretch` on all lanes of a block; the time then, or -(t + 1)."""
+    raise NotImplementedError
+
+
+# --- The loop
+
+
+@kernel
+def _fill_block(
+    rows_at: Address, runs: int, width: int, slots: int, run: int, accounts: Array, tables: Array, desk: Array
+) -> int:
+    """Copy the rows of a run and of up to LANES - 1 later ones like it into the block; how many. They wait no longer.
+
+    The lanes that are left over repeat the first.
+    """
+    first = words(row_of(rows_at, run, width))
+    count = 0
+    for other in range(run, runs):
+        if accounts[_ACCOUNT * other + _WAITING] == 1.0 and count < LANES:
+            row = words(row_of(rows_at, other, width))
+            if row[COUNT] == first[COUNT] and row[RECORD] == first[RECORD] and row[BEGAN] == first[BEGAN]:
+                accounts[_ACCOUNT * other + _WAITING] = 0.0
+                desk[_CHOSEN + count] = other
+                count += 1
+    block = offset(desk, _BLOCK)
+    arms = offset(desk, _BLOCK + LANES * width)
+    for lane in range(LANES):
+        which = int(desk[_CHOSEN + lane]) if lane < count else run
+        row = words(row_of(rows_at, which, width))
+        for j in range(width):
+            block[j * LANES + lane] = row[j]
+        if slots > 0:
+            for j in range(int(first[COUNT])):
+                arms[j * LANES + lane] = tables[which * slots + j]
+    return count
+
+
+@kernel
+def _play_block(
+    program: Array,
+    rows_at: Address,
+    runs: int,
+    width: int,
+    slots: int,
+    run: int,
+    t: int,
+    pause: int,
+    stretch_at: Address,
+    rewards_at: Address,
+    spec: Array,
+    accounts: Array,
+    tables: Array,
+    desk: Array,
+) -> int:
+    """Take the steps from t to ``pause`` of a run and of others like it; 0, or -(t + 1)."""
+    lanes = _fill_block(rows_at, runs, width, slots, run, accounts, tables, desk)
+    first = words(row_of(rows_at, run, width))
+    level = int(first[RECORD])
+    control = int(program[level + CONTROL])
+    at = int(program[level + AT])
+    n = int(first[COUNT])
+    block = offset(desk, _BLOCK)
+    arms = offset(desk, _BLOCK + LANES * width)
+    for lane in range(LANES):
+        desk[_A + lane] = block[(control + SCALARS) * LANES + lane]
+        desk[_B + lane] = block[(control + SCALARS + 1) * LANES + lane]
+        desk[_TOTAL + lane] = block[(control + SUM) * LANES + lane]
+    status = call_stretch(stretch_at, program, block, arms, desk, rewards_at, spec, level, at, n, t, pause)
+    if status < 0:
+        return status
+    for lane in range(lanes):
+        which = int(desk[_CHOSEN + lane])
+        row = words(row_of(rows_at, which, width))
+        for j in range(at, width):
+            row[j] = block[j * LANES + lane]
+        chance = desk[_CHANCE + lane]
+        row[control + SCALARS] = desk[_A + lane]
+        row[control + SCALARS + 1] = desk[_B + lane]
+        row[control + SUM] = desk[_TOTAL + lane]
+        if n > 1:
+            row[control + CHILD] = desk[_SLOT + lane]
+            row[control + CHANCE] = chance
+        above = 1.0 if pause - t > 1 else accounts[_ACCOUNT * which + _ABOVE]
+        row[PROBABILITY] = max(min(above * chance, 1.0), LEAST_PROBABILITY)
+        row[TIME] = pause
+        accounts[_ACCOUNT * which + _EARNED] = accounts[_ACCOUNT * which + _BEFORE] + desk[_TOTAL + lane]
+    return 0
+
+
+@kernel
+def run_many(
+    program_at: Address,
+    rows_at: Address,
+    runs: int,
+    width: int,
+    slots: int,
+    stretch_at: Address,
+    rewards_at: Address,
+    spec_at: Address,
+    accounts_at: Address,
+    tables_at: Address,
+    desk_at: Address,
+    stops_at: Address,
+    sums_at: Address,
+    count: int,
+) -> int:
+    """Play all runs until each of the times ``stops[:count]`` and note the rewards so far of each.
+
+    Parameters
+    ----------
+    program_at
+        Address of the program.
+    rows_at, runs, width
+        Rows of ``width`` words, at the same time.
+    slots
+        For structures whose slots are no neighbouring arms, the most slots; otherwise 0.
+    stretch_at, rewards_at
+        Address of the compiled stretch (:func:`wide_stretch`) and of a pair of addresses: the adversary's rewards of a
+        block (:func:`wide_rewards`), and its function.
+    spec_at
+        Address of the adversary's numbers.
+    accounts_at, tables_at, desk_at
+        Memory: ``runs * 5``, ``runs * slots`` and :func:`desk_words` words. They hold nothing between two calls.
+    stops_at, count
+        ``count`` increasing times, none before the rows' time and none past the horizon.
+    sums_at
+        ``count + 1`` words per run, as :func:`hlmc.engine.step.run` has them.
+
+    Returns
+    -------
+    0, or -(t + 1) if the adversary paid something outside [0, 1] at time t to some run. The rows are then of no use.
+    """
+    program = words(program_at)
+    spec = words(spec_at)
+    accounts = words(accounts_at)
+    tables = words(tables_at)
+    desk = words(desk_at)
+    stops = words(stops_at)
+    sums = words(sums_at)
+    t = int(words(row_of(rows_at, 0, width))[TIME])
+    for run in range(runs):
+        accounts[_ACCOUNT * run + _BEFORE] = sums[run * (count + 1) + count]
+        accounts[_ACCOUNT * run + _EARNED] = sums[run * (count + 1) + count]
+        accounts[_ACCOUNT * run + _NOTED] = -1.0
+    for point in range(count):
+        stop = int(stops[point])
+        while t < stop:
+            pause = stop
+            for run in range(runs):
+                row = words(row_of(rows_at, run, width))
+                accounts[_ACCOUNT * run + _ABOVE] = call_begin(program, row, t) if t == int(row[UNTIL]) else 1.0
+                accounts[_ACCOUNT * run + _WAITING] = 1.0
+                pause = min(pause, int(row[UNTIL]))
+                if slots > 0 and accounts[_ACCOUNT * run + _NOTED] != row[BEGAN]:
+                    accounts[_ACCOUNT * run + _NOTED] = row[BEGAN]
+                    for slot in range(int(row[COUNT])):
+                        tables[run * slots + slot] = call_arm_of(program, row, slot)
+            for run in range(runs):
+                if accounts[_ACCOUNT * run + _WAITING] == 1.0:
+                    status = _play_block(
+                        program, rows_at, runs, width, slots, run, t, pause, stretch_at, rewards_at, spec, accounts,
+                        tables, desk,
+                    )  # fmt: skip
+                    if status < 0:
+                        return status
+            t = pause
+            for run in range(runs):
+                row = words(row_of(rows_at, run, width))
+                if t == int(row[UNTIL]):
+                    call_end(program, row, t)
+                    accounts[_ACCOUNT * run + _BEFORE] = accounts[_ACCOUNT * run + _EARNED]
+        for run in range(runs):
+            sums[run * (count + 1) + point] = accounts[_ACCOUNT * run + _EARNED]
+    for run in range(runs):
+        sums[run * (count + 1) + count] = accounts[_ACCOUNT * run + _BEFORE]
+    return 0
+
+
+# --- Hooks of the stretch
+
+
+@kernel
+def _neighbours(program: Array) -> bool:
+    """``contiguous`` for structures whose slots are neighbouring arms."""
+    return True
+
+
+@kernel
+def _strangers(program: Array) -> bool:
+    """``contiguous`` for the other structures."""
+    return False
+
+
+@kernel
+def _arm_in_table(program: Array, row: Array, notes: Array, slot: int) -> int:
+    """``slot_arm`` of a table that is complete."""
+    return int(notes[slot])
+
+
+@kernel
+def rewards_one_by_one(spec: Array, reward_at: Address, t: int, arms: Address, paid: Array) -> int:
+    """The rewards of a block's arms from the adversary's function; 0."""
+    for lane in range(LANES):
+        paid[lane] = call_reward(reward_at, spec, t, int_at(arms, lane))
+    return 0
+
+
+# --- Putting it together
+
+
+@cache
+def _stretch_kernel(select: Kernel, update: Kernel, neighbours: bool) -> Kernel:
+    # Where there are so few weights that they are scanned, the kernels need not ask.
+    scanned = StoreHooks(scan_limit=constant(_MOST))
+    hooks = LoopHooks(
+        leaf_select=scanned.into(select),
+        leaf_update=scanned.into(update),
+        contiguous=_neighbours if neighbours else _strangers,
+        slot_arm=_arm_in_table,
+    )
+    return hooks.into(stretch)
+
+
+@cache
+def _compiled_stretch(function: Kernel) -> Any:
+    from hlmc.targets.native.wide import BITS, INT, REAL, RUN, Value, Writer, integer
+
+    def write(writer: Writer, arguments: list[Any]) -> Any:
+        program, block, arms, numbers, rewards_at, spec, level, place, n, t, pause = arguments
+        shared, row = Value(RUN, program), Value(RUN, block, True)
+        desk = Value(RUN, numbers, True)
+        a, b, total = (writer.load(desk, integer(k // LANES)) for k in (_A, _B, _TOTAL))
+        results = writer.call(
+            function,
+            [
+                shared,
+                shared,
+                row,
+                row,
+                Value(RUN, arms, True),
+                Value(INT, rewards_at),
+                Value(RUN, spec),
+                writer.load(row, integer(KEY), BITS),
+                integer(0),
+                *(Value(INT, each) for each in (level, place, n, t, pause)),
+                a,
+                b,
+                total,
+            ],
+        )
+        for k, value in zip((_SLOT, _CHANCE, _A, _B, _TOTAL), results[1:], strict=True):
+            writer.store(desk, integer(k // LANES), writer.converted(value, REAL))
+        return results[0].ir
+
+    return written(function, STRETCH, write)
+
+
+@cache
+def _compiled_rewards(rule: Kernel) -> Any:
+    from hlmc.targets.native.wide import INT, REAL, RUN, Value, Writer, integer
+
+    def write(writer: Writer, arguments: list[Any]) -> Any:
+        spec, _, t, arms, paid = arguments
+        held = Value(RUN, writer.builder.inttoptr(arms, paid.type), True)
+        arm = writer.load(held, integer(0), INT)
+        reward = writer.call(rule, [Value(RUN, spec), Value(INT, t), arm])
+        writer.store(Value(RUN, paid, True), integer(0), writer.converted(reward, REAL))
+        return integer(0).ir
+
+    if identity(rule) is not None:
+        try:
+            return written(rule, REWARDS, write)
+        except NotWide:
+            pass
+    return callback(rewards_one_by_one, REWARDS)
+
+
+class SideBySide:
+    """Runs of one policy against one adversary, side by side.
+
+    Parameters
+    ----------
+    policy, adversary
+        What :func:`side_by_side` was asked for.
+    stretch
+        The compiled stretch of the policy.
+    """
+
+    def __init__(self, policy: Policy, adversary: Adversary, stretch: Any) -> None:
+        self._program = linked(policy)
+        self._adversary = adversary
+        self._stretch = stretch
+        self._rewards = _compiled_rewards(adversary.rule)
+        self._functions = np.array([self._rewards.address, adversary.address], dtype=np.int64)
+        self._slots = 0 if policy.structure.contiguous else _most_slots(policy)
+        self._loop = entry(run_many, "int64", *["int64"] * 14, release=True)
+
+    def start(self, rows: Array) -> Callable[[Array, Array], int]:
+        """``play(stops, sums)`` for rows [run, word]: :func:`run_many` with the memory that it needs.
+
+        ``stops`` are ``count`` times, ``sums`` an array [run, count + 1]; both float64.
+        """
+        runs, width = rows.shape
+        accounts = np.empty(runs * _ACCOUNT)
+        tables = np.empty(max(1, runs * self._slots))
+        # A row's words, the arms of its slots, and as many more as a kernel may look at past the last slot.
+        desk = _aligned(_BLOCK + LANES * (width + self._slots + _PAST))
+        rule = [self._stretch.address, address_of(self._functions), address_of(self._adversary.spec)]
+        memory = [address_of(accounts), address_of(tables), address_of(desk)]
+        who = [self._program.address, address_of(rows), runs, width, self._slots, *rule, *memory]
+
+        def play(stops: Array, sums: Array) -> int:
+            return int(self._loop(*who, address_of(stops), address_of(sums), len(stops)))
+
+        play.memory = accounts, tables, desk, rows  # type: ignore[attr-defined]  # whose addresses are used
+        return play
+
+
+def _aligned(words: int) -> Array:
+    """Uninitialised words that begin at a cache line, as do vectors in them."""
+    memory = np.zeros(words + LANES)
+    return memory[-(address_of(memory) // 8) % LANES :]
+
+
+def _most_slots(policy: Policy) -> int:
+    return int(policy.program.reshape(-1, FIELDS)[1:, CHILDREN].max()) + policy.structure.extra_slots
+
+
+def side_by_side(policy: Policy, adversary: Adversary) -> SideBySide | None:
+    """The loop over many runs of a policy at once, compiled; None where they are better played one by one.
+
+    That is so for routines which take notes or whose statistics are not plain numbers, for more weights than are
+    scanned, and for the routines of others, whose kernels need not keep to the dialect.
+    """
+    last = policy.routines_used[-1]
+    kernels = last.kernels
+    if last.opaque or kernels.noted is not None or identity(kernels.select) is None or identity(kernels.update) is None:
+        return None
+    if last.weights != "none" and _most_slots(policy) > SCAN:
+        return None
+    try:
+        stretched = _compiled_stretch(_stretch_kernel(kernels.select, kernels.update, policy.structure.contiguous))
+    except NotWide:
+        return None
+    return SideBySide(policy, adversary, stretched)

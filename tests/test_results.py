@@ -1,0 +1,326 @@
+"""What users do with results: draw them in notebooks, save them, read stores, merge them, watch their progress."""
+
+import inspect
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.axes import Axes
+
+import hlmc
+from hlmc import plotting
+from hlmc.adversaries import BlockTrap, Function
+from hlmc.errors import BadArgument, BadFile, BadType
+from hlmc.games.drawing import draw_all
+from hlmc.simulation import progress
+
+TRAP = BlockTrap(arms=12, memory=4)
+UCB1 = hlmc.UCB1(arms=12)
+HLMC = hlmc.HLMC(arms=12, memory=7, horizon=300)
+
+
+def simulated(policies: Any = None, **changes: Any) -> hlmc.Result:
+    arguments = {"horizon": 300, "runs": 3, "points": 6, "progress": False, **changes}
+    return hlmc.simulate({"UCB1": UCB1, "HLMC": HLMC} if policies is None else policies, TRAP, **arguments)
+
+
+def played(**changes: Any) -> hlmc.games.GameResult:
+    game = hlmc.games.Spectrum(agents=12, channels=4)
+    return hlmc.play(hlmc.UCB1(arms=4), game, 100, 2, points=5, progress=False, **changes)
+
+
+def compared() -> hlmc.arenas.ArenaResult:
+    return hlmc.arena(against=["Uniform"], adversaries=["Needle"], arms=16, horizons=200, runs=2, progress=False)
+
+
+# --- In a notebook ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("result", [simulated, played, compared])
+def test_every_plot_is_a_figure_of_pyplot_and_returns_its_axes(result: Any) -> None:
+    """A notebook shows the figures that pyplot knows; whoever gives axes draws there and nowhere else."""
+    made = result()
+    ax = made.plot()
+    assert isinstance(ax, Axes)
+    assert [plt.figure(n) for n in plt.get_fignums()] == [ax.get_figure(root=True)]
+    own = plotting.figure().subplots()
+    assert made.plot(ax=own) is own
+    assert len(plt.get_fignums()) == 1
+    assert next(iter(inspect.signature(made.plot).parameters)) == "kind"
+
+
+def test_kinds_of_plots_of_a_game() -> None:
+    result = played()
+    assert result.plot("regret").get_ylabel() == "regret per agent"
+    assert result.plot("fairness").get_ylabel() == "Jain's index of fairness"
+    assert result.plot("occupancy").get_ylabel() == "channel"
+    own = plotting.figure().subplots()
+    assert result.plot(own) is own
+    with pytest.raises(BadArgument, match=r"kind must be one of 'reward', 'regret', .* not 'weak'"):
+        result.plot("weak")
+    with pytest.raises(BadArgument, match='window must be False for kind = "regret"'):
+        result.plot("regret", window=True)
+
+
+def test_policies_in_plain_python_are_drawn_saved_and_merged(tmp_path: Path) -> None:
+    class First:
+        def select(self) -> int:
+            return 0
+
+        def update(self, reward: float) -> None:
+            pass
+
+    result = simulated({"mine": First(), "UCB1": UCB1})
+    labels = [str(line.get_label()) for line in result.plot().get_lines()]
+    assert "mine" in labels
+    result.save(tmp_path / "r.csv")
+    assert set(result.merge(simulated({"HLMC": HLMC})).policies) == {"mine", "UCB1", "HLMC"}
+    game = hlmc.games.Spectrum(agents=4, channels=4)
+    played = hlmc.play({"mine": First(), "UCB1": hlmc.UCB1(4)}, game, 50, 2, progress=False)
+    assert [str(line.get_label()) for line in played.plot().get_lines()] == ["mine", "UCB1, 8 words"]
+
+
+def test_legends_stand_beside_the_data() -> None:
+    for ax in (simulated().plot("weak"), played().plot()):
+        figure, legend = ax.get_figure(root=True), ax.get_legend()
+        assert figure is not None
+        assert legend is not None
+        figure.draw_without_rendering()
+        assert legend.get_window_extent().x0 >= ax.get_window_extent().x1
+
+
+def test_a_title_that_is_there_stays() -> None:
+    figure = plotting.figure()
+    ax = figure.subplots()
+    ax.set_title("mine", loc="left")
+    simulated().plot(ax=ax)
+    assert ax.get_title(loc="left") == "mine"
+
+
+def test_heat_maps_that_are_compared_share_a_scale() -> None:
+    crowded = hlmc.play(hlmc.UCB1(arms=4), hlmc.games.Spectrum(agents=90, channels=4), 100, 2, points=5, progress=False)
+    figure = draw_all({"few": played(), "many": crowded})
+    scales = [ax.collections[0].get_clim() for ax in figure.axes if ax.collections and ax.get_ylabel() == "channel"]
+    assert len(scales) == 2
+    assert scales[0] == scales[1] == (0.0, float(crowded.data["occupancy"].sel(run=0).sum("policy").max()))
+
+
+def test_tables_have_html() -> None:
+    few = hlmc.estimate(UCB1, TRAP, 100, runs=3, points=1, device="cpu", progress=False)
+    for result in (simulated(), simulated().summary(), played(), compared(), compared().table(), few, HLMC.plan):
+        assert "<table" in result._repr_html_()
+    assert "&lt;arena of 2 policies" in compared()._repr_html_()
+
+
+class Screen:
+    """What a notebook would show: a display with a handle that replaces it."""
+
+    def __init__(self) -> None:
+        self.shown: list[str] = []
+
+    HTML = staticmethod(str)
+
+    def display(self, html: str, display_id: bool) -> Any:
+        assert display_id
+        self.shown.append(html)
+        return self
+
+    def update(self, html: str) -> None:
+        self.shown.append(html)
+
+
+def test_a_notebook_has_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Screen()
+    shell = type("Shell", (), {"kernel": 1})()
+    monkeypatch.setitem(sys.modules, "IPython", type("IPython", (), {"get_ipython": staticmethod(lambda: shell)}))
+    monkeypatch.setitem(sys.modules, "IPython.display", screen)
+    monkeypatch.setattr(progress, "REDRAWN", 0.0)
+    assert progress.in_notebook()
+    simulated(progress=None)
+    first, *_, before, last = screen.shown
+    assert 'value="0.0000"' in first
+    assert 'value="1.0000"' in before
+    assert last == ""  # the bar is gone when the work is done
+    monkeypatch.setitem(sys.modules, "IPython", type("IPython", (), {"get_ipython": staticmethod(lambda: None)}))
+    assert not progress.in_notebook()
+
+
+# --- Progress as a call ----------------------------------------------------------------------------------------------
+
+
+def test_progress_may_be_a_function(capsys: pytest.CaptureFixture[str]) -> None:
+    told: list[tuple[float, float]] = []
+    for call in (
+        lambda: simulated(progress=lambda *work: told.append(work)),
+        lambda: hlmc.play(UCB1, hlmc.games.Routing(5, 12), 100, 2, progress=lambda *work: told.append(work)),
+        lambda: hlmc.estimate(UCB1, TRAP, 100, runs=3, device="cpu", progress=lambda *work: told.append(work)),
+    ):
+        told.clear()
+        call()
+        steps = [done for done, _ in told]
+        assert steps == sorted(steps)
+        assert steps[-1] == told[-1][1] in (1800.0, 200.0, 300.0)
+    told.clear()
+    arguments: dict[str, Any] = {"arms": 16, "horizons": 200, "runs": 2}
+    hlmc.arena(against=[], adversaries=["Needle"], progress=lambda *work: told.append(work), **arguments)
+    assert told[-1][0] == pytest.approx(told[-1][1])
+    assert capsys.readouterr().err == ""
+
+
+def test_an_error_in_the_function_ends_the_work() -> None:
+    def fail(done: float, total: float) -> None:
+        raise ZeroDivisionError("mine")
+
+    with pytest.raises(ZeroDivisionError, match="mine"):
+        simulated(progress=fail)
+
+
+# --- Files -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_result_is_saved_as_its_name_says(tmp_path: Path) -> None:
+    result = simulated()
+    result.save(tmp_path / "r.csv")
+    table = pd.read_csv(tmp_path / "r.csv")
+    assert table.columns.tolist() == ["policy", "run", "time", "reward", "weak_regret"]
+    for name in result.policies:
+        own = table[table["policy"] == name]
+        assert own["reward"].to_numpy().tolist() == result.reward.sel(policy=name).values.reshape(-1).tolist()
+        regret = result.regret("weak").sel(policy=name).values.reshape(-1)
+        assert own["weak_regret"].to_numpy().tolist() == regret.tolist()
+    result.save(tmp_path / "r.PARQUET")
+    result.save(tmp_path / "r")
+    for name in ("r.PARQUET", "r"):
+        assert hlmc.load_result(tmp_path / name).data.identical(result.data)
+    for name in ("r.nc", "r.xlsx", "r.pickle"):
+        with pytest.raises(BadArgument, match=rf"path must end in \.parquet or \.csv, not '.*{name}'"):
+            result.save(tmp_path / name)
+    with pytest.raises(BadArgument, match=r"path must be a \.parquet file or the folder of a store, not r\.csv"):
+        hlmc.load_result(tmp_path / "r.csv")
+
+
+def test_a_game_is_saved_as_its_name_says(tmp_path: Path) -> None:
+    result = played()
+    result.save(tmp_path / "g.csv")
+    pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "g.csv"), result.to_pandas())
+    assert len(result.to_pandas()) == 10
+    first = result.to_pandas().iloc[0]
+    assert first["reward"] == result.data["reward"].values[0, 0, 0]
+    with pytest.raises(BadArgument, match=r"path must end in \.parquet or \.csv"):
+        result.save(tmp_path / "g.nc")
+
+
+def test_an_ending_is_refused_before_the_experiment_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from hlmc.cli import main
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("hlmc.simulation.simulate", lambda *_, **__: pytest.fail("played"))
+    text = 'horizon = 10\nsave = "r.nc"\n[adversary]\nname = "BlockTrap"\n[policies.UCB1]\n'
+    Path("e.toml").write_text(text)
+    assert main(["simulate", "e.toml"]) == 2
+
+
+def test_a_store_can_be_read_as_a_result(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    result = simulated(store=store)
+    again = hlmc.load_result(store)
+    assert again.policies == result.policies
+    assert again.reward.identical(result.reward)
+    assert again.bound().identical(result.bound())
+    assert again.regret("weak").identical(result.regret("weak"))
+    assert again.provenance["words"] == result.provenance["words"]
+    assert again.summary()["regret"].tolist() == result.summary()["regret"].tolist()
+    again.save(tmp_path / "again.parquet")
+    simulated({"HLMC": HLMC}, store=store, runs=5)
+    assert hlmc.load_result(store).reward.identical(result.reward)  # UCB1 has not played runs 3 and 4
+    with pytest.raises(BadFile, match="is not the store of a simulation"):
+        hlmc.load_result(tmp_path)
+
+
+def test_a_damaged_store_is_refused(tmp_path: Path) -> None:
+    simulated(store=tmp_path)
+    told = json.loads((tmp_path / "_experiment.json").read_text())
+    (tmp_path / "_experiment.json").write_text(json.dumps(told | {"seed": 7}))
+    with pytest.raises(BadFile, match=r"is of another experiment .* seed differs"):
+        hlmc.load_result(tmp_path)
+    for name in tmp_path.glob("*.parquet"):
+        name.unlink()
+    with pytest.raises(BadFile, match="holds no finished run yet"):
+        hlmc.load_result(tmp_path)
+
+
+# --- Tables and merging ----------------------------------------------------------------------------------------------
+
+
+def test_to_pandas_has_a_row_for_each_number() -> None:
+    result = simulated()
+    table = result.to_pandas("shifting", 3).set_index(["policy", "run", "time"])
+    assert list(table.columns) == ["reward", "shifting_regret"]
+    regret = result.regret("shifting", 3)
+    for (policy, run, time), row in table.iterrows():  # type: ignore[misc]
+        assert row["reward"] == result.reward.sel(policy=policy, run=run, time=time).item()
+        assert row["shifting_regret"] == regret.sel(policy=policy, run=run, time=time).item()
+    assert len(table) == 2 * 3 * 6
+
+
+def test_results_of_one_seed_are_merged_by_policy() -> None:
+    whole = simulated()
+    one, two = simulated({"UCB1": UCB1}), simulated({"HLMC": HLMC})
+    two.regret("weak")
+    merged = one.merge(two, one)
+    assert merged.data.identical(whole.data)
+    unlike = ("created", "versions")
+    assert all(merged.provenance[k] == whole.provenance[k] for k in whole.provenance if k not in unlike)
+    assert merged.summary()["regret"].tolist() == whole.summary()["regret"].tolist()
+    assert merged.nanoseconds.keys() == {"UCB1", "HLMC"}
+
+
+def test_results_of_other_seeds_are_merged_by_run(tmp_path: Path) -> None:
+    one, two = simulated(), simulated(seed=5, runs=4)
+    merged = one.merge(two)
+    assert merged.reward["run"].values.tolist() == list(range(7))
+    assert np.array_equal(merged.reward.values, np.concatenate([one.reward.values, two.reward.values], axis=1))
+    assert merged.provenance["seed"] == [0, 5]
+    assert merged.provenance["runs"] == 7
+    assert len(merged.merge(simulated(seed=6)).reward["run"]) == 10
+    merged.save(tmp_path / "m.parquet")
+    assert hlmc.load_result(tmp_path / "m.parquet").data.identical(merged.data)
+    with pytest.raises(BadArgument, match="must not share a seed, and both have runs of 5"):
+        merged.merge(two)
+
+
+@pytest.mark.parametrize(
+    ("other", "text"),
+    [
+        (lambda: simulated(horizon=200), "must have the same horizon, not 300 and 200"),
+        (lambda: simulated(points=5), "must have the same time points"),
+        (lambda: simulated(runs=2), "of one seed must have the same runs to be merged, not 3 and 2"),
+        (lambda: simulated({"UCB1": UCB1}, seed=1), "must have the same policies, not UCB1, HLMC and UCB1"),
+        (lambda: simulated({"UCB1": hlmc.UCB1(12, ties="first")}), "must mean one policy by 'UCB1', not UCB1.arms=12"),
+        (
+            lambda: hlmc.simulate(UCB1, BlockTrap(12, 5), 300, runs=3, points=6, progress=False),
+            "must have the same adversary, not 'BlockTrap",
+        ),
+    ],
+)
+def test_results_that_do_not_belong_together_are_not_merged(other: Any, text: str) -> None:
+    with pytest.raises(BadArgument, match=text):
+        simulated().merge(other())
+
+
+def test_two_functions_that_print_alike_are_not_merged() -> None:
+    def against(pay: float) -> hlmc.Result:
+        def reward(t: int, arm: int) -> float:
+            return pay
+
+        return hlmc.simulate(UCB1, Function(12, reward), 50, runs=1, progress=False)
+
+    with pytest.raises(BadArgument, match="not two that print as"):
+        against(0.5).merge(against(0.6))
+    with pytest.raises(BadType, match=r"merge takes results of hlmc\.simulate, not 3"):
+        simulated().merge(3)  # type: ignore[arg-type]
