@@ -710,6 +710,8 @@ class Translator:
 
     def _kernel_call(self, node: ast.Call, called: Kernel) -> Value:
         values = [self.value(each) for each in node.args]
+        if called in self.unit.table.hooks:
+            return self.unit.through_table(called, self.unit.table.hooks[called], values, node, self)
         if is_primitive(called):
             found = self.unit.primitive(called, values, node, self)
             if found is not None:
