@@ -4,6 +4,7 @@ import importlib.util
 import json
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -18,10 +19,13 @@ ROOT = Path(__file__).parent.parent
 def test_what_was_measured_names_policies_of_the_arena() -> None:
     table = pd.read_csv(ROOT / "src" / "hlmc" / "advice" / "measured.csv")
     assert set(table["policy"]) <= set(POLICIES)
-    assert not table.isna().any().any()
+    assert not table.drop(columns="changes").isna().any().any()
+    # Of more than a thousand arms only adversaries were measured whose best arm stays (scripts/large.py).
+    assert not table.loc[table["arms"] <= 1000, "changes"].isna().any()
     for _, size in table.groupby(["arms", "horizon"]):
         (base,) = size[size["policy"] == "HLMC"].to_dict("records")
-        assert (base["stays"], base["changes"], base["worst"]) == (1.0, 1.0, 1.0)
+        assert (base["stays"], base["worst"]) == (1.0, 1.0)
+        assert base["changes"] == 1.0 or np.isnan(base["changes"])
 
 
 def test_the_nearest_size_is_found() -> None:
