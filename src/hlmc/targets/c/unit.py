@@ -16,8 +16,9 @@ import numpy as np
 
 from hlmc.engine.layout import HEADER, KIND, LEVEL, PARAMETERS, STRUCTURE, TOTAL, WHOLE, WIDTH, Word
 from hlmc.targets.c import primitives
+from hlmc.targets.c.expressions import RESERVED, Expressions, Translated
 from hlmc.targets.c.reading import OutsideDialect, Source
-from hlmc.targets.c.translator import Translated, Translator, _wrapped, comment
+from hlmc.targets.c.translator import Translator, _wrapped, comment
 from hlmc.targets.c.types import ATOM, DOUBLE, PRODUCT, UNARY, Numbers, Type, Value, literal
 
 Kernel = Callable[..., Any]
@@ -365,7 +366,7 @@ class Unit:
         """The program, which is a constant of the file."""
         return Value(f"{self.prefix}_program", Type.PROGRAM)
 
-    def primitive(self, called: Kernel, values: list[Value], node: ast.Call, translator: Translator) -> Value | None:
+    def primitive(self, called: Kernel, values: list[Value], node: ast.Call, translator: Expressions) -> Value | None:
         """A call of a primitive, or None if it has no form in C."""
         role = primitives.ROLES.get(called)
         if role is not None:
@@ -374,7 +375,7 @@ class Unit:
         return None if lowered is None else lowered(self, values, translator)
 
     def through_table(
-        self, called: Kernel, role: str, values: list[Value], node: ast.Call, translator: Translator
+        self, called: Kernel, role: str, values: list[Value], node: ast.Call, translator: Expressions
     ) -> Value:
         """A call through the program's table: directly where it can lead to one kernel only."""
         of_structure = role in ("begin", "end", "arm_of") or called in self.table.hooks
@@ -397,7 +398,7 @@ class Unit:
         target = self._dispatchers[called]
         return self._checked(translator.call(target, values if by_level else arguments, node), target, node, translator)
 
-    def _checked(self, call: Value, target: Translated, node: ast.Call, translator: Translator) -> Value:
+    def _checked(self, call: Value, target: Translated, node: ast.Call, translator: Expressions) -> Value:
         if "program" in target.mutable:
             raise translator.source.refuse(node, f"{target.name} writes to its program, which is read-only")
         return call
@@ -465,11 +466,9 @@ def _same(a: object, b: object) -> bool:
 
 
 def _plain_name(name: str) -> str:
-    from hlmc.targets.c.translator import _RESERVED
-
     if name == "_":
         return "unused"
-    return f"{name}_" if name in _RESERVED else name.lstrip("_")
+    return f"{name}_" if name in RESERVED else name.lstrip("_")
 
 
 __all__ = ["UNARY", "RowKinds", "Table", "Unit", "named"]
