@@ -16,7 +16,7 @@ import numpy as np
 from hlmc.engine import ftrl, weights
 from hlmc.engine.hooks import ArithmeticHooks, LoopHooks, StoreHooks
 from hlmc.engine.kernel import kernel, primitive
-from hlmc.engine.linker import Kernel, constant, reaches
+from hlmc.engine.linker import Kernel, constant, reaches, substitute
 from hlmc.targets.cuda.compiler import SIMULATED
 from hlmc.targets.cuda.shape import Shape
 
@@ -138,6 +138,21 @@ def fast_passed(rest: float) -> Any:
     return saturate(rest * _FAR)
 
 
+# --- Slots
+
+
+@kernel
+def slots_of_a_group() -> int:
+    """Hook: how many slots a group has at most."""
+    return 1
+
+
+@kernel
+def as_many_slots(n: int) -> int:
+    """``most_slots`` as a constant: loops over the slots are unrolled."""
+    return slots_of_a_group()
+
+
 # --- Rewards that are 0 or 1, counted in float32: exact up to 2^24, and no launch has more steps
 
 
@@ -215,7 +230,9 @@ def routine_hooks(precision: str, binary: bool = False) -> ArithmeticHooks:
 def leaf_substitutions(shape: Shape, precision: str, binary: bool = False) -> dict[Kernel, Kernel]:
     """Everything that is replaced in the last level's routine and in what is done with its workspace."""
     found = {**store_hooks(shape).substitutions, **routine_hooks(precision, binary).substitutions}
-    return {**found, ftrl.most_slots: constant(shape.slots)} if one_path(shape) else found
+    if one_path(shape):
+        found[ftrl.most_slots] = substitute(as_many_slots, {slots_of_a_group: constant(shape.slots)})
+    return found
 
 
 def one_path(shape: Shape) -> bool:
