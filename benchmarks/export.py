@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import ctypes
 import json
+import re
 import subprocess
 import tempfile
 import time
@@ -167,14 +168,17 @@ def in_node(folder: Path, policy: hlmc.Policy, repeat: int, steps: int) -> float
 
 
 def sizes(folder: Path) -> None:
-    """Code, constants and stack by the compilers that are here."""
+    """Code, constants and stack by the compilers that are here, in both precisions."""
     for (name, policy), aim in zip(BOTH.items(), (4096, 7168), strict=True):
-        for line in policy.to_c().readme.splitlines():
-            if line.startswith("| Cortex"):
-                machine, code, constants, stack = (cell.strip() for cell in line.strip("|").split("|"))
-                limit = f"at most {aim}" if "M4" in machine else ""
-                say(f"{name}, {machine}: code", f"{code} bytes", limit)
-                say(f"    constants {constants}, stack {stack}; RAM: the row", f"{8 * policy.words.total} bytes")
+        for precision in ("float64", "float32"):
+            source = policy.to_c(precision=precision)
+            ram = int(re.search(r"learner: (\d+) bytes", source.header)[1])  # type: ignore[index]
+            for line in source.readme.splitlines():
+                if line.startswith("| Cortex"):
+                    machine, code, constants, stack = (cell.strip() for cell in line.strip("|").split("|"))
+                    limit = f"at most {aim}" if "M4" in machine else ""
+                    say(f"{name}, {precision}, {machine}: code", f"{code} bytes", limit)
+                    say(f"    constants {constants}, stack {stack}; RAM: the row", f"{ram} bytes")
 
 
 COUNT = r"""
@@ -186,7 +190,7 @@ int main(void)
     {name}_start(&learner, {NAME}_SEED_0);
     for (int32_t t = 0; t < {steps}; t++) {{
         const int32_t arm = {name}_select(&learner);
-        if ({name}_update(&learner, 0.25 * (double)((7 * t + 3 * arm) % 5)) != 0) return 1;
+        if ({name}_update(&learner, 0.25{f} * ({real})((7 * t + 3 * arm) % 5)) != 0) return 1;
     }}
     return 0;
 }}
@@ -194,19 +198,25 @@ int main(void)
 
 
 def instructions(folder: Path) -> None:
-    """Instructions per step on a Cortex-M4 under QEMU, which counts one nanosecond for each."""
+    """Instructions per step on a Cortex-M4 under QEMU, which counts one nanosecond for each, in both precisions."""
     for name, policy in BOTH.items():
-        low = name.lower()
-        taken = [counted(folder, policy.to_c(low), COUNT, steps) for steps in (2000, 12_000)]
-        say(f"{name}: instructions per step on a Cortex-M4", f"{(taken[1] - taken[0]) / 10_000:,.0f}")
+        per_step = []
+        for precision in ("float64", "float32"):
+            source = policy.to_c(name.lower(), precision=precision)
+            taken = [counted(folder, source, precision, steps) for steps in (2000, 12_000)]
+            per_step.append((taken[1] - taken[0]) / 10_000)
+            say(f"{name}: instructions per step on a Cortex-M4, {precision}", f"{per_step[-1]:,.0f}")
+        say("    fewer by", f"{per_step[0] / per_step[1]:.1f} x", "at least 4")
 
 
-def counted(folder: Path, source: CSource, program: str, steps: int) -> float:
+def counted(folder: Path, source: CSource, precision: str, steps: int) -> float:
     """Instructions of an image from start to end: the virtual clock at its last word."""
     name = source.name
     (folder / f"{name}.h").write_text(source.header)
     (folder / f"{name}.c").write_text(source.source)
-    (folder / "main.c").write_text(program.format(name=name, NAME=name.upper(), steps=steps))
+    real, suffix = ("float", "f") if precision == "float32" else ("double", "")
+    text = COUNT.format(name=name, NAME=name.upper(), steps=steps, real=real, f=suffix)
+    (folder / "main.c").write_text(text)
     startup = (RADIO / "startup.c").read_text().replace("finish(main());", "finish_timed(main());")
     startup = startup.replace("void reset(void)\n{", TIMED + "void reset(void)\n{", 1)
     (folder / "startup.c").write_text(startup)

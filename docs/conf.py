@@ -73,6 +73,7 @@ sphinx_gallery_conf = {
 html_theme = "pydata_sphinx_theme"
 html_title = "hlmc"
 html_static_path = ["_static"]
+html_sidebars = {"**": ["sidebar-nav-bs"], "index": [], "tutorial": [], "search": [], "genindex": []}
 html_css_files = ["site.css"]
 html_context = {"default_mode": "auto", "playground": (ROOT / "scripts" / "playground.py").exists()}
 html_favicon = "_static/icon.svg"

@@ -52,7 +52,7 @@ def main() -> None:
     table = table.drop_duplicates(["policy", "arms", "horizon"], keep="last")
     # The baseline comes first in each size; the rest as they were measured.
     table = table.sort_values(["arms", "horizon"], kind="stable")
-    table.to_csv(OUT, index=False, float_format="%.3g")
+    table.to_csv(OUT, index=False, float_format="%.3g", na_rep="nan")
     print(f"{len(table)} rows: {OUT}")
 
 

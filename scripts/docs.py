@@ -37,6 +37,9 @@ OUTSIDE = {
 # Links between Markdown files, as they are in the repository.
 LINK = re.compile(r"(\]\()([^)#\s]+)((?:#[^)\s]*)?\))")
 
+# A list of pages of the site within a page.
+TOCTREE = re.compile(r"^```\{toctree\}\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
 
 def relinked(text: str, folder: Path) -> str:
     """A page of this folder with its links to other pages as the site has them.
@@ -69,8 +72,16 @@ def assemble() -> None:
         shutil.copytree(ROOT / "docs" / name, SOURCE / name, dirs_exist_ok=True)
     pages = {page.name: page for page in (ROOT / "docs").glob("*.md")}
     pages |= {name: ROOT / file for file, name in OUTSIDE.items() if (ROOT / file).exists()}
-    for name, page in pages.items():
-        write(SOURCE / name, relinked(page.read_text(encoding="utf-8"), page.parent))
+    texts = {name: relinked(page.read_text(encoding="utf-8"), page.parent) for name, page in pages.items()}
+    listed = {
+        "index",
+        *(entry for text in texts.values() for block in TOCTREE.findall(text) for entry in block.split()),
+    }
+    if more := sorted(name.removesuffix(".md") for name in texts if name.removesuffix(".md") not in listed):
+        # A new page is in the site before somebody has found its place in a list.
+        texts["guide.md"] += "\n```{toctree}\n:hidden:\n:caption: More\n\n" + "\n".join(more) + "\n```\n"
+    for name, text in texts.items():
+        write(SOURCE / name, text)
     for stale in SOURCE.glob("*.md"):
         if stale.name not in pages:
             stale.unlink()
@@ -83,9 +94,9 @@ def notebooks() -> None:
     found = sorted((ROOT / "notebooks").glob("*.ipynb"))
     if not found:
         return
-    (SOURCE / "notebooks").mkdir(parents=True, exist_ok=True)
     for path in found:
-        shutil.copy2(path, SOURCE / "notebooks")
+        # Links to pages of docs/ lead to the same pages of the site.
+        write(SOURCE / "notebooks" / path.name, path.read_text(encoding="utf-8").replace("](../docs/", "](../"))
     names = "\n".join(path.stem for path in found)
     text = "They are in `notebooks/` of the repository, and run as they are.\n"
     write(SOURCE / "notebooks" / "index.md", f"# Notebooks\n\n{text}\n```{{toctree}}\n:maxdepth: 1\n\n{names}\n```\n")

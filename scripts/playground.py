@@ -78,6 +78,7 @@ POLICIES: dict[str, Callable[[int, int, int], Policy]] = {
     "EXP3-M": lambda K, M, T: hlmc.EXP3M(arms=K, memory=M),
     "EXP3": lambda K, M, T: hlmc.EXP3(arms=K, horizon=T),
     "Tsallis-INF": lambda K, M, T: hlmc.TsallisINF(arms=K),
+    "Tsallis-INF, 12 bits": lambda K, M, T: hlmc.TsallisINF(arms=K, bits=12),
     "UCB1": lambda K, M, T: hlmc.UCB1(arms=K),
     "Uniform": lambda K, M, T: hlmc.Uniform(arms=K),
 }
@@ -383,7 +384,11 @@ def data() -> dict[str, Any]:
                     except BadArgument as error:
                         entries.append(str(error))
         own = [f"{int(keys(derive_seed(seed, name), 0, 1)[0]):x}" for seed in range(SEEDS)]
-        policies.append({"name": name, "programs": entries, "keys": own})
+        # Whether M decides anything: entries go by K, then M, then T.
+        bounded = entries[:: len(HORIZON)] != [
+            entries[i] for i in range(0, len(entries), len(HORIZON) * len(MEMORY)) for _ in MEMORY
+        ]
+        policies.append({"name": name, "bounded": bounded, "programs": entries, "keys": own})
     adversaries = []
     for number, (name, rule) in enumerate(ADVERSARIES.items()):
         of_seed: list[list[int]] = []
@@ -395,6 +400,7 @@ def data() -> dict[str, Any]:
         name: getattr(layout, name)
         for name in (
             "STRUCTURE",
+            "WIDTH",
             "LEVELS",
             "KIND",
             "CHILDREN",

@@ -33,7 +33,17 @@ MODULES = (
 SECTIONS: dict[str, tuple[str, ...] | Callable[[Any], bool]] = {
     "Policies": lambda item: inspect.isclass(item) and issubclass(item, hlmc.Policy | hlmc.Words | hlmc.Guarantee),
     "Learners": ("Learner", "Fleet", "Arms", "Ticket", "BadTicket", "load", "derive_seed"),
-    "Experiments": ("simulate", "Result", "load_result", "estimate", "Moments", "trace", "arena", "play"),
+    "Experiments": (
+        "simulate",
+        "PythonPolicy",
+        "Result",
+        "load_result",
+        "estimate",
+        "Moments",
+        "trace",
+        "arena",
+        "play",
+    ),
 }
 
 
@@ -85,9 +95,10 @@ def _table(names: list[Name], within: str = "") -> str:
     return f".. autosummary::\n   :nosignatures:\n\n{lines}\n\n"
 
 
-def _toctree(pages: list[str]) -> str:
-    lines = "\n".join(f"   {page}" for page in pages)
-    return f".. toctree::\n   :hidden:\n\n{lines}\n\n"
+def _toctree(pages: list[str], caption: str = "") -> str:
+    """What the margin lists: the pages by the last part of their names."""
+    lines = "\n".join(f"   {page.removeprefix('hlmc.')} <{page}>" for page in pages)
+    return f".. toctree::\n   :hidden:\n{f'   :caption: {caption}' if caption else ''}\n\n{lines}\n\n"
 
 
 def _is_member(item: Any) -> bool:
@@ -183,14 +194,14 @@ def write(folder: Path, put: Callable[[Path, str], None]) -> None:
             chosen.sort(key=lambda name: rule.index(name.name))
         left = [name for name in left if name not in chosen]
         if chosen:
-            text += _heading(title, "-") + _table(chosen) + _toctree([str(name) for name in chosen])
+            text += _heading(title, "-") + _table(chosen) + _toctree([str(name) for name in chosen], title)
     titles = [module.__name__ for module in modules()]
     text += _heading("Modules", "-")
     text += ".. list-table::\n   :widths: auto\n\n"
     for module in modules():
         summary = (module.__doc__ or "").strip().splitlines()[0]
         text += f"   * - :py:mod:`{module.__name__}`\n     - {summary}\n"
-    put(folder / "index.rst", text + "\n" + _toctree(titles))
+    put(folder / "index.rst", text + "\n" + _toctree(titles, "Modules"))
     for stale in folder.glob("*.rst"):
         if stale.name not in written | {"index.rst"}:
             stale.unlink()

@@ -2,6 +2,9 @@
 
     python scripts/wasm.py          # compile it anew; needs clang and wasm-ld (Debian: clang, lld)
 
+The module of the documentation's playground is made of the same kernels and is compiled along with it
+(``scripts/playground.py --compile``).
+
 Beside the module lies a record of the code that it was compiled from. A test compares the record with what the kernels
 translate to, and fails when a kernel has changed and this script has not been run.
 """
@@ -68,6 +71,9 @@ def main() -> None:
     record = {"code": code_digest(text), "compiler": compiler(), "flags": FLAGS}
     (PLACE / "hlmc.wasm.json").write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
     print(f"{PLACE / 'hlmc.wasm'}: {len(module):,} bytes")
+    import playground  # which imports this script
+
+    playground.compile_module()
 
 
 if __name__ == "__main__":

@@ -61,6 +61,17 @@ def tree_of(function: FunctionType) -> ast.FunctionDef:
     return tree
 
 
+RUNS = {"words", "offset", "noalias"}
+"""Primitives whose result is a run of words."""
+
+
+def _is_run(node: ast.expr) -> bool:
+    """Whether an expression may be a run of words: a name, or a call of a primitive that gives one."""
+    return isinstance(node, ast.Name) or (
+        isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in RUNS
+    )
+
+
 def problems(tree: ast.FunctionDef) -> Iterator[str]:
     """What a kernel says that is not in the dialect."""
     if not ast.get_docstring(tree):
@@ -98,6 +109,8 @@ def problems(tree: ast.FunctionDef) -> Iterator[str]:
                 yield f"{where}{name} is not in the dialect"
         elif isinstance(node, ast.Subscript) and isinstance(node.slice, (ast.Slice, ast.Tuple)):
             yield f"{where}a run is indexed by one number"
+        elif isinstance(node, ast.Subscript) and not _is_run(node.value):
+            yield f"{where}{ast.unparse(node)} is no word of a run; several results are given names"
 
 
 @pytest.mark.parametrize("function", KERNELS, ids=lambda each: f"{each.__module__}.{each.__name__}")
@@ -125,6 +138,7 @@ OUTSIDERS = {
     "a list": "def f(n: int) -> int:\n    'Text.'\n    return len([i for i in range(n)])",
     "not our own": "def f(x: float) -> float:\n    'Text.'\n    return math.exp(x)",
     "a slice": "def f(run: Array) -> float:\n    'Text.'\n    return run[1:]",
+    "an indexed tuple": "def f(t: int) -> int:\n    'Text.'\n    return phase(t)[0]",
     "a try": "def f(x: float) -> float:\n    'Text.'\n    try:\n        return x\n    finally:\n        return 0.0",
 }
 

@@ -450,7 +450,7 @@ def test_words_that_nobody_knows_are_missing(tmp_path: Path) -> None:
 
 def test_it_is_drawn_beside_the_others() -> None:
     axes = simulate({"mine": Alone, "UCB1": hlmc.UCB1(K)}).plot()
-    assert {"mine", "UCB1"} <= {text.get_text().split("  ")[0] for text in axes.get_legend().get_texts()}
+    assert {"mine", "UCB1"} <= {text.get_text().split(",")[0] for text in axes.get_legend().get_texts()}
 
 
 # --- The store

@@ -166,5 +166,5 @@ def test_arrays_and_long_lists_are_described() -> None:
     assert shown(pd.DataFrame(np.zeros((100, 2)))) == "a DataFrame of shape (100, 2)"
     assert shown(tuple(range(10**6))) == "a tuple of 1000000: (0, 1, 2, ...)"
     assert shown([[0] * 100] * 100).startswith("a list of 100: [a list of 100: [0, 0, 0, ...], ")
-    with pytest.raises(BadType, match=r"^adversary must be .*, not an array of shape \(1000, 3\) of float64$"):
-        hlmc.simulate(hlmc.UCB1(3), np.zeros((1000, 3)))  # type: ignore[arg-type]
+    with pytest.raises(BadType, match=r"^arms must be .*, not an array of shape \(1000, 3\) of float64$"):
+        hlmc.UCB1(np.zeros((1000, 3)))  # type: ignore[arg-type]

@@ -6,7 +6,7 @@ const policyNumber = (name) => DATA.policies.findIndex((policy) => policy.name =
 const adversaryNumber = (name) => DATA.adversaries.findIndex((adversary) => adversary.name === name);
 
 const SPEEDS = [1, 10, 100, 1000, 10000, 100000, 1000000, Infinity]; // steps a second
-const BUDGET = 8; // milliseconds of a frame that learners may take
+const FRAME = 10; // milliseconds of a frame that learners and pictures may take together
 const YOU = adversaryNumber("You");
 const MOST_PADS = 100; // arms that can be clicked
 
@@ -32,17 +32,18 @@ const PRESETS = [
 
 /** Settings with numbers for names; the seed is kept. */
 function settingsOf(preset, seed = 0) {
-    return { ...preset, seed, adversary: adversaryNumber(preset.adversary), policies: preset.policies.map(policyNumber) };
+    return { ...preset, seed, pays: [0], adversary: adversaryNumber(preset.adversary), policies: preset.policies.map(policyNumber) };
 }
 
 // --- The address
 
 /** The settings as the part of the address behind the #. */
 function hashOf(settings) {
+    const pays = settings.adversary === YOU ? { pays: settings.pays.join("~") } : {};
     return new URLSearchParams({
         arms: settings.arms, memory: settings.memory, horizon: settings.horizon,
         adversary: DATA.adversaries[settings.adversary].name, seed: settings.seed,
-        policies: settings.policies.map((i) => DATA.policies[i].name).join("~"), speed: settings.speed,
+        policies: settings.policies.map((i) => DATA.policies[i].name).join("~"), speed: settings.speed, ...pays,
     }).toString();
 }
 
@@ -59,6 +60,7 @@ function settingsIn(hash) {
         adversary: adversary < 0 ? standard.adversary : adversary, seed: among("seed", seeds),
         policies: policies.length ? [...new Set(policies)].sort((a, b) => a - b) : standard.policies,
         speed: among("speed", SPEEDS.map((_, i) => i)),
+        pays: given.has("pays") ? given.get("pays").split("~").filter(Boolean).map(Number) : [0],
     };
     return allowed(settings);
 }
@@ -66,8 +68,11 @@ function settingsIn(hash) {
 /** Settings that go together: you can pay at most so many arms by hand. */
 function allowed(settings) {
     if (settings.adversary === YOU && settings.arms > MOST_PADS) settings.arms = MOST_PADS;
+    settings.pays = settings.pays.filter((arm) => Number.isInteger(arm) && arm >= 0 && arm < settings.arms);
     return settings;
 }
+
+function writeAddress() { history.replaceState(null, "", `#${hashOf(settings)}`); }
 
 // --- The game on the page
 
@@ -75,16 +80,19 @@ let settings, game, recent, cards;
 let playing = false;
 let began = 0, beganTime = 0; // when Play was pressed, and the game's time then
 let frames = 0;
+let counted = { at: 0, time: 0 }; // when steps were last counted, for the steps per second
+let drawing = 5; // milliseconds that the longest of the last pictures took
 const quiet = matchMedia("(prefers-reduced-motion: reduce)");
 
 /** Start over with some settings. */
 function reset(changed = {}) {
     settings = allowed({ ...settings, ...changed });
     pause();
+    $("rate").textContent = "";
     game = new Game(settings);
-    if (game.yours) game.pay(0, 1);
+    if (game.yours) for (const arm of settings.pays) game.pay(arm, 1);
     recent = new Recent(game);
-    history.replaceState(null, "", `#${hashOf(settings)}`);
+    writeAddress();
     showSettings();
     buildTable();
     buildPads();
@@ -109,6 +117,7 @@ function play() {
     if (game.over) reset();
     if (!game.learners.length) return;
     playing = true;
+    counted = { at: 0, time: 0 };
     began = performance.now();
     beganTime = game.time;
     $("play").textContent = "Pause";
@@ -125,20 +134,27 @@ function frame() {
     if (!playing) return;
     const rate = SPEEDS[settings.speed];
     const until = rate === Infinity ? game.horizon : beganTime + Math.floor(rate * (performance.now() - began) / 1000);
-    game.advance(until, BUDGET);
+    game.advance(until, Math.max(3, FRAME - drawing));
     if (game.time < until) { // slower than asked for: do not run after it
         began = performance.now();
         beganTime = game.time;
     }
     frames++;
+    if (performance.now() - counted.at > 500) {
+        const rate = 1000 * (game.time - counted.time) / (performance.now() - counted.at);
+        if (counted.at) $("rate").textContent = `now ${brief(Math.round(rate))} steps/s`;
+        counted = { at: performance.now(), time: game.time };
+    }
     if (game.over) {
         pause();
         draw();
         say();
         return;
     }
+    const before = performance.now();
     if (!quiet.matches) drawPart(frames % 4);
     else if (frames % 30 === 0) draw();
+    drawing = Math.max(0.95 * drawing, performance.now() - before);
     if (frames % 600 === 0) say();
     requestAnimationFrame(frame);
 }
@@ -193,7 +209,7 @@ function buildSettings() {
         box.type = "checkbox";
         box.value = i;
         chip.append(box, document.createElement("i"), policy.name);
-        $("policies").append(chip);
+        $(policy.bounded ? "bounded" : "unbounded").append(chip);
         box.addEventListener("change", () => {
             const chosen = [...$("policies").querySelectorAll(":checked")].map((each) => Number(each.value));
             reset({ policies: chosen });
@@ -214,9 +230,19 @@ function buildSettings() {
         began = performance.now();
         beganTime = game.time;
         showSpeed();
-        history.replaceState(null, "", `#${hashOf(settings)}`);
+        writeAddress();
     });
     $("quantity").addEventListener("change", () => { explain(); draw(); });
+    $("chart").addEventListener("pointermove", (event) => {
+        $("chart").pointed = $("chart").timeAt?.(event.offsetX);
+        drawPart(0);
+        tellPoint();
+    });
+    $("chart").addEventListener("pointerleave", () => {
+        $("chart").pointed = undefined;
+        drawPart(0);
+        explain();
+    });
     $("play").addEventListener("click", () => (playing ? (pause(), draw(), say()) : play()));
     $("step").addEventListener("click", () => {
         pause();
@@ -237,7 +263,7 @@ function buildSettings() {
 function showSpeed() {
     const rate = SPEEDS[settings.speed];
     $("speed").value = settings.speed;
-    $("pace").textContent = rate === Infinity ? "as fast as it can" : `${rate.toLocaleString("en")} steps/s`;
+    $("pace").textContent = rate === Infinity ? "as fast as possible" : `${rate.toLocaleString("en")} steps/s`;
     $("speed").setAttribute("aria-valuetext", $("pace").textContent);
 }
 
@@ -246,6 +272,8 @@ function showSettings() {
     for (const option of $("arms").options) option.disabled = settings.adversary === YOU && option.value > MOST_PADS;
     for (const box of $("policies").querySelectorAll("input")) box.checked = settings.policies.includes(Number(box.value));
     showSpeed();
+    const same = (preset) => ["arms", "memory", "horizon", "adversary", "policies"].every((name) => String(preset[name]) === String(settings[name]));
+    [...$("presets").children].forEach((button, i) => button.setAttribute("aria-current", same(settingsOf(PRESETS[i][1]))));
     const { name } = DATA.adversaries[settings.adversary];
     $("about").textContent = ABOUT[name][1];
     $("total").textContent = settings.horizon.toLocaleString("en");
@@ -262,7 +290,20 @@ function showSettings() {
 function explain() {
     $("charthint").textContent = $("quantity").value === "reward"
         ? "The mean reward per step until now. Higher is better."
-        : "Regret: what the best single arm, known in hindsight, would have earned more. Lower is better; below 0, no single arm would have done as well.";
+        : "Regret: how much more the best single arm would have earned. Lower is better. Below 0: better than any single arm.";
+}
+
+/** The values of the curves where the pointer is. */
+function tellPoint() {
+    const point = $("chart").pointed === undefined ? undefined : pointNear(game, $("chart").pointed);
+    if (!point) return explain();
+    const values = game.learners.map((learner, i) => {
+        const value = $("quantity").value === "reward"
+            ? (point.earned[i] / Math.max(1, point.time)).toFixed(3)
+            : Math.round(point.best - point.earned[i]).toLocaleString("en");
+        return `${learner.name} ${value}`;
+    });
+    $("charthint").textContent = `Step ${point.time.toLocaleString("en")}: ${values.join("; ")}`;
 }
 
 // --- Numbers
@@ -287,7 +328,7 @@ function showNumbers() {
         cells[3].textContent = game.time ? (learner.earned / game.time).toFixed(3) : "–";
         cells[4].firstChild.textContent = rate.toFixed(2);
         cells[4].lastChild.value = rate;
-        cells[5].textContent = game.time ? Math.round(1e6 * learner.spent / game.time).toLocaleString("en") : "–";
+        cells[5].textContent = game.time ? duration(1e6 * learner.spent / game.time) : "–";
     });
 }
 
@@ -316,6 +357,13 @@ function buildPads() {
 
 function setPay(arm, reward) {
     game.pay(arm, reward);
+    paid();
+}
+
+/** After a change of what pays. */
+function paid() {
+    settings.pays = [...game.paying.keys()].filter((arm) => game.paying[arm] > 0);
+    writeAddress();
     markPads();
     if (!playing) draw();
 }
@@ -348,8 +396,7 @@ function mostPlayed() {
 function buildAdversary() {
     const only = (chosen) => {
         for (let arm = 0; arm < game.arms; arm++) if (game.paying[arm] !== (arm === chosen ? 1 : 0)) game.pay(arm, arm === chosen ? 1 : 0);
-        markPads();
-        if (!playing) draw();
+        paid();
     };
     $("move").addEventListener("click", () => {
         const now = game.paying.findIndex((reward) => reward > 0);
@@ -379,26 +426,29 @@ function buildCards() {
         const card = document.createElement("article");
         card.className = "card";
         card.style.setProperty("--mine", `var(--p${learner.policy})`);
-        card.innerHTML = '<header><div><h3></h3><p></p></div><canvas class="ring" role="img"></canvas></header>'
+        card.innerHTML = '<header><div><h3></h3><p class="epoch"></p></div><canvas class="ring" role="img"></canvas></header>'
             + '<canvas class="tree" role="img"></canvas><p class="crown"></p>'
-            + '<canvas class="row" tabindex="0" role="img"></canvas><p class="word" aria-live="polite"></p>';
+            + '<canvas class="row" tabindex="0" role="application"></canvas><p class="word"></p>';
         card.querySelector("h3").textContent = learner.name;
-        const bytes = (8 * learner.words).toLocaleString("en");
-        card.querySelector("header p").textContent = `${learner.words.toLocaleString("en")} words, ${bytes} bytes`;
         const parts = {
             learner, card, ring: card.querySelector(".ring"), tree: card.querySelector(".tree"),
-            row: card.querySelector(".row"), word: card.querySelector(".word"), crown: card.querySelector(".crown"),
+            row: card.querySelector(".row"), word: card.querySelector(".word"), crown: card.querySelector(".crown"), about: card.querySelector("header p"),
         };
         parts.ring.setAttribute("aria-label", "How much of the epoch has passed");
         parts.row.setAttribute("aria-label", `The row of ${learner.name}: ${learner.words} words. Use the arrow keys.`);
         parts.crown.hidden = learner.own("TENURE") === undefined;
-        parts.row.addEventListener("pointermove", (event) => pointAt(parts, parts.row.wordAt?.(event.offsetX, event.offsetY)));
-        parts.row.addEventListener("pointerdown", (event) => pointAt(parts, parts.row.wordAt?.(event.offsetX, event.offsetY)));
+        for (const name of ["pointermove", "pointerdown"]) {
+            parts.row.addEventListener(name, (event) => {
+                parts.word.ariaLive = "off";
+                pointAt(parts, parts.row.wordAt?.(event.offsetX, event.offsetY));
+            });
+        }
         parts.row.addEventListener("keydown", (event) => {
             const across = parts.row.across ?? 1;
             const move = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: across, ArrowUp: -across }[event.key];
             if (move === undefined) return;
             event.preventDefault();
+            parts.word.ariaLive = "polite"; // read out where the keys lead, not what changes meanwhile
             const from = parts.row.cursor ?? -1;
             pointAt(parts, Math.max(0, Math.min(learner.words - 1, from + move)));
         });
@@ -417,7 +467,10 @@ function pointAt(parts, index) {
 function tellWord({ learner, row, word }) {
     if (row.cursor === undefined) return;
     const [name, meaning] = learner.wordAt(row.cursor);
-    const value = row.cursor === L.KEY ? "64 random bits" : `${+learner.row[row.cursor].toPrecision(6)}`;
+    const [, , kind] = learner.wordAt(row.cursor);
+    const raw = new BigUint64Array(learner.row.buffer, learner.row.byteOffset, learner.words)[row.cursor];
+    const isNumber = row.cursor !== L.KEY && kind !== "coded";
+    const value = isNumber ? `${+learner.row[row.cursor].toPrecision(6)}` : `0x${raw.toString(16).padStart(16, "0")}`;
     const strong = document.createElement("b");
     strong.textContent = `${row.cursor} ${name} = ${value}`;
     word.replaceChildren(strong, meaning ? ` ${meaning}` : "");
@@ -429,7 +482,15 @@ function showCard(parts) {
     drawTree(parts.tree, learner, levels);
     drawClock(parts.ring, learner, levels);
     drawWords(parts.row, learner);
+    if (parts.word.ariaLive !== "polite") tellWord(parts);
     parts.tree.setAttribute("aria-label", described(learner, levels));
+    const { row } = learner;
+    const length = Math.min(row[L.UNTIL], game.horizon) - row[L.BEGAN];
+    const passed = row[L.TIME] - row[L.BEGAN];
+    const epoch = !length ? "not started"
+        : length >= game.horizon ? "no epochs" : `epoch: ${passed.toLocaleString("en")} of ${length.toLocaleString("en")} steps`;
+    parts.ring.style.visibility = epoch === "no epochs" ? "hidden" : "visible"; // it keeps its place
+    parts.about.textContent = `${learner.words.toLocaleString("en")} words\n${epoch}`;
     if (!parts.crown.hidden && levels.length) {
         const challenge = ["", " · challenged by chance", " · challenged after a crisis", " · rematch"][learner.own("CHALLENGE")] ?? "";
         const tenure = learner.own("TENURE");
@@ -454,6 +515,9 @@ function writeCode() {
         lines.push('result.regret("pseudo")');
     }
     $("code").textContent = lines.join("\n");
+    $("codehint").textContent = game.yours
+        ? "The page runs the library's own kernels, compiled to WebAssembly. These are its policies."
+        : "The page runs the library's own kernels, compiled to WebAssembly: this gives the same arms and rewards, bit for bit.";
 }
 
 // --- Theme
@@ -468,7 +532,7 @@ function setTheme(dark, keep) {
 
 function buildTheme() {
     let kept = null;
-    try { kept = localStorage.getItem("hlmc-theme"); } catch { /* as the system has it */ }
+    try { kept = localStorage.getItem("hlmc-theme") ?? localStorage.getItem("theme"); } catch { /* as the system has it */ }
     const system = matchMedia("(prefers-color-scheme: dark)");
     setTheme(kept ? kept === "dark" : system.matches, false);
     system.addEventListener("change", () => setTheme(system.matches, false));
@@ -481,6 +545,15 @@ buildTheme();
 buildSettings();
 buildAdversary();
 $("copy").addEventListener("click", () => navigator.clipboard?.writeText($("code").textContent));
+$("share").addEventListener("click", async () => {
+    try {
+        await navigator.clipboard.writeText(location.href);
+        $("share").textContent = "Copied";
+    } catch {
+        $("share").textContent = "Copy it from the address bar";
+    }
+    setTimeout(() => { $("share").textContent = "Copy link"; }, 2000);
+});
 $("more").open = innerWidth > 560;
 $("home").hidden = location.protocol === "file:";
 addEventListener("resize", () => {

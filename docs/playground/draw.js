@@ -38,6 +38,12 @@ function round(x) {
     return power * [1, 2, 5, 10].find((m) => m * power >= x * 0.999999);
 }
 
+/** A time in nanoseconds with its unit. */
+function duration(ns) {
+    const [unit, size] = [["ms", 1e6], ["µs", 1e3], ["ns", 1]].find((each) => ns >= 0.9995 * each[1]) ?? ["ns", 1];
+    return `${+(ns / size).toPrecision(ns < 1000 ? 3 : 2)} ${unit}`;
+}
+
 /** A short form of a number: 12k, 3.4M. */
 function brief(x) {
     const size = Math.abs(x);
@@ -105,6 +111,20 @@ function drawChart(canvas, game, quantity) {
     }
     context.textAlign = "center";
     context.fillText("steps", (box.left + box.right) / 2, box.bottom + 20);
+    if (game.time === 0) {
+        context.textAlign = "center";
+        context.fillText("Press Play", (box.left + box.right) / 2, (box.top + box.bottom) / 2);
+    }
+    canvas.timeAt = (at) => (at - box.left) / (box.right - box.left) * end;
+    const pointed = canvas.pointed === undefined ? undefined : pointNear(game, canvas.pointed);
+    if (pointed) {
+        context.strokeStyle = faint;
+        context.lineWidth = 1;
+        context.beginPath();
+        context.moveTo(Math.round(x(pointed.time)) + 0.5, box.top);
+        context.lineTo(Math.round(x(pointed.time)) + 0.5, box.bottom);
+        context.stroke();
+    }
     const labels = [];
     game.learners.forEach((learner, i) => {
         context.strokeStyle = policies[learner.policy];
@@ -131,6 +151,12 @@ function drawChart(canvas, game, quantity) {
         context.fillStyle = text;
         context.fillText(learner.name, box.right + 22, at);
     }
+}
+
+/** The point of the curves next to a time. */
+function pointNear(game, time) {
+    if (time < 0 || time > game.time + game.stride) return undefined;
+    return game.points.reduce((best, point) => (Math.abs(point.time - time) < Math.abs(best.time - time) ? point : best));
 }
 
 /** Plays of each arm since the last picture, faded: a share of each learner's recent plays. */
@@ -288,7 +314,17 @@ function drawClock(canvas, learner, levels) {
     });
 }
 
-/** The row of words, a cell each. Colours tell the kinds of words; statistics are darker the larger they are. */
+/** The number of set bits. */
+function ones(bits) {
+    bits -= (bits >>> 1) & 0x55555555;
+    bits = (bits & 0x33333333) + ((bits >>> 2) & 0x33333333);
+    return (((bits + (bits >>> 4)) & 0x0f0f0f0f) * 0x01010101) >>> 24;
+}
+
+/**
+ * The row of words, a cell each. Colours tell the kinds of words. Statistics are darker the larger they are, and packed
+ * ones, which are no numbers, the more bits are set.
+ */
 function drawWords(canvas, learner) {
     const n = learner.words;
     const size = n <= 160 ? 14 : n <= 700 ? 8 : n <= 4000 ? 4 : 2;
@@ -301,19 +337,36 @@ function drawWords(canvas, learner) {
     const kinds = (learner.kinds ??= Array.from({ length: n }, (_, i) => learner.wordAt(i)[2]));
     let most = 0;
     for (let i = 0; i < n; i++) if (kinds[i] === "statistics" && Math.abs(row[i]) > most) most = Math.abs(row[i]);
-    for (let i = 0; i < n; i++) {
-        const x = (i % across) * size, y = Math.floor(i / across) * size;
-        if (kinds[i] === "statistics") {
+    const halves = new Uint32Array(row.buffer, row.byteOffset, 2 * n);
+    const strength = (i) => {
+        if (kinds[i] === "coded") return 0.1 + 0.9 * (ones(halves[2 * i]) + ones(halves[2 * i + 1])) / 64;
+        return kinds[i] !== "statistics" ? 1 : most ? 0.1 + 0.9 * Math.abs(row[i]) / most : 0.1;
+    };
+    const colourOf = (i) => words[kinds[i]] ?? policies[learner.policy];
+    if (gap) {
+        for (let i = 0; i < n; i++) {
+            const x = (i % across) * size, y = Math.floor(i / across) * size;
             context.fillStyle = line;
             context.fillRect(x, y, size - gap, size - gap);
-            const share = Math.abs(row[i]) / most;
-            context.globalAlpha = Number.isFinite(share) ? 0.1 + 0.9 * share : 0.5;
-            context.fillStyle = policies[learner.policy];
-        } else {
-            context.fillStyle = words[kinds[i]];
+            context.globalAlpha = strength(i);
+            context.fillStyle = colourOf(i);
+            context.fillRect(x, y, size - gap, size - gap);
+            context.globalAlpha = 1;
         }
-        context.fillRect(x, y, size - gap, size - gap);
-        context.globalAlpha = 1;
+    } else { // thousands of cells: a pixel each, then enlarged
+        const rows = Math.ceil(n / across);
+        const small = (canvas.small ??= document.createElement("canvas"));
+        if (small.width !== across || small.height !== rows) [small.width, small.height] = [across, rows];
+        const picture = new ImageData(across, rows), pixels = new Uint32Array(picture.data.buffer);
+        const bytes = new Map();
+        for (let i = 0; i < n; i++) {
+            const colour = colourOf(i);
+            if (!bytes.has(colour)) bytes.set(colour, parseInt(colour.slice(5, 7) + colour.slice(3, 5) + colour.slice(1, 3), 16));
+            pixels[i] = (bytes.get(colour) | (Math.round(255 * strength(i)) << 24)) >>> 0;
+        }
+        small.getContext("2d").putImageData(picture, 0, 0);
+        context.imageSmoothingEnabled = false;
+        context.drawImage(small, 0, 0, across * size, rows * size);
     }
     if (canvas.cursor !== undefined) {
         context.strokeStyle = text;

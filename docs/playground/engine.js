@@ -82,7 +82,10 @@ class Learner {
         for (let d = this.levels - 1; d >= 0; d--) {
             const record = L.FIELDS * (1 + d);
             const at = this.table[record + L.AT];
-            if (index >= at) return [`level ${d + 1}, statistic ${index - at}`, "", "statistics"];
+            const coded = this.table[record + L.WIDTH];
+            if (index < at) continue;
+            if (coded) return [`level ${d + 1}, packed word ${index - at}`, `statistics of ${coded} bits`, "coded"];
+            return [`level ${d + 1}, statistic ${index - at}`, "", "statistics"];
         }
         for (let d = this.levels - 1; d >= 0; d--) {
             const control = this.table[L.FIELDS * (1 + d) + L.CONTROL];

@@ -294,8 +294,10 @@ class Learner:
 
         save(path, self.policy, self._row[None, :], "learner")
 
-    def to_c(self, name: str = "hlmc", steps: int | None = None) -> CSource:
+    def to_c(self, name: str = "hlmc", steps: int | None = None, precision: str = "float64") -> CSource:
         """The learner in C99, going on from its state: ``NAME_resume`` in place of ``NAME_start``.
+
+        Arguments: as for ``policy.to_c``. With ``precision="float32"`` the state is narrowed.
 
         >>> import hlmc
         >>> learner = hlmc.EXP3(arms=3, horizon=100).start(seed=1)
@@ -304,7 +306,7 @@ class Learner:
         """
         from hlmc.export import exported
 
-        return exported(self.policy, name, self._row, steps)
+        return exported(self.policy, name, self._row, steps, precision)
 
     def __eq__(self, other: object) -> bool:
         """Whether the two will behave alike from here on: the same policy and the same state."""

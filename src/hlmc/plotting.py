@@ -190,6 +190,9 @@ def style() -> Iterator[None]:
         matplotlib.rcdefaults()  # a user's own style sheet has no part in it
         matplotlib.rcParams.update(cast(Any, STYLE))
         yield
+        # The first figure of a notebook loads its backend, which switches interactive mode on. That must stay.
+        interactive = matplotlib.is_interactive()
+    matplotlib.interactive(interactive)
 
 
 def figure(width: float = 6.4, height: float = 4.0) -> Figure:

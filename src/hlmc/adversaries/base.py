@@ -89,6 +89,11 @@ class Adversary(Value):
         """The number of steps that have rewards, or None if there is no limit."""
         return None
 
+    @property
+    def repeats(self) -> int | None:
+        """The number of steps after which all rewards repeat, or None. With it, benchmarks look at one period."""
+        return None
+
     def changes(self, horizon: int) -> Iterator[int] | None:
         """The steps in (0, horizon) at which some reward changes, in order; None if rewards may change at any step.
 

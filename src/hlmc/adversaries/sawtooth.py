@@ -68,6 +68,10 @@ class Sawtooth(Adversary):
         self._keep(arms=whole("arms", self.arms, 1), period=whole("period", self.period, 2))
         self._keep(lowest=share("lowest", self.lowest), seed=seed_of(self.seed))
 
+    @property
+    def repeats(self) -> int:
+        return self.period
+
     @cached_property
     def spec(self) -> Array:
         keys = (key(self.seed, "Sawtooth", purpose) for purpose in ("lead", "peak"))

@@ -83,6 +83,15 @@ def _all_arms(arms: int, memory: int, horizon: int) -> Policy | None:
     return TsallisINF(arms, bits=min(32, bits)) if bits and arms * horizon <= HEAVY else None
 
 
+def _counts(arms: int, memory: int, horizon: int) -> Policy | None:
+    """UCB1 with as many bits for every arm, two statistics each, as the words hold."""
+    for bits in (64, *range(32, LEAST_BITS // 2 - 1, -1)):
+        policy = UCB1(arms, bits=bits)
+        if policy.words.statistics <= memory:
+            return policy if arms * horizon <= HEAVY else None
+    return None
+
+
 def _packed(make: Callable[[int, int, int], Policy]) -> Factory:
     """A policy ``make(arms, horizon, bits)`` with as many bits for every arm as the words hold."""
 
@@ -159,6 +168,7 @@ IN_BYTES: dict[str, Factory] = {
     "EXP3 bits": _packed(lambda arms, horizon, bits: EXP3(arms, horizon, bits=bits)),
     "EXP3 loss bits": _packed(lambda arms, horizon, bits: EXP3Loss(arms, horizon, bits=bits)),
     "EXP3-IX bits": _packed(lambda arms, horizon, bits: EXP3IX(arms, horizon, bits=bits)),
+    "UCB1 bits": _counts,
 }
 """The policies of the arena in equal bytes: those above that fit, and all that can keep statistics of few bits."""
 

@@ -20,6 +20,7 @@ EXAMPLES = """\
 examples:
   hlmc export c 'HLMC(arms=20, memory=10)' -o radio
   hlmc export c 'Champion(arms=100, memory=20, horizon=10**6)' -o champion --name champion
+  hlmc export c 'HLMC(arms=20, memory=10)' -o radio --precision float32
   hlmc export c learner.hlmc -o radio
   hlmc export js 'Champion(arms=100, memory=20)' -o site
 
@@ -43,6 +44,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="c: the most steps of a learner, if its horizon is not known; a shorter table",
     )
+    parser.add_argument(
+        "--precision",
+        choices=("float64", "float32"),
+        default="float64",
+        help="c: float32 for processors whose floats have single precision (default float64)",
+    )
     parser.add_argument("--json", action="store_true", help="print JSON, for programs")
 
 
@@ -50,7 +57,7 @@ def run(options: argparse.Namespace) -> None:
     """Write the files and say which."""
     what = given(options.policy)
     if options.language == "c":
-        paths = what.to_c(options.name, options.steps).save(options.out)
+        paths = what.to_c(options.name, options.steps, options.precision).save(options.out)
         then = f"make -C {options.out} test compiles it and compares it with Python."
     else:
         from hlmc.export.javascript import save

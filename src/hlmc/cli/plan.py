@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -338,8 +339,8 @@ def _show_advice(policy: HLMC, memory: int, advice: Advice) -> None:
     if isinstance(advice.lowest.policy, HLMC) and found.policy == "HLMC":
         line("  which the others are measured by")
     else:
-        fixed, changing, worst = (f"{value:.2g}" for value in (found.stays, found.changes, found.worst))
-        line(f"  {fixed} of HLMC's (fixed best arm), {changing} (changing best arm), {worst} at worst")
+        changing = "" if math.isnan(found.changes) else f" {found.changes:.2g} (changing best arm),"
+        line(f"  {found.stays:.2g} of HLMC's (fixed best arm),{changing} {found.worst:.2g} at worst")
     if advice.proved is not None:
         empty = " (vacuous: at least T)" if is_vacuous(advice.proved.bound, _steps(policy)) else ""
         line(f"Smallest bound, {_shown(advice.proved.bound)}{empty}:")
@@ -360,7 +361,7 @@ def _show_measurements(advice: Advice) -> None:
     for candidate in advice.candidates:
         found = candidate.measured
         words = f"{candidate.policy.words.statistics:,}"
-        ratios = (f"{value:.2g}" for value in (found.stays, found.changes, found.worst))
+        ratios = ("-" if math.isnan(x) else f"{x:.2g}" for x in (found.stays, found.changes, found.worst))
         style = "bold" if candidate is advice.lowest else ""
         table.add(found.policy, words, *ratios, found.adversary, style=style)
     show(table)
@@ -387,7 +388,7 @@ def _advice_as_dict(advice: Advice | None) -> dict[str, Any] | None:
                 "bound": c.bound,
                 "runs": c.measured.runs,
                 "stays": c.measured.stays,
-                "changes": c.measured.changes,
+                "changes": None if math.isnan(c.measured.changes) else c.measured.changes,
                 "worst": c.measured.worst,
                 "adversary": c.measured.adversary,
             }

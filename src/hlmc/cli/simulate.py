@@ -24,16 +24,17 @@ if TYPE_CHECKING:
 
 EPILOG = """\
 examples:
-  hlmc simulate examples/trap.toml
-  hlmc simulate examples/trap.toml --set horizon=1e6 --set policies.HLMC.memory=30
-  hlmc simulate examples/trap.toml --scheduler tcp://10.0.0.1:8786 --json
+  hlmc examples trap          writes the experiment trap.toml
+  hlmc simulate trap.toml
+  hlmc simulate trap.toml --set horizon=1e6 --set policies.HLMC.memory=30
+  hlmc simulate trap.toml --scheduler tcp://10.0.0.1:8786 --json
 """
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     parser.epilog = EPILOG
-    parser.add_argument("file", metavar="FILE.toml", help="the experiment (see examples/)")
+    parser.add_argument("file", metavar="FILE.toml", help="the experiment (hlmc examples has some)")
     parser.add_argument(
         "--set",
         action="append",

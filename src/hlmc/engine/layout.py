@@ -25,12 +25,17 @@ if TYPE_CHECKING:
 Array = np.ndarray
 FOREVER = 2**53
 
+REAL, WHOLE, TOTAL = "real", "whole", "total"
+"""What a word holds: a number, a whole number, or a sum of rewards. All are float64 in a program and a row; exported C
+keeps whole numbers of its program as integers and, in single precision, those of its row, too."""
+
 
 class Word(NamedTuple):
-    """A word's name and meaning."""
+    """A word's name and meaning, and what it holds."""
 
     name: str
     meaning: str
+    holds: str = REAL
 
     @property
     def optional(self) -> bool:
@@ -50,25 +55,25 @@ ZERO, ONE = 16, 17
 IDLE = 18
 
 HEADER = (
-    Word("STRUCTURE", "the structure's number in hlmc.engine.structures.CATALOGUE"),
-    Word("ARMS", "K"),
-    Word("HORIZON", "T, or nearly 2^53 when it is not known"),
-    Word("LEVELS", "D"),
-    Word("DOUBLING", "the first stage takes 2^this steps; -1: one stage, the horizon"),
-    Word("WORDS", "words of a row"),
-    Word("SHUFFLE", "block rotation: 1 if the order of the arms is random"),
-    Word("MEMORY", "block rotation: arms held at a time"),
-    Word("SUBPHASES", "block rotation: h0, sub-phases of a phase"),
-    Word("SUBLENGTH", "block rotation: b0, steps of a sub-phase of phase 0"),
-    Word("WRAP", "block rotation: 1 if the last sub-phase of a phase is filled from the start of the order"),
-    Word("TIES", "block rotation: how ties for the most played arm are broken (RANDOM, FIRST, LAST)"),
-    Word("CONTIGUOUS", "1 if slot j of the last level is arm BASE + j"),
-    Word("PENDING", "ask and tell: W, the decisions that can await their rewards; 0 if there is no window"),
-    Word("WINDOW", "ask and tell: where the words of the window begin in a row"),
+    Word("STRUCTURE", "the structure's number in hlmc.engine.structures.CATALOGUE", WHOLE),
+    Word("ARMS", "K", WHOLE),
+    Word("HORIZON", "T, or nearly 2^53 when it is not known", WHOLE),
+    Word("LEVELS", "D", WHOLE),
+    Word("DOUBLING", "the first stage takes 2^this steps; -1: one stage, the horizon", WHOLE),
+    Word("WORDS", "words of a row", WHOLE),
+    Word("SHUFFLE", "block rotation: 1 if the order of the arms is random", WHOLE),
+    Word("MEMORY", "block rotation: arms held at a time", WHOLE),
+    Word("SUBPHASES", "block rotation: h0, sub-phases of a phase", WHOLE),
+    Word("SUBLENGTH", "block rotation: b0, steps of a sub-phase of phase 0", WHOLE),
+    Word("WRAP", "block rotation: 1 if the last sub-phase of a phase is filled from the start of the order", WHOLE),
+    Word("TIES", "block rotation: how ties for the most played arm are broken (RANDOM, FIRST, LAST)", WHOLE),
+    Word("CONTIGUOUS", "1 if slot j of the last level is arm BASE + j", WHOLE),
+    Word("PENDING", "ask and tell: W, the decisions that can await their rewards; 0 if there is no window", WHOLE),
+    Word("WINDOW", "ask and tell: where the words of the window begin in a row", WHOLE),
     Word("DIGEST", "ask and tell: 53 bits of a digest of the program, by which it knows its own tickets"),
     Word("ZERO", "scale: the number that is learned as a reward of 0; both 0: rewards are in [0, 1] as they are"),
     Word("ONE", "scale: the number that is learned as a reward of 1"),
-    Word("IDLE", "arms that come and go: where the row counts the slots without an arm; 0 if it does not"),
+    Word("IDLE", "arms that come and go: where the row counts the slots without an arm; 0 if it does not", WHOLE),
 )
 
 RANDOM, FIRST, LAST = range(3)  # what TIES may hold
@@ -81,18 +86,20 @@ WIDTH, INVERSE = 18, 19
 FIELDS = 20
 
 LEVEL = (
-    Word("KIND", "the routine's number in hlmc.routines.CATALOGUE"),
-    Word("CHILDREN", "N_d, the most children that a group has at this level"),
-    Word("SIZE", "arms in a child (the last child may have fewer)"),
-    Word("LENGTH", "steps for which one choice stands"),
-    Word("SPAN", "steps between two restarts: LENGTH of the level above, or the stage"),
-    Word("CONTROL", "where the level's control words begin in a row"),
-    Word("AT", "where its statistics begin in a row"),
-    Word("ROUTINE", "which of the policy's routines: its level, from 0"),
-    Word("OPAQUE", "1 if the words of the statistics are no numbers: a user's own, or coded"),
-    Word("FEEDBACK", "ask and tell: what a reward that has not come counts as at this level (COUNTS, GAIN, LOSS)"),
+    Word("KIND", "the routine's number in hlmc.routines.CATALOGUE", WHOLE),
+    Word("CHILDREN", "N_d, the most children that a group has at this level", WHOLE),
+    Word("SIZE", "arms in a child (the last child may have fewer)", WHOLE),
+    Word("LENGTH", "steps for which one choice stands", WHOLE),
+    Word("SPAN", "steps between two restarts: LENGTH of the level above, or the stage", WHOLE),
+    Word("CONTROL", "where the level's control words begin in a row", WHOLE),
+    Word("AT", "where its statistics begin in a row", WHOLE),
+    Word("ROUTINE", "which of the policy's routines: its level, from 0", WHOLE),
+    Word("OPAQUE", "1 if the words of the statistics are no numbers: a user's own, or coded", WHOLE),
+    Word(
+        "FEEDBACK", "ask and tell: what a reward that has not come counts as at this level (COUNTS, GAIN, LOSS)", WHOLE
+    ),
     *(Word(f"PARAMETERS + {i}", "the routine's own number") for i in range(WIDTH - PARAMETERS)),
-    Word("WIDTH", "coded statistics: bits of each"),
+    Word("WIDTH", "coded statistics: bits of each", WHOLE),
     Word("INVERSE", "coded statistics: 2^-WIDTH"),
 )
 
@@ -105,14 +112,14 @@ COMMON = 9  # words before those of the structure
 
 ROW = (
     Word("KEY", "the random stream: 64 raw bits"),
-    Word("TIME", "completed steps"),
-    Word("ARM", "the arm selected and not yet updated, or -1"),
+    Word("TIME", "completed steps", WHOLE),
+    Word("ARM", "the arm selected and not yet updated, or -1", WHOLE),
     Word("PROBABILITY", "of the last selection, given everything before it"),
-    Word("BEGAN", "time at which the routine over the arms was last restarted"),
-    Word("UNTIL", "time at which it will be restarted; 0 before the first selection"),
-    Word("BASE", "first arm of the group played (block rotation: place in the order of the first arm held)"),
-    Word("COUNT", "arms in play: slots of the last level"),
-    Word("RECORD", "where the record of the last level lies in the program"),
+    Word("BEGAN", "time at which the routine over the arms was last restarted", WHOLE),
+    Word("UNTIL", "time at which it will be restarted; 0 before the first selection", WHOLE),
+    Word("BASE", "first arm of the group played (block rotation: place in the order of the first arm held)", WHOLE),
+    Word("COUNT", "arms in play: slots of the last level", WHOLE),
+    Word("RECORD", "where the record of the last level lies in the program", WHOLE),
 )
 
 # --- A level's control words, relative to its CONTROL
@@ -121,9 +128,9 @@ CHILD, CHANCE, SUM, SCALARS = range(4)
 LEVEL_CONTROL = 5
 
 CONTROL_WORDS = (
-    Word("CHILD", "the child chosen"),
+    Word("CHILD", "the child chosen", WHOLE),
     Word("CHANCE", "the probability with which it was"),
-    Word("SUM", "rewards since then; at the last level, since the restart"),
+    Word("SUM", "rewards since then; at the last level, since the restart", TOTAL),
     Word("SCALARS", "first number of the routine's own"),
     Word("SCALARS + 1", "second number of the routine's own"),
 )
@@ -140,6 +147,22 @@ WINDOW_WORDS = (
 
 
 IDLE_WORD = Word("IDLE", "slots that have no arm; there are K less this many arms")
+
+
+def program_words(length: int) -> list[Word]:
+    """The words of a program of this length, in order.
+
+    >>> [word.name for word in program_words(2 * FIELDS)][ARMS : LEVELS + 1], len(program_words(60))
+    (['ARMS', 'HORIZON', 'LEVELS'], 60)
+    """
+    unused = [Word("", "not used")] * (FIELDS - len(HEADER))
+    return [*HEADER, *unused, *(LEVEL * (length // FIELDS - 1))]
+
+
+def row_words(program: Array, header: Sequence[Word], length: int) -> list[Word]:
+    """The words of a row of this length, in order, for a structure with these words of its own."""
+    before = [*ROW, *header, *(CONTROL_WORDS * int(program[LEVELS]))]
+    return before + [Word("", "what follows: a window, statistics")] * (length - len(before))
 
 
 def window_words(pending: int) -> int:

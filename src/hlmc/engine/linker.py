@@ -176,8 +176,10 @@ def _narrow(copy: Kernel) -> None:
     names = copy.__globals__
     used = [name for name in copy.__code__.co_names if name in names]
     names.update({name: value for name, value in names.get("SINGLE", {}).items() if name in used})
-    names.update({name: np.float32(names[name]) for name in used if isinstance(names[name], float)}, float=np.float32)
-    constants = tuple(np.float32(x) if isinstance(x, float) else x for x in copy.__code__.co_consts)
+    with np.errstate(over="ignore", under="ignore"):
+        single = {name: np.float32(names[name]) for name in used if isinstance(names[name], float)}
+        constants = tuple(np.float32(x) if isinstance(x, float) else x for x in copy.__code__.co_consts)
+    names.update(single, float=np.float32)
     copy.__code__ = copy.__code__.replace(co_consts=constants)
 
 

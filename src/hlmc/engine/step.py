@@ -59,6 +59,7 @@ from hlmc.engine.structures.base import choices_counted
 Array = np.ndarray
 
 LEAST_PROBABILITY = 5e-324  # what was selected was possible, also where a product of many chances underflows
+SINGLE = {"LEAST_PROBABILITY": 2.0**-126}
 
 # What select and update answer instead of an arm or 0.
 PAST_HORIZON = -1

@@ -1,6 +1,6 @@
 """Evaluation: exact benchmarks, regret and intervals, computed only from the adversary and the rewards earned."""
 
-from hlmc.evaluation.benchmarks import best_fixed, cumulative, dynamic
+from hlmc.evaluation.benchmarks import best_fixed, cumulative, dynamic, too_long
 from hlmc.evaluation.intervals import (
     Exponent,
     Interval,
@@ -12,7 +12,6 @@ from hlmc.evaluation.intervals import (
     t_quantile,
 )
 from hlmc.evaluation.regret import benchmark, regret
-from hlmc.evaluation.segments import too_long
 from hlmc.evaluation.switching import Segment, SwitchingBenchmark, best_switching
 
 __all__ = [

@@ -17,16 +17,22 @@ import numpy as np
 from hlmc.checks import flag, whole
 from hlmc.engine.kernel import Address, kernel
 from hlmc.engine.primitives import offset, words
+from hlmc.evaluation import segments
+from hlmc.evaluation.pruning import Outlook, best_arms, tops_of, tops_seconds, worthwhile
 from hlmc.evaluation.segments import (
     BLOCK,
     REWARD_NS,
+    Report,
     RewardSegments,
+    affordable,
     checked_points,
     checked_threads,
     in_order,
+    quick,
     ranges,
     refused,
 )
+from hlmc.evaluation.sums import added, added_product
 from hlmc.targets import address_of, compiled
 
 if TYPE_CHECKING:
@@ -34,27 +40,8 @@ if TYPE_CHECKING:
 
 Array = np.ndarray
 
-_SPLIT = 134217729.0  # 2^27 + 1 cuts a float into two halves whose products are exact
-
-
-@kernel
-def added(total: float, error: float, x: float) -> tuple[float, float]:
-    """total + x, and its rounding error."""
-    after = total + x
-    part = after - total
-    return after, error + ((total - (after - part)) + (x - part))
-
-
-@kernel
-def added_product(total: float, error: float, x: float, n: float) -> tuple[float, float]:
-    """total + x n, and its rounding error."""
-    product = x * n
-    x_high = _SPLIT * x - (_SPLIT * x - x)
-    n_high = _SPLIT * n - (_SPLIT * n - n)
-    x_low = x - x_high
-    n_low = n - n_high
-    lost = ((x_high * n_high - product) + x_high * n_low + x_low * n_high) + x_low * n_low
-    return added(total, error + lost, product)
+TOPS = 1 << 13
+"""Steps per block of the best arm of every step."""
 
 
 @kernel
@@ -133,14 +120,20 @@ class _Totals:
 
 
 def best_fixed(
-    adversary: Adversary, points: Any, *, threads: int | None = None, force: bool = False
+    adversary: Adversary,
+    points: Any,
+    *,
+    threads: int | None = None,
+    force: bool = False,
+    report: Report | None = None,
 ) -> tuple[Array, Array]:
     r"""The cumulative reward of the best single arm on each prefix, and which arm it is.
 
     .. math:: \max_{i} \sum_{t < n} r_{i,t} \quad\text{for each } n \text{ in } points
 
     This is the benchmark of the weak regret R_w. Ties go to the lowest arm. Rewards are computed once per phase for an
-    adversary with known changes, and once per step for any other. Arms are processed in ranges, so
+    adversary with known changes, for one period if they repeat, and once per step for any other; of many, those
+    of an arm only as long as it can be the best (:mod:`hlmc.evaluation.pruning`). Arms are processed in ranges, so
     memory is a few blocks per thread and a few words per point, independent of K and T.
 
     Parameters
@@ -151,6 +144,8 @@ def best_fixed(
         Number of threads; the result does not depend on it. Default: the cores available to this process.
     force
         Compute the benchmark even if it would take hours.
+    report
+        Told, by any thread, what share of the work has been done since it was last told: progress from 0 to 1.
 
     Examples
     --------
@@ -161,10 +156,16 @@ def best_fixed(
     """
     times = checked_points(adversary, points)
     horizon = int(times[-1]) if len(times) else 0
-    reward_segments = RewardSegments(adversary, horizon)
-    if not flag("force", force):
-        refused(reward_segments, "", REWARD_NS * 1e-9 * reward_segments.arms)
     threads = checked_threads(threads)
+    flag("force", force)
+    if worthwhile(adversary, horizon):
+        outlook = Outlook(adversary, horizon)
+        if not force:
+            affordable(adversary, horizon, outlook.seconds)
+        return best_arms(adversary, times, outlook, threads, report)
+    reward_segments = RewardSegments(adversary, horizon)
+    if not force:
+        refused(reward_segments, "", REWARD_NS * 1e-9 * reward_segments.arms)
     stop = Event()
     compiled(advance)
 
@@ -175,6 +176,8 @@ def best_fixed(
             if stop.is_set():
                 break
             totals.advance(edges, reward_segments.rewards(edges, low, high))
+            if report is not None:
+                report((edges[-1] - edges[0]) / horizon * (high - low) / adversary.arms)
         return totals.values, totals.best + low
 
     values = np.full(len(times), -1.0)
@@ -204,12 +207,19 @@ def cumulative(adversary: Adversary, arm: int, points: Any) -> Array:
     return totals.values
 
 
-def dynamic(adversary: Adversary, points: Any, *, threads: int | None = None, force: bool = False) -> Array:
+def dynamic(
+    adversary: Adversary,
+    points: Any,
+    *,
+    threads: int | None = None,
+    force: bool = False,
+    report: Report | None = None,
+) -> Array:
     r"""The cumulative reward of the best sequence of arms without any constraint, on each prefix.
 
     .. math:: \sum_{t < n} \max_{i} r_{i,t} \quad\text{for each } n \text{ in } points
 
-    Parameters are those of :func:`best_fixed`.
+    Parameters are those of :func:`best_fixed`. Of many arms, those of a step are asked until one pays 1.
 
     Examples
     --------
@@ -219,10 +229,25 @@ def dynamic(adversary: Adversary, points: Any, *, threads: int | None = None, fo
     """
     times = checked_points(adversary, points)
     horizon = int(times[-1]) if len(times) else 0
-    reward_segments = RewardSegments(adversary, horizon)
-    if not flag("force", force):
-        refused(reward_segments, "", REWARD_NS * 1e-9 * reward_segments.arms)
     threads = checked_threads(threads)
+    flag("force", force)
+    totals = _Totals(1, times)
+    if worthwhile(adversary, horizon):
+        if not force:
+            affordable(adversary, horizon, tops_seconds(adversary, horizon))
+        blocks = (np.arange(t, min(t + TOPS, horizon) + 1.0) for t in range(0, horizon, TOPS))
+
+        def asked(edges: Array) -> tuple[Array, Array]:
+            return edges, tops_of(adversary, int(edges[0]), int(edges[-1]))[0]
+
+        for edges, most in in_order(asked, blocks, threads):
+            totals.advance(edges, most)
+            if report is not None:
+                report((edges[-1] - edges[0]) / horizon)
+        return totals.values
+    reward_segments = RewardSegments(adversary, horizon)
+    if not force:
+        refused(reward_segments, "", REWARD_NS * 1e-9 * reward_segments.arms)
     # Many arms: the segments one by one, their arms in ranges. Few: many segments at a time with all their arms.
     cut = [(0, adversary.arms)] if adversary.arms <= BLOCK else ranges(adversary.arms, threads)
 
@@ -235,10 +260,18 @@ def dynamic(adversary: Adversary, points: Any, *, threads: int | None = None, fo
         edges, low, high = task
         return edges, reward_segments.rewards(edges, low, high).max(axis=1)
 
-    totals = _Totals(1, times)
     tops = in_order(top, tasks(), threads)
     for edges, most in tops:
         for _ in cut[1:]:
             most = np.maximum(most, next(tops)[1])
         totals.advance(edges, most)
+        if report is not None:
+            report((edges[-1] - edges[0]) / horizon)
     return totals.values
+
+
+def too_long(adversary: Adversary, horizon: int) -> bool:
+    """Whether the best fixed arm takes so long that it is computed with ``force=True`` only."""
+    if quick(adversary, horizon):
+        return False
+    return not worthwhile(adversary, horizon) or Outlook(adversary, horizon).seconds > segments.PATIENCE

@@ -9,7 +9,7 @@ import numpy as np
 from hlmc.checks import array, choice
 from hlmc.errors import BadArgument, shown
 from hlmc.evaluation.benchmarks import best_fixed, dynamic
-from hlmc.evaluation.segments import checked_points
+from hlmc.evaluation.segments import Report, checked_points
 from hlmc.evaluation.switching import best_switching
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ def benchmark(
     *,
     threads: int | None = None,
     force: bool = False,
+    report: Report | None = None,
 ) -> Array:
     """The cumulative reward of the benchmark of a kind of regret, at each point.
 
@@ -44,6 +45,8 @@ def benchmark(
         segments. "dynamic": the best arm of every step. "pseudo": the fixed arm of the largest expected reward, and
         that reward (:attr:`Adversary.expected <hlmc.adversaries.Adversary.expected>`); without randomness the same
         as "weak". It takes K evaluations where the others take K T.
+    threads, force, report
+        As in :func:`hlmc.evaluation.best_fixed`.
 
     Examples
     --------
@@ -63,15 +66,17 @@ def benchmark(
             raise BadArgument("kind='shifting' needs switches=V, the number of pieces of the sequence to compare with")
         raise BadArgument(f"switches belongs to kind='shifting', not to kind={kind!r}: {shown(switches)}")
     if kind == "pseudo":
-        return best_fixed(adversary.expected, points, threads=threads, force=force)[0]
+        return best_fixed(adversary.expected, points, threads=threads, force=force, report=report)[0]
     if kind == "weak":
-        return best_fixed(adversary, points, threads=threads, force=force)[0]
+        return best_fixed(adversary, points, threads=threads, force=force, report=report)[0]
     if kind == "dynamic":
-        return dynamic(adversary, points, threads=threads, force=force)
+        return dynamic(adversary, points, threads=threads, force=force, report=report)
     times = checked_points(adversary, points)
     if switches is None or not times.any():
         return np.zeros(len(times))
-    return best_switching(adversary, int(times[-1]), switches, times, threads=threads, force=force).values
+    return best_switching(
+        adversary, int(times[-1]), switches, times, threads=threads, force=force, report=report
+    ).values
 
 
 def regret(

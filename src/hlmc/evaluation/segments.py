@@ -29,6 +29,8 @@ from hlmc.targets import address_of, compiled
 Array = np.ndarray
 Task = TypeVar("Task")
 Result = TypeVar("Result")
+Report = Callable[[float], None]
+"""Told what share of the work has been done since it was last told."""
 
 BLOCK = 2**16
 """Words per block of rewards: half a megabyte, which fits in the cache of a core."""
@@ -155,6 +157,12 @@ def checked_threads(threads: int | None, name: str = "threads") -> int:
     return os.cpu_count() or 1
 
 
+def affordable(adversary: Adversary, horizon: int, seconds: float) -> None:
+    """Raise an error with the estimated time if that is longer than patience."""
+    if seconds > PATIENCE:
+        raise too_slow(adversary, horizon, seconds)
+
+
 def refused(segments: RewardSegments, extra: str, segment_seconds: float) -> None:
     """Raise an error with the estimated time if a computation would take very long."""
     bound = int(PATIENCE / segment_seconds)
@@ -163,21 +171,29 @@ def refused(segments: RewardSegments, extra: str, segment_seconds: float) -> Non
     most = max(bound + 1, 10**6)
     n = segments.count(most)
     if n > bound:
-        seconds = segment_seconds * n
-        wait = f"{seconds / 60:,.0f} minutes" if seconds < 7200 else f"{seconds / 3600:,.0f} hours"
         unit = "phases" if segments.phased else "steps"
         least = "at least " if segments.phased and n == most else ""
-        cheap = "; pseudo-regret takes a moment" if segments.adversary.mean_rule is not None else ""
-        raise BadArgument(
-            f"{segments.arms:,} arms{extra} in {least}{n:,} {unit} take {least}{wait} on one core;"
-            f" pass force=True to compute it anyway{cheap}"
-        )
+        raise too_slow(segments.adversary, n, segment_seconds * n, extra, unit, least)
 
 
-def too_long(adversary: Adversary, horizon: int) -> bool:
-    """Whether the best fixed arm takes so long that it is computed with ``force=True`` only."""
-    most = int(PATIENCE / (REWARD_NS * 1e-9 * adversary.arms))
-    return horizon > most and RewardSegments(adversary, horizon).count(most + 1) > most
+def too_slow(
+    adversary: Adversary, n: int, seconds: float, extra: str = "", unit: str = "steps", least: str = ""
+) -> BadArgument:
+    """The error with the estimated time of a computation."""
+    wait = f"{seconds / 60:,.0f} minutes" if seconds < 7200 else f"{seconds / 3600:,.0f} hours"
+    cheap = "; pseudo-regret takes a moment" if adversary.mean_rule is not None else ""
+    return BadArgument(
+        f"{adversary.arms:,} arms{extra} in {least}{n:,} {unit} take {least}{wait} on one core;"
+        f" pass force=True to compute it anyway{cheap}"
+    )
+
+
+def quick(adversary: Adversary, horizon: int, seconds: float | None = None) -> bool:
+    """Whether the rewards of all arms in all phases or steps take no longer than this on one core, or than patience."""
+    seconds = PATIENCE if seconds is None else seconds
+    most = int(seconds / (REWARD_NS * 1e-9 * adversary.arms))
+    changes = adversary.changes(horizon) if horizon > most else iter(())
+    return changes is not None and sum(1 for _ in islice(changes, most)) < most
 
 
 def ranges(arms: int, threads: int) -> list[tuple[int, int]]:

@@ -44,6 +44,7 @@ from hlmc.engine.primitives import offset, words
 from hlmc.errors import BadArgument
 from hlmc.evaluation.segments import (
     REWARD_NS,
+    Report,
     RewardSegments,
     checked_points,
     checked_threads,
@@ -259,6 +260,7 @@ def best_switching(
     *,
     threads: int | None = None,
     force: bool = False,
+    report: Report | None = None,
 ) -> SwitchingBenchmark:
     r"""The best sequence of arms with hardness at most V: the benchmark of the shifting regret R_s(T, V).
 
@@ -281,6 +283,8 @@ def best_switching(
         not depend on it. Default: the cores available to this process.
     force
         Compute the benchmark even if it takes hours or more than 4 GiB of memory.
+    report
+        Told what share of the work has been done since it was last told.
 
     Examples
     --------
@@ -313,7 +317,11 @@ def best_switching(
     values = np.zeros((len(times), levels))
     parts = 1 + min(CHECKPOINTS, CHECKPOINT_WORDS // (2 * arms * levels))
     checkpoints: list[_State] = []
+    before = 0
     for reached in _walk(reward_segments, state, horizon, threads, times, values):
+        if report is not None:
+            report((reached.time - before) / horizon)
+            before = reached.time
         if len(checkpoints) < parts - 1 and parts * reached.time >= (len(checkpoints) + 1) * horizon:
             checkpoints.append(reached.copy())
     table = np.ascontiguousarray(values.T[:used])

@@ -12,6 +12,8 @@ from hlmc.engine.weights import _positive
 
 Array = np.ndarray
 
+SINGLE = ftrl.SINGLE  # what LEAST and PAD are in single precision
+
 
 @kernel
 def compact_draw(row: Array, at: int, n: int, x: float) -> int:

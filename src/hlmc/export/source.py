@@ -6,41 +6,28 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib import resources
 from pathlib import Path
-from string import Template
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hlmc.checks import whole
+from hlmc.checks import choice
 from hlmc.engine import weights
 from hlmc.engine.feedback import ask, for_structure, tell
 from hlmc.engine.hooks import StoreHooks
-from hlmc.engine.layout import (
-    ARM,
-    ARMS,
-    CHILDREN,
-    DOUBLING,
-    FIELDS,
-    HEADER,
-    HORIZON,
-    KEY,
-    LEVEL,
-    LEVELS,
-    PROBABILITY,
-    TIME,
-    WORDS,
-)
+from hlmc.engine.layout import ARMS, CHILDREN, FIELDS, HORIZON, LEVELS, WORDS
 from hlmc.engine.linker import constant, substitute_where_used
 from hlmc.engine.routines import level_kernels
 from hlmc.engine.scale import scaled, update_scaled
+from hlmc.engine.single import SUBSTITUTES
 from hlmc.engine.step import select, update
 from hlmc.engine.tickets import ticket_words
 from hlmc.errors import BadArgument, BadType, shown
-from hlmc.export import sizes
+from hlmc.export import single, sizes
 from hlmc.export.compact import COMPACT
-from hlmc.export.vectors import Vectors, quarters_of, vectors
+from hlmc.export.programs import cut, listed, program_text
+from hlmc.export.rows import row_format, template
+from hlmc.export.vectors import Vectors, quarters_of
 from hlmc.routines import kind
 from hlmc.streams import keys
 from hlmc.targets.c.types import DOUBLE, Numbers, Type, literal
@@ -55,6 +42,8 @@ Kernel = Callable[..., Any]
 
 PUBLIC = (
     "learner",
+    "word",
+    "number",
     "start",
     "resume",
     "select",
@@ -151,7 +140,13 @@ class CSource:
         return paths
 
 
-def exported(policy: Policy, name: str = "hlmc", row: Array | None = None, steps: int | None = None) -> CSource:
+def exported(
+    policy: Policy,
+    name: str = "hlmc",
+    row: Array | None = None,
+    steps: int | None = None,
+    precision: str = "float64",
+) -> CSource:
     """A policy in C or, with a learner's row, a learner that goes on from there.
 
     Parameters
@@ -164,15 +159,19 @@ def exported(policy: Policy, name: str = "hlmc", row: Array | None = None, steps
         The state that ``NAME_resume`` begins with.
     steps
         The most steps that a learner will take, if the horizon is not known: later stages of the program are left out.
+    precision
+        ``"float64"``: the row is Python's. ``"float32"``: statistics of 32 bits (:mod:`hlmc.export.single`).
     """
     _check(policy, name)
-    table = _cut(policy, steps)
-    unit, into = _unit(policy, table, name)
-    chosen = unit.entry(select, Type.PROGRAM, Type.RUN)
-    learned = unit.entry(update_scaled if policy.scaled else update, Type.PROGRAM, Type.RUN, Type.REAL)
-    begins = _fresh(policy) if row is None else np.array(row, np.float64)
-    words, arms = int(table[WORDS]), policy.arms
-    key = f"UINT64_C({int(keys(0, 0, 1)[0]):#018x})"
+    narrow = choice("precision", precision, "float64", "float32") == "float32"
+    table = single.program(policy, steps) if narrow else cut(policy, steps)
+    unit, into = _unit(policy, table, name, precision)
+    chosen = unit.entry(into(select), Type.PROGRAM, Type.RUN)
+    learned = unit.entry(into(update_scaled if policy.scaled else update), Type.PROGRAM, Type.RUN, Type.REAL)
+    rows = row_format(policy, unit)
+    key = int(keys(0, 0, 1)[0])
+    begins = rows.fresh(key) if row is None else rows.of_python(row)
+    words = len(begins)
     about = "Reentrant, without heap, recursion or input and output; all that a learner knows is its struct."
     horizon = int(table[HORIZON])
     common = {
@@ -181,27 +180,26 @@ def exported(policy: Policy, name: str = "hlmc", row: Array | None = None, steps
         "version": VERSION,
         "policy": _safe(repr(policy)),
         "words": words,
-        "bytes": 8 * words,
+        "bytes": begins.nbytes,
+        "real": unit.numbers.real,
     }
     values = {
         **common,
         "about": about,
-        "arms": arms,
+        "arms": policy.arms,
         "horizon": f"INT64_C({horizon})",
         "horizon_text": "steps of a learner" if policy.horizon or steps else "no horizon: steps that can be counted",
-        "key": key,
+        "key": f"UINT64_C({key:#018x})",
         "range": policy.range_shown,
         "what": "loss" if policy.losses else "reward",
-        "paying": ", ".join(literal(paid, DOUBLE).text for paid in quarters_of(policy)),
-        "outside": literal(float(policy.rewards[1]) + abs(float(policy.rewards[1])) + 1.0, DOUBLE).text,
-        "resume_prototype": _template("resume.h", common) if row is not None else "",
-        "program": _program(table, name),
+        "paying": ", ".join(literal(paid, unit.numbers).text for paid in quarters_of(policy)),
+        "outside": literal(float(policy.rewards[1]) + abs(float(policy.rewards[1])) + 1.0, unit.numbers).text,
+        "resume_prototype": template("resume.h", common) if row is not None else "",
+        "program": program_text(table, unit),
         "select": chosen.name,
         "update": learned.name,
-        "arm_at": ARM,
-        "probability_at": PROBABILITY,
-        "time_at": TIME,
-        "resume": _resume(common, row),
+        **rows.texts(name),
+        "resume": _resume(common, begins) if row is not None else "",
         **_tickets(policy, unit, into, common),
         "unit": unit.text(),
         "includes": "\n".join(f"#include <{file}>" for file in _includes(unit)),
@@ -209,14 +207,14 @@ def exported(policy: Policy, name: str = "hlmc", row: Array | None = None, steps
     }
 
     def test() -> str:
-        played = vectors(policy, begins.copy())
-        return _template("test.c", {**values, **_test_values(played)})
+        played = rows.played(begins.copy())
+        return template("test.c", {**values, **_test_values(played)})
 
     return CSource(
         name,
-        _template("header.h", values),
-        _template("source.c", values),
-        _template("Makefile", values),
+        template("header.h", values),
+        template("source.c", values),
+        template("Makefile", values),
         test,
         lambda: _readme(policy, values, unit),
     )
@@ -229,22 +227,6 @@ def _check(policy: Policy, name: str) -> None:
         raise BadArgument(f"name must be a C identifier of at most 41 characters such as 'hlmc', not {shown(name)}")
     if policy.arms > MOST_ARMS:
         raise BadArgument(f"arms must be at most {MOST_ARMS} in C, not {policy.arms}")
-
-
-def _cut(policy: Policy, steps: int | None) -> Array:
-    """The program without the stages that begin after so many steps. Rows are the same as long as a learner runs."""
-    table: Array = policy.program
-    first = int(table[DOUBLING])
-    if steps is None or first < 0:
-        return table
-    needed = whole("steps", steps, 1)
-    stages, end = 1, 2**first
-    while end < needed and FIELDS * (1 + stages * int(table[LEVELS])) < len(table):
-        end += 2 ** (first + stages)
-        stages += 1
-    table = table[: FIELDS * (1 + stages * int(table[LEVELS]))].copy()
-    table[HORIZON] = min(float(end), table[HORIZON])
-    return table
 
 
 def _tickets(
@@ -274,16 +256,20 @@ def _tickets(
         "range": policy.range_shown,
         "what": "loss" if policy.losses else "reward",
     }
-    return {"tickets_prototypes": _template("tickets.h", values), "tickets": _template("tickets.c", values)}
+    return {"tickets_prototypes": template("tickets.h", values), "tickets": template("tickets.c", values)}
 
 
-def _unit(policy: Policy, program: Array, name: str) -> tuple[Unit, Callable[[Kernel], Kernel]]:
+def _unit(policy: Policy, program: Array, name: str, precision: str) -> tuple[Unit, Callable[[Kernel], Kernel]]:
     """What a policy's kernels are translated into; and how they are changed before."""
     substitutions = {**StoreHooks(**_without_trees(policy)).substitutions, **COMPACT}
+    numbers = Numbers(whole="int32_t" if _narrow(policy, program) else "int64_t")
+    if precision == "float32":
+        substitutions |= SUBSTITUTES
+        numbers = Numbers("float", "int32_t")
     structure = policy.structure
 
     def into(kernel: Kernel) -> Kernel:
-        return substitute_where_used(kernel, substitutions)
+        return substitute_where_used(kernel, substitutions, precision)
 
     routines = [routine.kernels for routine in policy.routines_used]
     distinct = len(set(routines)) > 1
@@ -298,9 +284,11 @@ def _unit(policy: Policy, program: Array, name: str) -> tuple[Unit, Callable[[Ke
         name,
         table,
         frozenset(PUBLIC),
-        Numbers(whole="int32_t" if _narrow(policy, program) else "int64_t"),
+        numbers,
         frozenset(ERRORS + TICKETS if policy.pending else ERRORS),
         program,
+        single.kinds(policy, program) if numbers.single else None,
+        not any(routine.opaque or kind(routine) < 0 for routine in policy.routines_used),
     )
     if distinct:
         for d, routine in enumerate(policy.routines_used):
@@ -328,20 +316,6 @@ def _without_trees(policy: Policy) -> dict[str, Kernel]:
     return {"scan_limit": constant(2**63 - 1)} if children < weights.SCAN else {}
 
 
-def _fresh(policy: Policy) -> Array:
-    """The row of ``policy.start(seed=0)``."""
-    row = np.zeros(policy.words.total)
-    row.view(np.uint64)[KEY] = keys(0, 0, 1)[0]
-    row[ARM] = -1.0
-    row[PROBABILITY] = 1.0
-    return row
-
-
-def _template(file: str, values: Mapping[str, object]) -> str:
-    text = resources.files("hlmc.export").joinpath("templates", file).read_text(encoding="utf-8")
-    return Template(text).substitute(values)
-
-
 def _safe(text: str) -> str:
     """Text within a C comment."""
     return text.replace("*/", "* /").replace("\n", " ")
@@ -351,42 +325,11 @@ def _includes(unit: Unit) -> list[str]:
     return [*(["math.h"] if unit.library else []), "stdbool.h", "string.h"]
 
 
-def _program(table: Array, name: str) -> str:
-    """The program as constant data: a header and a record per level, with the names of their words."""
-    lines = [
-        "/* The program: what the policy says, as numbers. A header, then one record per level",
-        " * (and per stage, where the horizon is not known).",
-        " */",
-        f"static const double {name}_program[{len(table)}] = {{",
-    ]
-    levels = int(table[LEVELS])
-    for i, record in enumerate(table.reshape(-1, FIELDS)):
-        used = int(np.flatnonzero(record)[-1]) + 1 if record.any() else 1
-        title = "header" if i == 0 else f"stage {(i - 1) // levels}, level {(i - 1) % levels}"
-        if i < 1 + levels:
-            names = [word.name or "unused" for word in (HEADER if i == 0 else LEVEL)][:used]
-            title += ": " + ", ".join(names)
-        lines += _listed(f"/* {title} */", " ", "    ")
-        values = [literal(float(x), DOUBLE).text for x in record[:used]]
-        lines += _listed(f"[{i * FIELDS}] = {', '.join(values)},", " ", "    ")
-    return "\n".join([*lines, "};"])
-
-
-def _listed(text: str, separator: str, indent: str) -> list[str]:
-    """Text on lines of at most 116 characters."""
-    lines = [indent]
-    for part in text.split(separator):
-        if len(lines[-1]) + len(part) > 115 and lines[-1].strip():
-            lines.append(indent + "    ")
-        lines[-1] += part + " "
-    return [line.rstrip() for line in lines]
-
-
-def _resume(common: Mapping[str, object], row: Array | None) -> str:
-    if row is None:
-        return ""
-    bits = ", ".join(f"UINT64_C({int(word):#x})" for word in np.asarray(row, np.float64).view(np.uint64))
-    return "\n" + _template("resume.c", {**common, "bits": "\n".join(_listed(bits, " ", "    "))})
+def _resume(common: Mapping[str, object], begins: Array) -> str:
+    digits = 8 * begins.itemsize
+    bits = [f"UINT{digits}_C({int(word):#x})," for word in begins]
+    text = "\n".join(listed(bits, "    ")).rstrip(",")
+    return "\n" + template("resume.c", {**common, "bits": text, "word_bits": digits})
 
 
 def _test_values(played: Vectors) -> dict[str, object]:
@@ -394,7 +337,7 @@ def _test_values(played: Vectors) -> dict[str, object]:
     return {
         "shown": max(len(pairs), 1),
         "steps": played.steps,
-        "vectors": "\n".join(_listed(", ".join(pairs or ["{-1, 0}"]).replace("}, {", "},  {"), "  ", "    ")),
+        "vectors": "\n".join(listed([f"{pair}," for pair in pairs or ["{-1, 0}"]], "    ")).rstrip(","),
         "arms_digest": f"UINT64_C({played.arms_digest:#018x})",
         "row_digest": f"UINT64_C({played.row_digest:#018x})",
     }
@@ -404,14 +347,15 @@ def _readme(policy: Policy, values: Mapping[str, object], unit: Unit) -> str:
     name = str(values["name"])
     graph = {function.name: function.calls for function in unit.functions}
     tops: Sequence[str] = (str(values["select"]), str(values["update"]))
-    return _template(
+    agreement = "agreement_single.md" if unit.numbers.single else "agreement.md"
+    return template(
         "README.md",
         {
             **values,
-            "sizes": sizes.table(name, _template("header.h", values), _template("source.c", values), graph, tops),
+            "sizes": sizes.table(name, template("header.h", values), template("source.c", values), graph, tops),
             "last_arm": policy.arms - 1,
             "begin_example": str(values["begin"]).replace(f"{name.upper()}_SEED_0", "key"),
-            "short": _short(policy),
+            "agreement": template(agreement, {"name": name, "short": _short(policy)}).rstrip(),
         },
     )
 

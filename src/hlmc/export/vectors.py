@@ -5,8 +5,9 @@ The kernels run under the interpreter, whose rows are those of every target: not
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -58,24 +59,40 @@ def quarters_of(policy: Policy) -> list[float]:
 
 
 def vectors(policy: Policy, row: Array, steps: int = STEPS) -> Vectors:
-    """Play from a row on, which is changed."""
+    """Play from a row of Python's on, which is changed."""
     program = linked(policy)
     choose, learn = entry(select), entry(update_scaled if policy.scaled else update)
-    paying = quarters_of(policy)
+    return played(
+        lambda: choose(program, row),
+        lambda reward: learn(program, row, reward),
+        quarters_of(policy),
+        lambda: row.view(np.uint64),
+        steps,
+    )
+
+
+def played(
+    choose: Callable[[], int],
+    learn: Callable[[Any], int],
+    paying: Sequence[Any],
+    words: Callable[[], Array],
+    steps: int = STEPS,
+) -> Vectors:
+    """What a learner does that chooses and learns so and is paid so; at the end its words are these."""
     drawn = np.random.default_rng(0).integers(0, 5, SHOWN)
     arms: list[int] = []
     quarters: list[int] = []
     digest = _FNV
     for t in range(steps):
-        arm = int(choose(program, row))
+        arm = int(choose())
         if arm < 0:
             break
         paid = int(drawn[t]) if t < SHOWN else (7 * t + 3 * arm) % 5
-        learn(program, row, paying[paid])
+        learn(paying[paid])
         digest = digested(digest, arm)
         arms.append(arm)
         quarters.append(paid)
     left = _FNV
-    for bits in row.view(np.uint64):
+    for bits in words():
         left = digested(left, int(bits))
     return Vectors(len(arms), tuple(arms[:SHOWN]), tuple(quarters[:SHOWN]), digest, left)

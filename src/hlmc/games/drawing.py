@@ -33,8 +33,9 @@ def draw_curves(
         for label, (result, name) in curves.items():
             shown = _quantity(result, kind, window).sel(policy=name)
             times, values = shown["time"].values, shown.transpose("run", "time").values
-            words = f", {result.provenance['words'][name]:,} words"
-            ax.plot(times, values.mean(axis=0), label=label + words, **looks[label].line())
+            words = result.provenance["words"][name]
+            said = "" if words is None else f", {words:,} words"  # those of somebody else's policy are not known
+            ax.plot(times, values.mean(axis=0), label=label + said, **looks[label].line())
             if len(values) > 1:
                 _, low, high = t_interval(values)
                 ax.fill_between(times, low, high, **looks[label].band())

@@ -296,20 +296,24 @@ class Policy(Common):
 
         return Fleet.fresh(self, size, seed, file)
 
-    def to_c(self, name: str = "hlmc", steps: int | None = None) -> CSource:
+    def to_c(self, name: str = "hlmc", steps: int | None = None, precision: str = "float64") -> CSource:
         """The learner of this policy in C99: no heap, no recursion, the row of words that Python has.
 
         ``name`` is what files, functions and, in capitals, macros begin with. ``steps`` is the most steps of a learner
-        if the horizon is not known: it makes the program shorter. See ``docs/embedded.md``.
+        if the horizon is not known: it makes the program shorter. ``precision="float32"`` is for processors whose
+        floats have single precision: statistics of 32 bits, a row of its own form. See ``docs/embedded.md``.
 
         >>> import hlmc
         >>> c = hlmc.EXP3(arms=3, horizon=100).to_c()
         >>> "#define HLMC_ARMS 3" in c.header
         True
+        >>> narrow = hlmc.EXP3(arms=3, horizon=100).to_c(precision="float32")
+        >>> "int32_t hlmc_update(hlmc_learner *learner, float reward);" in narrow.header
+        True
         """
         from hlmc.export import exported
 
-        return exported(self, name, steps=steps)
+        return exported(self, name, None, steps, precision)
 
     def _adopt(self, routine: Routine) -> None:
         """Keep a routine's parameters, which are fields of the same names here, as the routine has checked them."""

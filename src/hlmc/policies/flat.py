@@ -251,10 +251,13 @@ class UCB1(FlatPolicy):
         K, the number of arms.
     ties
         ``"random"``, ``"first"`` or ``"last"``: how ties between arms with the same index are broken.
+    bits
+        Bits of a statistic: 64, or 4 to 32. With fewer than 64 an arm has 2 ``bits`` bits for a probabilistic count and
+        a mean that is rounded at random (``docs/bits.md``).
 
     Guarantee
     ---------
-    If the rewards of each arm are independent with a fixed mean: expected regret at most
+    With 64 bits, if the rewards of each arm are independent with a fixed mean: expected regret at most
     sum_i (8 ln T / D_i + (1 + pi^2 / 3) D_i) over the suboptimal arms, where D_i is the gap to the best arm
     (Theorem 1 of the reference). Against an adversary, none: the regret can be linear.
 
@@ -271,11 +274,17 @@ class UCB1(FlatPolicy):
 
     arms: int
     ties: str = "random"
+    bits: int = 64  # type: ignore[misc]  # a field here
     routine_class: ClassVar[type[Routine]] = routines.UCB1
     horizon: ClassVar[None] = None  # type: ignore[misc]  # it needs none
 
     @property
     def guarantee(self) -> Guarantee:
+        if self.bits < 64:
+            return Guarantee(
+                measured="about the regret of 64 bits from 12 bits on (docs/bits.md)",
+                lost="a bound: the theorem is for exact counts and means; on rewards set by an adversary, everything",
+            )
         return Guarantee(
             "on independent rewards with fixed means, expected regret of at most "
             "sum_i (8 ln T / D_i + (1 + pi^2 / 3) D_i) over the arms that are worse than the best by D_i > 0",
@@ -380,8 +389,9 @@ class TsallisINF(FlatPolicy):
     Guarantee
     ---------
     Best of both worlds, anytime, without knowing which. Against any oblivious adversary, expected weak regret at most
-    4 sqrt(K T) + 1 (importance-weighted) or 2 sqrt(K T) + 10 K ln T + 16 (reduced-variance). On independent rewards
-    with fixed means and a unique best arm, of order sum_i ln T / D_i (Theorem 1 of the reference).
+    4 sqrt(K T) (importance-weighted) or 2 sqrt(K T) + O(K ln T) (reduced-variance), with the constants of
+    ``hlmc.bounds.tsallis_iw_sharp`` and ``tsallis_rv_sharp``. On independent rewards with fixed means and a unique best
+    arm, of order sum_i ln T / D_i (Theorem 1 of the reference).
     Single runs can lose more. Shifting regret is not bounded.
 
     Examples

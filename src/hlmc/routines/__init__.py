@@ -14,6 +14,7 @@ from hlmc.routines.coded import ALL_BITS, CodedRoutine, checked_bits
 from hlmc.routines.coded_contest import CodedContest
 from hlmc.routines.coded_exp3 import CodedEXP3, CodedEXP3IX, CodedEXP3Loss
 from hlmc.routines.coded_tsallis import CodedTsallisINF
+from hlmc.routines.coded_ucb1 import CodedUCB1
 from hlmc.routines.contest import Contest
 from hlmc.routines.custom import Custom
 from hlmc.routines.exp3 import EXP3
@@ -40,6 +41,7 @@ __all__ = [
     "CodedEXP3Loss",
     "CodedRoutine",
     "CodedTsallisINF",
+    "CodedUCB1",
     "Contest",
     "CountedEXP3",
     "Custom",
@@ -83,7 +85,7 @@ def kind(routine: Routine) -> int:
 
 
 CODED: dict[type[Routine], type[CodedRoutine]] = {
-    cls.plain_class: cls for cls in (CodedEXP3, CodedEXP3Loss, CodedEXP3IX, CodedTsallisINF, CodedContest)
+    cls.plain_class: cls for cls in (CodedEXP3, CodedEXP3Loss, CodedEXP3IX, CodedTsallisINF, CodedContest, CodedUCB1)
 }
 """The form with statistics of b bits of every routine that has one."""
 

@@ -83,7 +83,6 @@ class CodedContest(CodedRoutine):
 
     name: ClassVar[str] = "contest"
     feedback: ClassVar[Literal["gain", "loss", "counts"]] = "loss"
-    credits: ClassVar[bool] = False
     plain_class: ClassVar[type[Contest]] = Contest
     kernels: ClassVar[Kernels] = Kernels(
         coded_contest_start, coded_contest_select, coded_contest_update, coded_contest_check

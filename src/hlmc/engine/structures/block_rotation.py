@@ -37,6 +37,7 @@ from hlmc.engine.layout import (
     TIES,
     TIME,
     UNTIL,
+    WHOLE,
     WORDS,
     WRAP,
     Word,
@@ -49,7 +50,7 @@ from hlmc.engine.structures.base import Structure, check_level, check_routine, c
 Array = np.ndarray
 
 CARRIED = COMMON
-HEADER = (Word("CARRIED", "the place in the order of the arm carried over, or -1"),)
+HEADER = (Word("CARRIED", "the place in the order of the arm carried over, or -1", WHOLE),)
 
 CARRY = 1  # the purpose of the random number that breaks ties for the most played arm
 

@@ -19,6 +19,7 @@ import math
 
 import numpy as np
 
+from hlmc.engine import ftrl
 from hlmc.engine.ftrl import LEAST, ftrl_leader, loss_of, probability_of
 from hlmc.engine.kernel import Address, kernel
 from hlmc.engine.layout import (
@@ -43,6 +44,7 @@ from hlmc.engine.layout import (
     SCALARS,
     SIZE,
     TIME,
+    WHOLE,
     Word,
 )
 from hlmc.engine.linker import substitute
@@ -66,6 +68,7 @@ from hlmc.engine.structures.tree import (
     check_last_level,
     choose,
     learn,
+    own_choices,
     stage_of,
     start_arms,
     tree_begin,
@@ -82,16 +85,17 @@ DOUBT, CHALLENGE, TENURE, CRISIS, TURN, USUAL, PLACE = range(COMMON, COMMON + 7)
 
 HEADER = (
     Word("DOUBT", "the share of the prior that is left to others than the champion"),
-    Word("CHALLENGE", "while it is being challenged: 1 by chance, 2 after a crisis, 3 in a rematch; else 0"),
-    Word("TENURE", "epochs since it was crowned"),
+    Word("CHALLENGE", "while it is being challenged: 1 by chance, 2 after a crisis, 3 in a rematch; else 0", WHOLE),
+    Word("TENURE", "epochs since it was crowned", WHOLE),
     Word(
         "CRISIS",
         "1 when the last epoch paid much less than those before it, 2 when a rematch is due, "
         "2 + j when the last j groups have newcomers",
+        WHOLE,
     ),
-    Word("TURN", "challenges since the lowest group level was restarted; they go round its groups"),
+    Word("TURN", "challenges since the lowest group level was restarted; they go round its groups", WHOLE),
     Word("USUAL", "mean loss of that level's last epochs, by which a crisis is told"),
-    Word("PLACE", "the champion's place in the order of the arms, or -1; a statistic"),
+    Word("PLACE", "the champion's place in the order of the arms, or -1; a statistic", WHOLE),
 )
 
 # The arms' record holds, for the routine over the arms,
@@ -114,6 +118,8 @@ DEVIATIONS = 4.0  # a crisis is a loss so many standard deviations (each at most
 REMATCH = 2  # what CRISIS says when a rematch is due
 NEWCOMERS = 3.0  # from this CRISIS on, arms have joined the last groups, to which the next challenges go
 AFTER_CRISIS = 2  # what CHALLENGE says when the challenge follows a crisis
+
+SINGLE = ftrl.SINGLE  # what LEAST is in single precision
 
 DUEL = 63  # the purpose of the random number that decides on a challenge
 
@@ -346,6 +352,21 @@ def _note(program: Array, row: Array, ticket: Array) -> None:
 
 
 @kernel
+def _lowest_groups(program: Array, level: int) -> bool:
+    """Whether a record is that of the lowest group level, which decides on challenges."""
+    levels = int(program[LEVELS])
+    return (level // FIELDS - 1) % levels == levels - 2
+
+
+@kernel
+def _own_choices(program: Array, row: Array, level: int, tau: int, stands: bool) -> int:
+    """Of the lowest group level's ``tau`` epochs those without a challenge. One that ``stands`` is not among them."""
+    if not _lowest_groups(program, level):
+        return tau
+    return tau - int(row[TURN]) + (1 if stands and row[CHALLENGE] > 0.0 else 0)
+
+
+@kernel
 def _may_follow(program: Array, row: Array, record: int, t: int) -> bool:
     """Whether the epoch that ends at time t can be followed by a challenge."""
     levels = int(program[LEVELS])
@@ -389,16 +410,12 @@ def _change_groups(
     program: Array, changes: Address, row: Array, level: int, n: int, m: int, slot: int, tau: int, stands: bool
 ) -> None:
     """As in a tree; but of the lowest group level's ``tau`` epochs those with a challenge are no choices of its own."""
-    levels = int(program[LEVELS])
-    own = tau
-    if (level // FIELDS - 1) % levels == levels - 2:
-        if n < 2:
-            # With one group nobody has decided on challenges, and these words are older than the run.
-            row[TURN] = 0.0
-            row[USUAL] = 0.5
-            row[CHALLENGE] = 0.0
-        own = tau - int(row[TURN]) + (1 if stands and row[CHALLENGE] > 0.0 else 0)
-    change_level(program, changes, row, level, n, m, slot, own)
+    if n < 2 and _lowest_groups(program, level):
+        # With one group nobody has decided on challenges, and these words are older than the run.
+        row[TURN] = 0.0
+        row[USUAL] = 0.5
+        row[CHALLENGE] = 0.0
+    change_level(program, changes, row, level, n, m, slot, _own_choices(program, row, level, tau, stands))
 
 
 @kernel
@@ -551,7 +568,7 @@ CHAMPION = Structure(
     header=HEADER,
     extra_slots=1,
     random_order=True,
-    late=tree_late,
+    late=substitute(tree_late, {own_choices: _own_choices}),
     note=_note,
     change=champion_change,
 )

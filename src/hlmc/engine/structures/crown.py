@@ -14,7 +14,7 @@ import numpy as np
 
 from hlmc.engine.ftrl import ftrl_leader
 from hlmc.engine.kernel import Address, kernel
-from hlmc.engine.layout import ARMS, AT, BASE, CHILD, COMMON, COUNT, RECORD, ROUTINE, Word
+from hlmc.engine.layout import ARMS, AT, BASE, CHILD, COMMON, COUNT, RECORD, ROUTINE, WHOLE, Word
 from hlmc.engine.linker import Kernel, substitute
 from hlmc.engine.primitives import call_update
 from hlmc.engine.structures.base import Structure, unanswered, whole_within
@@ -35,7 +35,7 @@ Array = np.ndarray
 CROWN, PAID = COMMON, COMMON + 1
 
 HEADER = (
-    Word("CROWN", "the crowned arm, which is one more group; a statistic"),
+    Word("CROWN", "the crowned arm, which is one more group; a statistic", WHOLE),
     Word("PAID", "the mean reward of its last epoch, or of the epoch in which it won"),
 )
 

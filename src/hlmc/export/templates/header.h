@@ -14,7 +14,7 @@ extern "C" {
 #endif
 
 #define ${NAME}_ARMS $arms
-#define ${NAME}_WORDS $words /* 64-bit words of a learner: $bytes bytes */
+#define ${NAME}_WORDS $words /* ${word_bits}-bit words of a learner: $bytes bytes */
 #define ${NAME}_HORIZON $horizon /* $horizon_text */
 #define ${NAME}_SEED_0 $key /* the key of policy.start(seed=0) */
 
@@ -25,11 +25,9 @@ enum {
     ${NAME}_BAD_REWARD = -3    /* update: the reward is not a number in $range */
 };
 
-/* All that a learner knows: the row of words that hlmc.load and Learner(policy, row) take in Python.
- * Word 0 holds 64 raw bits, the key; it is no number.
- */
+$row
 typedef struct {
-    double words[${NAME}_WORDS];
+    $word words[${NAME}_WORDS];
 } ${name}_learner;
 
 /* Begin. Learners with different keys choose independently of one another; take 64 random bits for each. */
@@ -39,10 +37,10 @@ $resume_prototype
 int32_t ${name}_select(${name}_learner *learner);
 
 /* Learn the $what, in $range, of the arm selected. 0, or a negative error; then nothing has changed. */
-int32_t ${name}_update(${name}_learner *learner, double reward);
+int32_t ${name}_update(${name}_learner *learner, $real reward);
 
 /* The probability of the last selection, given everything before it. */
-double ${name}_probability(const ${name}_learner *learner);
+$real ${name}_probability(const ${name}_learner *learner);
 
 /* The number of completed steps. */
 int64_t ${name}_time(const ${name}_learner *learner);

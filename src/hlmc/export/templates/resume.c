@@ -1,5 +1,5 @@
 /* The words of the learner that was exported. */
-static const uint64_t ${name}_saved[${NAME}_WORDS] = {
+static const uint${word_bits}_t ${name}_saved[${NAME}_WORDS] = {
 $bits
 };
 

@@ -7,16 +7,16 @@
 
 $includes
 
-$program
+$number$program
 
 $unit
 
 void ${name}_start(${name}_learner *learner, uint64_t key)
 {
     memset(learner, 0, sizeof *learner);
-    memcpy(&learner->words[0], &key, sizeof key);
-    learner->words[$arm_at] = -1.0;
-    learner->words[$probability_at] = 1.0;
+    $put_key
+    $arm_word
+    $probability_word = 1;
 }
 $resume
 int32_t ${name}_select(${name}_learner *learner)
@@ -24,18 +24,18 @@ int32_t ${name}_select(${name}_learner *learner)
     return (int32_t)$select(learner->words);
 }
 
-int32_t ${name}_update(${name}_learner *learner, double reward)
+int32_t ${name}_update(${name}_learner *learner, $real reward)
 {
     return (int32_t)$update(learner->words, reward);
 }
 
-double ${name}_probability(const ${name}_learner *learner)
+$real ${name}_probability(const ${name}_learner *learner)
 {
-    return learner->words[$probability_at];
+    return $probability_word;
 }
 
 int64_t ${name}_time(const ${name}_learner *learner)
 {
-    return (int64_t)learner->words[$time_at];
+    return (int64_t)$time_word;
 }
 $tickets

@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* The rewards that are paid, and for each of the first steps the arm that must be selected and which it is paid. */
-static const double paying[5] = {$paying};
+static const $real paying[5] = {$paying};
 static const struct {
     int32_t arm;
     int32_t quarters;
@@ -51,7 +51,7 @@ int main(void)
         arms = digested(arms, (uint64_t)arm);
     }
     for (int i = 0; i < ${NAME}_WORDS; i++) {
-        uint64_t bits = 0;
+        uint${word_bits}_t bits = 0;
         memcpy(&bits, &learner.words[i], sizeof bits);
         row = digested(row, bits);
     }

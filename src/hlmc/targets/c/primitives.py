@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from hlmc.engine import primitives
+from hlmc.engine.layout import KEY
 from hlmc.targets.c.types import SUM, Type, Value
 
 if TYPE_CHECKING:
@@ -30,6 +31,17 @@ HELPERS = {
     "power_of_two": "/* 2^k for -1022 <= k <= 1023. */\n"
     "static double {name}({whole} k)\n"
     "{{\n    const uint64_t bits = (uint64_t)(k + 1023) << 52;\n    double power;\n"
+    "    memcpy(&power, &bits, sizeof power);\n    return power;\n}}",
+    "bits_single": "/* The 64 bits of the key: its lower half is the first word, its upper half the last. */\n"
+    "static uint64_t {name}({run}run)\n"
+    "{{\n    return run[0].total | (uint64_t)run[{PREFIX}_WORDS - 1].total << 32;\n}}",
+    "exponent_single": "/* The binary exponent e of a positive number: x = m 2^e with m in [1/2, 1). */\n"
+    "static {whole} {name}(float x)\n"
+    "{{\n    uint32_t bits;\n    memcpy(&bits, &x, sizeof bits);\n"
+    "    return ({whole})((bits >> 23) & 0xFF) - 126;\n}}",
+    "power_of_two_single": "/* 2^k for -126 <= k <= 127. */\n"
+    "static float {name}({whole} k)\n"
+    "{{\n    const uint32_t bits = (uint32_t)(k + 127) << 23;\n    float power;\n"
     "    memcpy(&power, &bits, sizeof power);\n    return power;\n}}",
     "floor_log2": "/* The place of the highest set bit of a positive whole number. */\n"
     "static {whole} {name}({whole} x)\n"
@@ -60,9 +72,18 @@ def _nothing(unit: Unit, values: list[Value], translator: Translator) -> Value:
 
 def _helper(name: str, result: Type) -> Lowering:
     def lower(unit: Unit, values: list[Value], translator: Translator) -> Value:
-        return Value(f"{unit.helper(name)}({', '.join(value.text for value in values)})", result)
+        own = f"{name}_single" if unit.numbers.single and f"{name}_single" in HELPERS else name
+        return Value(f"{unit.helper(own)}({', '.join(value.text for value in values)})", result)
 
     return lower
+
+
+def _bits(unit: Unit, values: list[Value], translator: Translator) -> Value:
+    if not unit.numbers.single:
+        return Value(f"{unit.helper('bits')}({', '.join(value.text for value in values)})", Type.BITS)
+    if values[1].number != KEY:
+        raise translator.source.refuse(translator.source.tree, "raw bits of a word of 32 bits that is not the key")
+    return Value(f"{unit.helper('bits_single')}({values[0].text})", Type.BITS)
 
 
 ROLES: dict[Kernel, str] = {
@@ -77,6 +98,8 @@ ROLES: dict[Kernel, str] = {
 
 
 def _put_bits(unit: Unit, values: list[Value], translator: Translator) -> Value:
+    if unit.numbers.single:
+        raise translator.source.refuse(translator.source.tree, "raw bits of a word of 32 bits")
     translator.writes(values[0])
     return Value(f"{unit.helper('put_bits')}({', '.join(value.text for value in values)})", Type.NONE)
 
@@ -88,7 +111,7 @@ LOWERED: dict[Kernel, Lowering] = {
     primitives.noinline: _nothing,
     primitives.prefetch: _nothing,
     primitives.row_of: _row_of,
-    primitives.bits: _helper("bits", Type.BITS),
+    primitives.bits: _bits,
     primitives.put_bits: _put_bits,
     primitives.floor_log2: _helper("floor_log2", Type.INT),
     primitives.exponent: _helper("exponent", Type.INT),

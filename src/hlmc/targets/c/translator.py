@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from hlmc.engine.kernel import is_kernel, is_primitive
 from hlmc.targets.c.reading import OutsideDialect, Source, constant_result, is_number, read
 from hlmc.targets.c.scopes import declarations
@@ -328,13 +330,20 @@ class Translator:
             self._assign_name(statement, target.id, self.value(value))
         elif isinstance(target, ast.Subscript):
             word = self._word(target, writes=True)
-            assert isinstance(word.type, Type)
-            self._line(f"{word.text} = {self._stored(self.value(value), word.type, statement).text};")
+            self._line(f"{word.place or word.text} = {self._stored(self.value(value), word, statement)};")
         else:
             raise self.source.refuse(statement, f"assigning to {ast.unparse(target)} is not in the dialect")
 
-    def _stored(self, value: Value, kind: Type, node: ast.AST) -> Value:
-        return self._convert(value, kind, node)
+    def _stored(self, value: Value, word: Value, node: ast.AST) -> str:
+        """A value as a word holds it. What is kept in a word of whole numbers is whole, whatever its type."""
+        assert isinstance(word.type, Type)
+        if word.place is not None:
+            return self.unit.added(self._convert(value, Type.REAL, node))
+        if word.type is Type.INT and value.type is Type.REAL:
+            if value.number is not None:
+                return literal(int(value.number), self.numbers).text
+            return cast(value, Type.INT, self.numbers).text
+        return self._convert(value, word.type, node).text
 
     def _assign_name(self, statement: ast.stmt, name: str, value: Value) -> None:
         if name == "_":
@@ -420,6 +429,12 @@ class Translator:
             raise self.source.refuse(statement, f"assigning to {ast.unparse(target)} is not in the dialect")
         value = self.value(statement.value)
         assert isinstance(place.type, Type)
+        if isinstance(target, ast.Subscript) and (place.place is not None or place.type is Type.INT):
+            if not isinstance(statement.op, ast.Add | ast.Sub):
+                raise self.source.refuse(statement, "a word of whole numbers is only added to or subtracted from")
+            symbol, _ = _ARITHMETIC[type(statement.op)]
+            self._line(f"{place.place or place.text} {symbol}= {self._stored(value, place, statement)};")
+            return
         result = self._binary(statement, statement.op, place, value)
         if result.type is not place.type:
             raise self.source.refuse(statement, f"{ast.unparse(target)} would change its type")
@@ -655,7 +670,12 @@ class Translator:
         return ast.unparse(node.func) in ("int", "float", "bool", "min", "max", "abs", "math.sqrt")
 
     def _alike(self, left: Value, right: Value, node: ast.AST) -> tuple[Value, Value]:
-        """Two values in the type that both have or become."""
+        """Two values in the type that both have or become. An int and a literal whole number stay ints."""
+        if {left.type, right.type} == {Type.INT, Type.REAL}:
+            real = left if left.type is Type.REAL else right
+            if real.number is not None and real.number == real.number // 1 and abs(real.number) < 2**31:
+                whole = literal(int(real.number), self.numbers)
+                left, right = (whole, right) if real is left else (left, whole)
         for kind in (Type.REAL, Type.INT):
             if kind in (left.type, right.type):
                 return self._convert(left, kind, node), self._convert(right, kind, node)
@@ -680,6 +700,8 @@ class Translator:
             raise self.source.refuse(node, f"only names are called, not {ast.unparse(node.func)}")
         name = node.func.id
         called = self.source.names.get(name)
+        if called is np.float32:
+            called = None  # a kernel that was narrowed to single precision calls it float
         if called is not None and is_kernel(called):
             return self._kernel_call(node, called)
         if called is None and hasattr(self, f"_builtin_{name}"):

@@ -6,6 +6,10 @@ import math
 from dataclasses import dataclass
 from enum import Enum
 
+import numpy as np
+
+from hlmc.targets.c.reading import OutsideDialect
+
 __all__ = ["ATOM", "DOUBLE", "Numbers", "Type", "Value", "converted", "literal"]
 
 
@@ -67,6 +71,8 @@ class Value:
         Its value if that is known now.
     root
         For a run of words: the parameter of the function through which it is reached.
+    place
+        For a word that is not read as it is stored: what is assigned to.
     """
 
     text: str
@@ -74,6 +80,7 @@ class Value:
     binds: int = ATOM
     number: int | float | None = None
     root: str | None = None
+    place: str | None = None
 
     def within(self, binds: int) -> str:
         """The text as an operand of an operator that binds so tightly."""
@@ -89,6 +96,8 @@ def literal(number: bool | int | float, numbers: Numbers) -> Value:
     if isinstance(number, bool):
         return Value("true" if number else "false", Type.BOOL, number=number)
     if isinstance(number, float):
+        if numbers.single and not math.isinf(number) and not _is_single(number):
+            raise OutsideDialect(f"{number!r} is no number of single precision")
         if math.isinf(number):
             text = "INFINITY" if number > 0 else "-INFINITY"
         else:
@@ -98,10 +107,15 @@ def literal(number: bool | int | float, numbers: Numbers) -> Value:
     return Value(text, Type.INT, ATOM if number >= 0 else UNARY, number)
 
 
+def _is_single(number: float) -> bool:
+    """Whether single precision has a number near this one: not 0 unless it is, and not infinite."""
+    with np.errstate(over="ignore", under="ignore"):
+        rounded = np.float32(number)
+    return math.isfinite(rounded) and (rounded == 0.0) == (number == 0.0)
+
+
 def _single(number: float) -> str:
     """The shortest text of a float32."""
-    import numpy as np
-
     text = repr(float(str(np.float32(number))))
     return text if "." in text or "e" in text else f"{text}.0"
 

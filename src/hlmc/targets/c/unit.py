@@ -7,17 +7,18 @@ graph with a circle is noticed.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from hlmc.engine.layout import HEADER, KIND, STRUCTURE, WIDTH
+from hlmc.engine.layout import HEADER, KIND, LEVEL, PARAMETERS, STRUCTURE, TOTAL, WHOLE, WIDTH, Word
 from hlmc.targets.c import primitives
-from hlmc.targets.c.reading import Source
+from hlmc.targets.c.reading import OutsideDialect, Source
 from hlmc.targets.c.translator import Translated, Translator, _wrapped, comment
-from hlmc.targets.c.types import ATOM, DOUBLE, UNARY, Numbers, Type, Value, literal
+from hlmc.targets.c.types import ATOM, DOUBLE, PRODUCT, UNARY, Numbers, Type, Value, literal
 
 Kernel = Callable[..., Any]
 CODED = 100
@@ -64,6 +65,45 @@ HELPERS = {
 }
 
 
+@dataclass(frozen=True)
+class RowKinds:
+    """What the words of a row of 32-bit words hold.
+
+    Parameters
+    ----------
+    named
+        The words that have names: by name, the value of the constant and what the word holds.
+    units
+        Units of a sum in a reward of 1: a power of two.
+    """
+
+    named: Mapping[str, tuple[int, str]]
+    units: float
+
+
+def named(words: Sequence[Word]) -> dict[str, tuple[int, str]]:
+    """The place among others and the content of words, by their names."""
+    return {word.name: (place, word.holds) for place, word in enumerate(words)}
+
+
+_LEVEL_WORDS = named(LEVEL)
+
+
+def _constant_in(node: ast.expr, source: Source) -> tuple[str, int] | None:
+    """The constant that an index ends with, its name and value: SUM in ``control + SUM``; None if there is none."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        node = node.right
+    value = source.names.get(node.id) if isinstance(node, ast.Name) else None
+    return (node.id, value) if isinstance(node, ast.Name) and isinstance(value, int) else None
+
+
+def _held(words: Mapping[str, tuple[int, str]], node: ast.expr, source: Source) -> str | None:
+    """What the word at an index holds, by the constant that the index ends with."""
+    found = _constant_in(node, source)
+    place, holds = words.get(found[0], (None, None)) if found is not None else (None, None)
+    return holds if found is not None and place == found[1] else None
+
+
 @dataclass
 class Unit:
     """The functions of one C file.
@@ -82,6 +122,10 @@ class Unit:
         Constants that the header defines.
     program
         The words of the program if it is known: a constant of the file. What it decides is not translated.
+    own
+        What the words of a row hold, where that is not all float64: in single precision. Else None.
+    typed
+        Whether whole numbers of the program are integers. Then each of its words is reached by a name.
     """
 
     prefix: str
@@ -90,6 +134,8 @@ class Unit:
     numbers: Numbers = DOUBLE
     public: frozenset[str] = frozenset()
     program: np.ndarray | None = None
+    own: RowKinds | None = None
+    typed: bool = False
     functions: list[Translated] = field(default_factory=list)
     constants: dict[str, str] = field(default_factory=dict)
     structs: dict[tuple[Type, ...], str] = field(default_factory=dict)
@@ -180,7 +226,15 @@ class Unit:
 
     def run_type(self, mutable: bool) -> str:
         """The C type of a run of words, up to the name that follows."""
-        return f"{self.numbers.real} *" if mutable else f"const {self.numbers.real} *"
+        word = self.numbers.real if self.own is None else f"{self.prefix}_word"
+        return f"{word} *" if mutable else f"const {word} *"
+
+    @property
+    def number_type(self) -> str:
+        """The C type of a word of the program."""
+        if self.own is not None:
+            return f"{self.prefix}_word"
+        return f"{self.prefix}_number" if self.typed else self.numbers.real
 
     def struct(self, parts: tuple[Type, ...]) -> str:
         """The struct that holds several results."""
@@ -206,6 +260,12 @@ class Unit:
         module = sys.modules.get(kernel.__module__)
         if isinstance(value, np.floating):
             value = float(value)
+            written = getattr(module, name, value)
+            if isinstance(written, float) and math.isfinite(written) and (written != 0.0) != (value != 0.0):
+                raise OutsideDialect(
+                    f"{kernel.__module__}: {name} = {written!r} is no number of single precision; "
+                    "SINGLE can say what it is there"
+                )
         if name == "_VALUE" or (module is not None and getattr(module, name, None) is None):
             return self._literal(value)
         known = self._literal(value)
@@ -244,7 +304,11 @@ class Unit:
         full = f"{self.prefix}_{name}"
         if name not in self.helpers:
             self.helpers[name] = HELPERS[name].format(
-                name=full, real=self.numbers.real, whole=self.numbers.whole, run=self.run_type(False)
+                name=full,
+                PREFIX=self.prefix.upper(),
+                real=self.numbers.real,
+                whole=self.numbers.whole,
+                run=self.run_type(False),
             )
         return full
 
@@ -256,12 +320,43 @@ class Unit:
 
     def word(self, run: Value, index: Value, node: ast.expr, source: Source) -> Value:
         """A word of a run; of a known program, under the name that the layout gives it."""
-        if run.type is Type.PROGRAM and self.program is not None and isinstance(index.number, int):
-            number = literal(float(self.program[index.number]), self.numbers)
-            macro = f"{self.prefix}_program_{HEADER[index.number].name}".upper()
+        if run.type is Type.PROGRAM:
+            return self._program_word(run, index, node, source)
+        place = f"{run.within(ATOM)}[{index.text}]"
+        if self.own is None:
+            return Value(place, Type.REAL)
+        holds = _held(self.own.named, node, source)
+        if holds == WHOLE:
+            return Value(f"{place}.whole", Type.INT)
+        if holds == TOTAL:
+            unit = literal(1.0 / self.own.units, self.numbers).text
+            return Value(f"(float){place}.total * {unit}", Type.REAL, PRODUCT, place=f"{place}.total")
+        return Value(f"{place}.real", Type.REAL)
+
+    def added(self, value: Value) -> str:
+        """A number as whole units of a sum."""
+        assert self.own is not None
+        if value.number == 0:
+            return "0"
+        units = literal(self.own.units, self.numbers).text
+        return f"(uint32_t)({value.within(PRODUCT)} * {units} + 0.5f)"
+
+    def _program_word(self, run: Value, index: Value, node: ast.expr, source: Source) -> Value:
+        if self.program is not None and isinstance(index.number, int):
+            word = HEADER[index.number]
+            held: float | int = float(self.program[index.number])
+            number = literal(int(held) if self.typed and word.holds == WHOLE else held, self.numbers)
+            macro = f"{self.prefix}_program_{word.name}".upper()
             self.constants[macro] = number.within(ATOM)
-            return Value(macro, Type.REAL, number=number.number)
-        return Value(f"{run.within(ATOM)}[{index.text}]", Type.REAL)
+            return Value(macro, number.type, number=number.number)
+        place = f"{run.within(ATOM)}[{index.text}]"
+        if not self.typed:
+            return Value(place, Type.REAL)
+        holds = _held(_LEVEL_WORDS, node, source)
+        found = _constant_in(node, source)
+        if holds is None and (found is None or not PARAMETERS <= found[1] < WIDTH):
+            raise source.refuse(node, f"{ast.unparse(node)}: which word of the program this is cannot be seen")
+        return Value(f"{place}.whole", Type.INT) if holds == WHOLE else Value(f"{place}.real", Type.REAL)
 
     def program_value(self) -> Value:
         """The program, which is a constant of the file."""
@@ -374,4 +469,4 @@ def _plain_name(name: str) -> str:
     return f"{name}_" if name in _RESERVED else name.lstrip("_")
 
 
-__all__ = ["UNARY", "Table", "Unit"]
+__all__ = ["UNARY", "RowKinds", "Table", "Unit", "named"]

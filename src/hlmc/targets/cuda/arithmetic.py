@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from hlmc.engine import ftrl, weights
+from hlmc.engine import weights
 from hlmc.engine.hooks import ArithmeticHooks, LoopHooks, StoreHooks
 from hlmc.engine.kernel import kernel, primitive
-from hlmc.engine.linker import Kernel, constant, reaches, substitute
+from hlmc.engine.linker import Kernel, constant
 from hlmc.targets.cuda.compiler import SIMULATED
 from hlmc.targets.cuda.shape import Shape
 
@@ -138,21 +138,6 @@ def fast_passed(rest: float) -> Any:
     return saturate(rest * _FAR)
 
 
-# --- Slots
-
-
-@kernel
-def slots_of_a_group() -> int:
-    """Hook: how many slots a group has at most."""
-    return 1
-
-
-@kernel
-def as_many_slots(n: int) -> int:
-    """``most_slots`` as a constant: loops over the slots are unrolled."""
-    return slots_of_a_group()
-
-
 # --- Rewards that are 0 or 1, counted in float32: exact up to 2^24, and no launch has more steps
 
 
@@ -229,18 +214,7 @@ def routine_hooks(precision: str, binary: bool = False) -> ArithmeticHooks:
 
 def leaf_substitutions(shape: Shape, precision: str, binary: bool = False) -> dict[Kernel, Kernel]:
     """Everything that is replaced in the last level's routine and in what is done with its workspace."""
-    found = {**store_hooks(shape).substitutions, **routine_hooks(precision, binary).substitutions}
-    if one_path(shape):
-        found[ftrl.most_slots] = substitute(as_many_slots, {slots_of_a_group: constant(shape.slots)})
-    return found
-
-
-def one_path(shape: Shape) -> bool:
-    """Whether all groups take the same path through the last level's routine, however many slots they have.
-
-    A warp whose threads have groups of ten and of eleven slots would otherwise wait for both copies of the loop.
-    """
-    return reaches(shape.last.select, ftrl.most_slots)
+    return {**store_hooks(shape).substitutions, **routine_hooks(precision, binary).substitutions}
 
 
 def loop_hooks(precision: str, arms: int, binary: bool) -> dict[str, Kernel]:
