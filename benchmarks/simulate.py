@@ -25,7 +25,7 @@ from pathlib import Path
 import numpy as np
 
 import hlmc
-from hlmc.simulation.runs import Task, play
+from hlmc.simulation.runs import Task, play, played_together
 
 HERE = Path(__file__).resolve().parent
 TRAP = hlmc.adversaries.BlockTrap(arms=100, memory=20)
@@ -167,6 +167,25 @@ def loop(T: int, beside: Beside | None = None) -> None:
                 say(f"{name}, K = 100, {where}", f"{least['ours']:.1f} ns/step", text)
                 if what:
                     say("    ratio to C", f"{least['ours'] / least['C']:.2f}", f"at most {most}")
+
+
+def many(T: int) -> None:
+    """32 runs side by side on one core, beside the same runs one by one: time per step and run."""
+    aims = {"two-level HLMC, M = 20": "at most 12 ns", "EXP3": "at most 12 ns", "Champion, M = 20": "at most 25 ns"}
+    points = np.array([T])
+    for name, policy, *_ in cases(T):
+        for kind, faced in (("experiment 1", TRAP), ("uniform means", hlmc.adversaries.UniformMeans(arms=100))):
+            task = Task("it", policy, faced, 0, 0, 32)
+            if played_together(task, points) is None:
+                continue
+            together, alone = [], []
+            for i in range(3):
+                found = played_together(task, points)
+                together.append(1e9 * found.seconds / T / 32)
+                alone.append(nanoseconds(policy, T, i, faced))
+            ratio = min(together) / min(alone)
+            text = f"{min(alone):.1f} one by one, ratio {ratio:.2f}   {aims.get(name, '')}".rstrip()
+            say(f"{name}, K = 100, {kind}, 32 runs", f"{min(together):.1f} ns/step", text)
 
 
 def large(T: int, beside: Beside | None = None) -> None:
@@ -331,7 +350,7 @@ def shifting(quick: bool) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Time the simulator.")
-    parts = ["loop", "large", "live", "routines", "peers", "cores", "memory", "start", "shifting"]
+    parts = ["loop", "many", "large", "live", "routines", "peers", "cores", "memory", "start", "shifting"]
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"some of {', '.join(parts)}; default: all")
     parser.add_argument("--quick", action="store_true", help="a tenth of the steps, no other libraries")
     parser.add_argument("--beside", metavar="FOLDER", help="another checkout, whose loop is measured in the same run")
@@ -345,6 +364,8 @@ def main() -> None:
         match part:
             case "loop":
                 loop(10**7 // cut, beside)
+            case "many":
+                many(10**6 // cut)
             case "large":
                 large(10**6 // cut, beside)
             case "live":

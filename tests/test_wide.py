@@ -164,6 +164,9 @@ def _calls_through_an_address(own: Array, shared: Array, n: int, x: float, k: in
 
 
 def test_what_has_no_form_for_several_lanes_is_refused():
-    for function, what in ((_shares, "words that all learners share"), (_calls_through_an_address, "words has no form")):
+    for function, what in (
+        (_shares, "words that all learners share"),
+        (_calls_through_an_address, "words has no form"),
+    ):
         with pytest.raises(NotWide, match=rf"test_wide.py, line \d+: {what}.*kernel {function.__name__}"):
             compiled(function)
