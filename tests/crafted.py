@@ -431,20 +431,19 @@ def sound(here: Stage) -> bool:
 
 def outcome(here: Stage, spec: np.ndarray) -> str:
     """Play on from the row, by hand and in the loop."""
-    with np.errstate(divide="raise", invalid="raise", over="ignore", under="ignore"):
-        by_hand = entry(play, "int64", *["int64"] * 4)
-        status = by_hand(here.program_at, here.row_at, address_of(spec), BY_HAND)
-        if status:
-            return ARM_OUTSIDE if status == 1 else BAD_PROBABILITY
-        time = here.row[TIME]
-        stop = min(time + IN_LOOP, here.program[2])
-        if here.row[ARM] < 0.0 and stop > time:
-            stops, sums = np.array([stop]), np.zeros(2)
-            notes = notes_for(here.policy, np.asarray(here.program))
-            memory = (here.program_at, here.program_at, here.row_at, here.row_at, address_of(notes))
-            who = (*memory, callback(judge, REWARD).address)
-            if loop(here.policy)(*who, *map(address_of, (spec, stops, sums)), 1):
-                return ARM_OUTSIDE
+    by_hand = entry(play, "int64", *["int64"] * 4)
+    status = by_hand(here.program_at, here.row_at, address_of(spec), BY_HAND)
+    if status:
+        return ARM_OUTSIDE if status == 1 else BAD_PROBABILITY
+    time = here.row[TIME]
+    stop = min(time + IN_LOOP, here.program[2])
+    if here.row[ARM] < 0.0 and stop > time:
+        stops, sums = np.array([stop]), np.zeros(2)
+        notes = notes_for(here.policy, np.asarray(here.program))
+        memory = (here.program_at, here.program_at, here.row_at, here.row_at, address_of(notes))
+        who = (*memory, callback(judge, REWARD).address)
+        if loop(here.policy)(*who, *map(address_of, (spec, stops, sums)), 1):
+            return ARM_OUTSIDE
     if not 0.0 < here.row[PROBABILITY] <= 1.0:
         return BAD_PROBABILITY
     return HARMLESS if np.isfinite(np.asarray(here.row)[numbers_of(here.policy)]).all() else BAD_NUMBER

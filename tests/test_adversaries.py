@@ -1078,6 +1078,18 @@ counter = []
 
 
 @dataclass(frozen=True, repr=False)
+class Repeating(Constant):
+    """Rewards that repeat after 20 steps."""
+
+    said: object = 20
+    rule = staticmethod(blinking)
+
+    @property
+    def repeats(self):
+        return self.said
+
+
+@dataclass(frozen=True, repr=False)
 class Misprinted(Constant):
     def __repr__(self):
         return "Misprinted(arms=4)"
@@ -1135,6 +1147,8 @@ def test_a_sound_adversary_passes():
         (Thawed(), "must be frozen"),
         (Unlike(), "a pickled copy must be equal"),
         (Careless(), "does not exist and must be refused"),
+        (Repeating(said=30), "rewards must repeat after 30 steps"),
+        (Repeating(said=0), "repeats must be None or an int of at least 1"),
         (Blinking(), "a reward changes between steps 0 and"),
         (Blinking(said=(10, 20, 35)), "a reward changes between steps 20 and"),
         (Blinking(said=(10, 15, 20)), "no reward changes at step 15"),

@@ -1,6 +1,7 @@
 """No row and no program that the gate accepts leads a kernel out of its memory, to no arm, or to no probability."""
 
 import ctypes
+import hashlib
 import json
 import math
 import os
@@ -34,6 +35,7 @@ from hlmc.engine.layout import (
     LEVELS,
     MEMORY,
     PROBABILITY,
+    RECORD,
     SCALARS,
     SIZE,
     SUBLENGTH,
@@ -74,6 +76,26 @@ def test_true_rows_are_always_accepted(policy: hlmc.Policy) -> None:
             assert gate.first_unsound(policy, fleet.state) == seeds
             fleet.update(reward(t, arms))
             assert gate.first_unsound(policy, fleet.state) == seeds
+
+
+@pytest.mark.interpreted
+@pytest.mark.parametrize(("loss", "digest"), [(1e60, "340b30f67a2d4aa0"), (1e80, "325d98611f72ee16")])
+def test_losses_that_no_word_can_tell_from_their_normaliser(loss: float, digest: str) -> None:
+    """Infinities come up on the way and are not used: compiled and interpreted, without a warning, the same row."""
+    policy = hlmc.TsallisINF(arms=4)
+    learner = policy.start(seed=3)
+    for _ in range(5):
+        learner.update(float(learner.select() % 2))
+    row = learner.state.copy()
+    at, control = (int(policy.program[int(row[RECORD]) + field]) for field in (AT, CONTROL))
+    row[at : at + 3] = -1.0, -loss, 0.25
+    row[control + SCALARS] = -loss - 1e-15 * loss
+    learner = Learner(policy, row)
+    for t in range(40):
+        learner.select()
+        learner.update(float(t % 2))
+    assert np.isfinite(learner.state[1:]).all()
+    assert hashlib.blake2b(learner.state.tobytes(), digest_size=8).hexdigest() == digest
 
 
 # --- Absurd rows

@@ -85,6 +85,21 @@ def test_policies_in_plain_python_are_drawn_saved_and_merged(tmp_path: Path) -> 
     assert [str(line.get_label()) for line in played.plot().get_lines()] == ["mine", "UCB1, 8 words"]
 
 
+def test_a_bound_on_weak_regret_is_none_on_shifting_regret() -> None:
+    """Champion is told V, and its theorem is about weak regret."""
+    told = {
+        "Champion": hlmc.Champion(arms=12, memory=7, horizon=300, switches=3),
+        "EXP3.S": hlmc.EXP3S(arms=12, horizon=300, switches=3),
+        "EXP3": hlmc.EXP3(arms=12, horizon=300),
+    }
+    result = simulated(told)
+    known = result.bound("shifting", 3).isel(time=-1).notnull()
+    assert {name: bool(known.sel(policy=name)) for name in told} == {"Champion": False, "EXP3.S": True, "EXP3": False}
+    assert result.bound("weak").isel(time=-1).notnull().all()
+    labels = [str(line.get_label()) for line in result.plot("shifting", 3).get_lines()]
+    assert "Champion, 7 words" in labels
+
+
 def test_legends_stand_beside_the_data() -> None:
     for ax in (simulated().plot("weak"), played().plot()):
         figure, legend = ax.get_figure(root=True), ax.get_legend()

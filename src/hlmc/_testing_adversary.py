@@ -29,7 +29,7 @@ def check_adversary(adversary: Adversary, samples: int = 200, seed: int = 0) -> 
     from a pickled copy; the copy is equal and has the same hash; the printed form makes an equal one
     (unless it holds a ``<``, which says that it can't); nothing can be assigned; steps and arms that do not
     exist are refused; and :meth:`Adversary.changes`, where it gives any, leaves none out and names none in
-    vain, as far as samples can tell.
+    vain, and rewards repeat as :attr:`Adversary.repeats` says, as far as samples can tell.
 
     Parameters
     ----------
@@ -53,6 +53,7 @@ def check_adversary(adversary: Adversary, samples: int = 200, seed: int = 0) -> 
     _check_repr(adversary)
     _check_refusals(adversary)
     _check_changes(adversary, arms)
+    _check_repeats(adversary, steps, arms, found)
 
 
 def _hold(kept: bool, promise: str) -> None:
@@ -154,6 +155,17 @@ def _check_refusals(adversary: Adversary) -> None:
         except (ValueError, TypeError):
             continue
         raise AssertionError(f"reward({t}, {arm}) does not exist and must be refused")
+
+
+def _check_repeats(adversary: Adversary, steps: Array, arms: Array, found: Array) -> None:
+    period = adversary.repeats
+    if period is None:
+        return
+    _hold(type(period) is int and period >= 1, f"repeats must be None or an int of at least 1, not {shown(period)}")
+    same = _rewards(adversary, steps % period, arms) == found
+    if not same.all():
+        place = same.argmin()
+        _hold(False, f"rewards must repeat after {period} steps, and do not at step {steps[place]}, arm {arms[place]}")
 
 
 def _check_changes(adversary: Adversary, arms: Array) -> None:

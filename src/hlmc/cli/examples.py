@@ -45,19 +45,29 @@ def run(options: argparse.Namespace) -> None:
         return
     table = Table(("name", "what it shows"), left=frozenset({0, 1}), fold=frozenset({1}))
     for path in found.values():
-        table.add(path.name, summary(path))
+        table.add(path.stem, summary(path))
     show(table)
     line()
     line("hlmc examples NAME -o DIR writes one of them.")
 
 
 def examples() -> dict[str, Path]:
-    """The files and folders of the examples by name: the name of a file is without its ending."""
+    """The files and folders of the examples by name: the name of a file is without its ending.
+
+    A folder is one example if its files belong together, such as a program in C; of a gallery of scripts each is one.
+    """
     home = OWN if OWN.is_dir() else SOURCE
     if not home.is_dir():
         raise BadArgument("the examples are not part of this installation; install hlmc from a wheel or its sources")
-    hidden = ("_", ".")
-    return {path.stem: path for path in sorted(home.iterdir()) if not path.name.startswith(hidden)}
+    found: dict[str, Path] = {}
+    for path in _visible(home):
+        scripts = [file for file in _visible(path) if file.suffix == ".py"] if path.is_dir() else []
+        found |= {each.stem: each for each in scripts or [path]}
+    return found
+
+
+def _visible(folder: Path) -> list[Path]:
+    return [path for path in sorted(folder.iterdir()) if not path.name.startswith(("_", "."))]
 
 
 def written(name: str, folder: Path) -> Iterator[Path]:
@@ -84,13 +94,13 @@ def written(name: str, folder: Path) -> Iterator[Path]:
 
 
 def summary(path: Path) -> str:
-    """What an example is about: the first line of its text, or of the file of a folder that says so."""
+    """What an example is about: the first line of its text, or of the main file of a folder."""
     if path.is_dir():
-        inside = [file for file in sorted(path.iterdir()) if file.suffix in (".rst", ".md", ".c", ".py", ".toml")]
-        first = [file for file in inside if file.stem.lower() in ("readme", "main", "gallery_header")]
-        return summary((first or inside)[0]) if inside else ""
+        main = [file for file in _visible(path) if file.stem == "main"]
+        return summary(main[0]) if main else ""
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".py":
         text = ast.get_docstring(ast.parse(text)) or ""
     said = next((row.strip(" #/*=-\t") for row in text.splitlines() if row.strip(" #/*=-\t")), "")
-    return said.split(". ")[0].rstrip(".") + "." if said else ""
+    first = said.split(". ")[0]
+    return first if not first or first.endswith((".", "?", "!")) else f"{first}."

@@ -44,12 +44,6 @@ SINGLE = {"NEAR": 1e-2, "PAD": 1e15, "APART": 1e-6, "LEAST": 1e-18}
 
 
 @kernel
-def most_slots(n: int) -> int:
-    """Hook: how many slots the loops of a step go over, at least n. What lies past the last slot counts as nothing."""
-    return n
-
-
-@kernel
 def loss_of(row: Array, at: int, slot: int) -> float:
     """The loss of a slot less that of slot 0."""
     return row[at + slot - 1] if slot > 0 else 0.0
@@ -107,7 +101,7 @@ def power_sums(
     c2 = 0.0
     c3 = 0.0
     least = PAD
-    fours = (most_slots(n) - 1) // 4
+    fours = (n - 1) // 4
     first = 0
     slot = 4 * fours + 1
     for four in range(fours + 1):
@@ -218,7 +212,7 @@ def ftrl_draw(row: Array, at: int, n: int, scale: float, x: float, u: float) -> 
     p0 = 0.0
     p01 = 0.0
     p02 = 0.0
-    for first in range(1, most_slots(n), 4):
+    for first in range(1, n, 4):
         slot = first
         p0, p1, p2, p3 = four_chances(row, at, n, first, x, scale)
         p01 = p0 + p1
@@ -337,9 +331,8 @@ def estimates(
 @kernel
 def add_losses(row: Array, at: int, n: int, near: float, baseline: float, zero: float, slot: int, above: float) -> None:
     """Add the baseline to the losses up to ``near`` and ``above`` to that of a slot, less what slot 0 has lost."""
-    for k in range(at, at + most_slots(n) - 1):
-        if k < at + n - 1:
-            row[k] += (baseline if row[k] <= near else 0.0) - zero
+    for k in range(at, at + n - 1):
+        row[k] += (baseline if row[k] <= near else 0.0) - zero
     if slot > 0:
         row[at + slot - 1] += above
 

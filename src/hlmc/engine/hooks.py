@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any
 
-from hlmc.engine import arithmetic, ftrl, step, stream, weights
+from hlmc.engine import arithmetic, step, stream, weights
 from hlmc.engine.linker import substitute_where_used
 
 Hook = Callable[..., Any]
@@ -60,8 +60,6 @@ class ArithmeticHooks(Hooks):
     """A number of slots in the type in which a draw counts them."""
     passed: Hook = weights.passed
     """1 in that type where the rest of a draw is not negative, else 0."""
-    most_slots: Hook = ftrl.most_slots
-    """Over how many slots loops go; a constant on a GPU, so that neighbours with fewer slots take the same path."""
     is_weight: Hook = weights.is_weight
     """Whether a word is a weight and not the code of a logarithm."""
 

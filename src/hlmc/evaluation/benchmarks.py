@@ -17,19 +17,20 @@ import numpy as np
 from hlmc.checks import flag, whole
 from hlmc.engine.kernel import Address, kernel
 from hlmc.engine.primitives import offset, words
+from hlmc.evaluation import segments
 from hlmc.evaluation.pruning import Outlook, best_arms, tops_of, tops_seconds, worthwhile
 from hlmc.evaluation.segments import (
     BLOCK,
-    PATIENCE,
     REWARD_NS,
     Report,
     RewardSegments,
+    affordable,
     checked_points,
     checked_threads,
     in_order,
+    quick,
     ranges,
     refused,
-    too_slow,
 )
 from hlmc.evaluation.sums import added, added_product
 from hlmc.targets import address_of, compiled
@@ -159,8 +160,8 @@ def best_fixed(
     flag("force", force)
     if worthwhile(adversary, horizon):
         outlook = Outlook(adversary, horizon)
-        if not force and outlook.seconds > PATIENCE:
-            raise too_slow(adversary, horizon, outlook.seconds)
+        if not force:
+            affordable(adversary, horizon, outlook.seconds)
         return best_arms(adversary, times, outlook, threads, report)
     reward_segments = RewardSegments(adversary, horizon)
     if not force:
@@ -232,9 +233,8 @@ def dynamic(
     flag("force", force)
     totals = _Totals(1, times)
     if worthwhile(adversary, horizon):
-        seconds = tops_seconds(adversary, horizon)
-        if not force and seconds > PATIENCE:
-            raise too_slow(adversary, horizon, seconds)
+        if not force:
+            affordable(adversary, horizon, tops_seconds(adversary, horizon))
         blocks = (np.arange(t, min(t + TOPS, horizon) + 1.0) for t in range(0, horizon, TOPS))
 
         def asked(edges: Array) -> tuple[Array, Array]:
@@ -272,9 +272,6 @@ def dynamic(
 
 def too_long(adversary: Adversary, horizon: int) -> bool:
     """Whether the best fixed arm takes so long that it is computed with ``force=True`` only."""
-    most = int(PATIENCE / (REWARD_NS * 1e-9 * adversary.arms))
-    if horizon <= most:
+    if quick(adversary, horizon):
         return False
-    if worthwhile(adversary, horizon):
-        return Outlook(adversary, horizon).seconds > PATIENCE
-    return RewardSegments(adversary, horizon).count(most + 1) > most
+    return not worthwhile(adversary, horizon) or Outlook(adversary, horizon).seconds > segments.PATIENCE

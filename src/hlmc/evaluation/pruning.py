@@ -220,12 +220,15 @@ class Outlook:
     def means(self) -> Array:
         """The mean reward of every arm at some steps; for random rewards, the mean of what is expected there."""
         known = self.adversary.expected
+        changes = known.changes(self.horizon)
+        if changes is not None and not any(True for _ in changes):  # one step is like any other
+            return np.asarray(known.rewards(0, 1)[0])
         # Evenly over time, but at no fixed distance, which could be a multiple of a period.
         places = (np.arange(SAMPLED) + np.arange(SAMPLED) * 0.6180339887498949 % 1.0) / SAMPLED
-        total = np.zeros(known.arms)
-        for t in np.unique((places * self.horizon).astype(np.int64)).tolist():
-            total += known.rewards(t, t + 1)[0]
-        means: Array = total / SAMPLED
+        steps = np.unique((places * self.horizon).astype(np.int64)).tolist()
+        means = np.zeros(known.arms)
+        for t in steps:
+            means += known.rewards(t, t + 1)[0] / len(steps)
         return means
 
     @cached_property

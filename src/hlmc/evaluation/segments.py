@@ -157,6 +157,12 @@ def checked_threads(threads: int | None, name: str = "threads") -> int:
     return os.cpu_count() or 1
 
 
+def affordable(adversary: Adversary, horizon: int, seconds: float) -> None:
+    """Raise an error with the estimated time if that is longer than patience."""
+    if seconds > PATIENCE:
+        raise too_slow(adversary, horizon, seconds)
+
+
 def refused(segments: RewardSegments, extra: str, segment_seconds: float) -> None:
     """Raise an error with the estimated time if a computation would take very long."""
     bound = int(PATIENCE / segment_seconds)
@@ -180,6 +186,14 @@ def too_slow(
         f"{adversary.arms:,} arms{extra} in {least}{n:,} {unit} take {least}{wait} on one core;"
         f" pass force=True to compute it anyway{cheap}"
     )
+
+
+def quick(adversary: Adversary, horizon: int, seconds: float | None = None) -> bool:
+    """Whether the rewards of all arms in all phases or steps take no longer than this on one core, or than patience."""
+    seconds = PATIENCE if seconds is None else seconds
+    most = int(seconds / (REWARD_NS * 1e-9 * adversary.arms))
+    changes = adversary.changes(horizon) if horizon > most else iter(())
+    return changes is not None and sum(1 for _ in islice(changes, most)) < most
 
 
 def ranges(arms: int, threads: int) -> list[tuple[int, int]]:

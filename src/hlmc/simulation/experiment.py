@@ -139,9 +139,16 @@ class Experiment:
             "policies": {name: repr(policy) for name, policy in policies.items()},
             "words": {name: words_of(policy) for name, policy in policies.items()},
             "words_total": {name: policy.words and policy.words.total for name, policy in policies.items()},
-            "switches": {name: getattr(policy, "switches", None) for name, policy in policies.items()},
+            "switches": {name: _switches(policy) for name, policy in policies.items()},
             "versions": versions(),
         }
+
+
+def _switches(policy: AnyPolicy) -> Any:
+    """V, if the policy's bound is on shifting regret. Champion is told V too, and its bound is on weak regret."""
+    if isinstance(policy, PythonPolicy) or "shifting regret" not in policy.guarantee.proved:
+        return None
+    return getattr(policy, "switches", None)
 
 
 def bounds_at(policy: AnyPolicy, points: Array) -> Array:

@@ -66,16 +66,18 @@ class Moments:
         """How many runs there were of each policy."""
         return int(self.provenance["runs"])
 
-    def regret(self, kind: str = "weak", switches: int | None = None, level: float = 0.95) -> xr.Dataset:
+    def regret(
+        self, kind: str = "weak", switches: int | None = None, level: float = 0.95, force: bool = False
+    ) -> xr.Dataset:
         """Regret(policy, time): its ``mean`` with the ends ``low`` and ``high`` of an interval, and its quantiles.
 
         All runs face one sequence, so regret is what the benchmark earns less the reward, and its quantiles are the
-        reward's from the other end.
+        reward's from the other end. ``force`` computes the benchmark even if that takes hours.
         """
         import xarray as xr
 
         data = self.data
-        best = xr.DataArray(benchmark(self.adversary, data["time"].values, kind, switches), dims="time")
+        best = xr.DataArray(benchmark(self.adversary, data["time"].values, kind, switches, force=force), dims="time")
         mean = best - data["mean"]
         half = t_quantile(0.5 + fraction("level", level) / 2, self.runs - 1) * np.sqrt(data["variance"] / self.runs)
         # Rounded, so that 0.95 from the other end is 0.05.
@@ -84,11 +86,13 @@ class Moments:
         parts = {"mean": mean, "low": mean - half, "high": mean + half, "quantile": mirrored}
         return xr.Dataset({name: part.transpose("policy", ..., "time") for name, part in parts.items()})
 
-    def summary(self, kind: str = "weak", switches: int | None = None, level: float = 0.95) -> Summary:
-        """One row a policy, at the last time point."""
+    def summary(
+        self, kind: str = "weak", switches: int | None = None, level: float = 0.95, force: bool = False
+    ) -> Summary:
+        """One row a policy, at the last time point; arguments are those of :meth:`regret`."""
         from hlmc.simulation.summary import Summary
 
-        last = self.regret(kind, switches, level).isel(time=-1)
+        last = self.regret(kind, switches, level, force).isel(time=-1)
         table = last[["mean", "low", "high"]].to_dataframe()[["mean", "low", "high"]]
         table = table.rename(columns={"mean": "regret"})
         words = [self.provenance["words"][name] for name in table.index]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cached_property
 from html import escape
@@ -15,6 +17,8 @@ from hlmc.checks import choice, flag, whole
 from hlmc.checks import path as checked_path
 from hlmc.errors import BadArgument, BadFile, HLMCError
 from hlmc.evaluation.regret import KINDS
+from hlmc.simulation.progress import Progress, checked_progress, reporter
+from hlmc.simulation.shelf import ARMS, VALUES, Shelf
 from hlmc.simulation.tables import Runs, read_runs, saved_path, write_csv, write_runs
 
 if TYPE_CHECKING:
@@ -23,12 +27,14 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from hlmc.adversaries.base import Adversary
+    from hlmc.evaluation.segments import Report
     from hlmc.simulation.experiment import Experiment
     from hlmc.simulation.summary import Summary
 
 Array = np.ndarray
 
 _FORMAT = "result 1"
+_MOMENT = 2.0  # seconds: a benchmark that cannot take longer says nothing of its progress
 
 
 class Result:
@@ -59,7 +65,19 @@ class Result:
         self._data = data
         self.provenance = provenance
         self.nanoseconds = nanoseconds
+        self.progress: Progress = None
+        """How benchmarks that take long report their progress, as the argument of :func:`hlmc.simulate`."""
         self._benchmarks: dict[str, Array] = {}
+        self._shelf: Shelf | None = None
+
+    def keep_benchmarks(self, shelf: Shelf) -> None:
+        """Take the benchmarks of a store as known, and put there those that are computed from now on."""
+        self._shelf = shelf
+        for name, kept in shelf.kept.items():
+            if name == "weak":
+                self._data = self._data.assign(best_fixed=("time", kept[VALUES]), best_arm=("time", kept[ARMS]))
+            else:
+                self._benchmarks[name] = kept[VALUES]
 
     @classmethod
     def of(cls, experiment: Experiment, rewards: Array, runs: Array, nanoseconds: dict[str, float]) -> Result:
@@ -95,12 +113,28 @@ class Result:
                 return self._data.assign(best_fixed=("time", nothing), best_arm=("time", np.full(len(nothing), -1)))
         return self._data
 
-    def _find_best_fixed(self, force: bool) -> None:
+    def _find_best_fixed(self, force: bool, progress: Progress = None) -> None:
         """Compute the best fixed arm of every time point and keep it."""
         from hlmc.evaluation import best_fixed
 
-        values, arms = best_fixed(self._known_adversary("weak"), self.times, force=force)
+        adversary = self._known_adversary("weak")
+        with self._judging("best fixed arm", adversary, progress) as report:
+            values, arms = best_fixed(adversary, self.times, force=force, report=report)
         self._data = self._data.assign(best_fixed=("time", values), best_arm=("time", arms))
+        if self._shelf is not None:
+            self._shelf.put("weak", values, arms)
+
+    @contextmanager
+    def _judging(self, name: str, adversary: Adversary, progress: Progress) -> Iterator[Report | None]:
+        """How a benchmark tells its progress; None if it can take no more than a moment."""
+        from hlmc.evaluation.segments import quick
+
+        wanted = self.progress if progress is None else checked_progress(progress)
+        if not callable(wanted) and quick(adversary, int(self.times[-1]), _MOMENT):
+            yield None
+            return
+        with reporter(wanted, {name: 1.0}) as opened:
+            yield lambda share: opened.advance(name, share)
 
     def _known_adversary(self, kind: str) -> Adversary:
         if self.adversary is None:
@@ -129,20 +163,35 @@ class Result:
         """The regret that :meth:`summary` and :meth:`plot` show unless told: ``"weak"``; where its benchmark would take
         very long, ``"pseudo"``; where that is not known either, None.
         """
-        from hlmc.evaluation import too_long
-
         if "best_fixed" in self._data or self.adversary is None:
             return "weak" if "best_fixed" in self._data else None
-        horizon = int(self.times[-1])
-        if not too_long(self.adversary, horizon):
-            return "weak"
-        return None if too_long(self.adversary.expected, horizon) else "pseudo"
+        return self._affordable_kind
 
-    def benchmark(self, kind: str = "weak", switches: int | None = None, force: bool = False) -> xr.DataArray:
+    @cached_property
+    def _affordable_kind(self) -> str | None:
+        from hlmc.evaluation import too_long
+
+        adversary, horizon = self._known_adversary("weak"), int(self.times[-1])
+        if not too_long(adversary, horizon):
+            return "weak"
+        expected = adversary.expected
+        return None if expected is adversary or too_long(expected, horizon) else "pseudo"
+
+    def benchmark(
+        self, kind: str = "weak", switches: int | None = None, force: bool = False, progress: Progress = None
+    ) -> xr.DataArray:
         """What could have been earned until each time point.
 
-        ``kind`` is ``"weak"``, ``"shifting"``, ``"dynamic"`` or ``"pseudo"``, as in :meth:`regret`. ``force`` computes
-        it even if that takes hours.
+        Parameters
+        ----------
+        kind, switches
+            ``"weak"``, ``"shifting"``, ``"dynamic"`` or ``"pseudo"``, as in :meth:`regret`.
+        force
+            Compute it even if that takes hours.
+        progress
+            As in :func:`hlmc.simulate`. Default: as it was there; nothing is shown of what takes a moment.
+
+        It is computed once. The result of a simulation with a store keeps it there.
         """
         import xarray as xr
 
@@ -151,24 +200,32 @@ class Result:
         choice("kind", kind, *KINDS)
         if kind == "weak" and switches is None:
             if "best_fixed" not in self._data:
-                self._find_best_fixed(flag("force", force))
+                self._find_best_fixed(flag("force", force), progress)
             return self._data["best_fixed"]
         if switches is not None:
             whole("switches", switches, 1)
         name = kind if switches is None else f"{kind}-{switches}"
         if name not in self._benchmarks:
             known = self._known_adversary(kind)
-            self._benchmarks[name] = benchmark(known, self.times, kind, switches, force=flag("force", force))
+            judged = known.expected if kind == "pseudo" else known
+            with self._judging(f"benchmark of {kind} regret", judged, progress) as report:
+                found = benchmark(known, self.times, kind, switches, force=flag("force", force), report=report)
+            self._benchmarks[name] = found
+            if self._shelf is not None:
+                self._shelf.put(name, found)
         return xr.DataArray(self._benchmarks[name], dims="time", coords={"time": self._data["time"]})
 
-    def regret(self, kind: str = "weak", switches: int | None = None, force: bool = False) -> xr.DataArray:
+    def regret(
+        self, kind: str = "weak", switches: int | None = None, force: bool = False, progress: Progress = None
+    ) -> xr.DataArray:
         """Regret(policy, run, time): what the benchmark earns until each time point minus what was earned.
 
         ``"weak"`` is against the best fixed arm of the prefix, ``"shifting"`` against the best sequence of at most
         ``switches`` constant pieces, ``"dynamic"`` against the best arm of every step. ``"pseudo"`` is against the
         fixed arm of the largest expected reward, and takes no time at any K where an adversary knows what to expect.
+        ``force`` and ``progress`` are those of :meth:`benchmark`.
         """
-        regret = self.benchmark(kind, switches, force) - self.reward
+        regret = self.benchmark(kind, switches, force, progress) - self.reward
         return regret.transpose("policy", "run", "time").rename("regret")
 
     def bound(self, kind: str = "weak", switches: int | None = None) -> xr.DataArray:
@@ -187,14 +244,19 @@ class Result:
         ]
         return bound.where(np.array(holds)[:, None])
 
-    def summary(self, kind: str | None = None, switches: int | None = None, level: float = 0.95) -> Summary:
+    def summary(
+        self, kind: str | None = None, switches: int | None = None, level: float = 0.95, force: bool = False
+    ) -> Summary:
         """One row a policy at the last time point: words, reward, regret with its interval, bound, nanoseconds a step.
 
         A :class:`pandas.DataFrame` whose cells hold full numbers and which prints rounded ones. ``kind`` is that of
         :meth:`regret`; by default the weak regret, or what :meth:`default_kind` says where that would take very long.
+        ``force`` computes it all the same.
         """
         from hlmc.simulation.summary import summarise
 
+        if flag("force", force):
+            self.benchmark(kind or "weak", switches, force)
         return summarise(self, kind, switches, level)
 
     def plot(
@@ -204,6 +266,7 @@ class Result:
         *,
         ax: Axes | None = None,
         log: bool = False,
+        force: bool = False,
     ) -> Axes:
         """Mean regret with 95 % intervals against time; bounds are lines with ticks. Returns the axes.
 
@@ -216,11 +279,15 @@ class Result:
             itself; ``result.plot().figure.savefig("regret.png")`` writes it to a file.
         log
             Whether both axes are logarithmic.
+        force
+            Compute the benchmark even if that takes hours.
         """
         from hlmc.simulation.drawing import draw_regret
 
         if not (kind is None or isinstance(kind, str)):
             kind, ax = None, kind
+        if flag("force", force):
+            self.benchmark(kind or "weak", switches, force)
         return draw_regret(self, ax, kind, switches, log)
 
     def to_pandas(self, kind: str | None = None, switches: int | None = None) -> pd.DataFrame:
@@ -336,7 +403,9 @@ def _stored(folder: Path) -> Result:
 
     table, nanoseconds = read_store(folder)
     bounds = [_bounds(table.notes["policies"][name], table.times) for name in table.policies]
-    return Result(_dataset(table, {"bound": np.array(bounds)}), table.notes, nanoseconds)
+    result = Result(_dataset(table, {"bound": np.array(bounds)}), table.notes, nanoseconds)
+    result.keep_benchmarks(Shelf(folder, len(table.times)))
+    return result
 
 
 def _bounds(policy: str, times: Array) -> Array:

@@ -15,6 +15,7 @@ from hlmc.simulation.experiment import Experiment, checked_arithmetic, checked_f
 from hlmc.simulation.progress import Opened, Progress, reporter
 from hlmc.simulation.result import Result
 from hlmc.simulation.runs import Played, Task, play
+from hlmc.simulation.shelf import Shelf
 from hlmc.simulation.store import Store
 from hlmc.simulation.workers import Watch, Work, checked_executor, gather
 from hlmc.spelling import suggesting
@@ -102,9 +103,12 @@ def simulate(
     checked_executor(executor, device)
     gathered = gathered_runs(experiment, partial(reporter, progress, unit=experiment.horizon), store, executor)
     try:
-        return gathered.result()
+        result = gathered.result()
     except KeyboardInterrupt:
         raise gathered.interrupted(store) from None
+    # A function that was told about the runs need not understand the judge's progress.
+    result.progress = False if callable(progress) else progress
+    return result
 
 
 def gathered_runs(
@@ -124,6 +128,7 @@ def gathered_runs(
     try:
         with Interrupts() as held:
             kept = None if store is None else Store(store, experiment)
+            gathered.shelf = None if kept is None else kept.shelf
             for played in () if kept is None else kept.finished():
                 gathered.add(played)
                 held.check()
@@ -179,6 +184,7 @@ class Gathered:
 
     def __init__(self, experiment: Experiment) -> None:
         self.experiment = experiment
+        self.shelf: Shelf | None = None
         shape = (experiment.runs, len(experiment.points))
         self.rewards = {name: np.full(shape, np.nan) for name in experiment.policies}
         self._done = {name: np.zeros(experiment.runs, dtype=bool) for name in experiment.policies}
@@ -215,7 +221,10 @@ class Gathered:
         experiment = self.experiment
         complete = np.flatnonzero(np.logical_and.reduce(list(self._done.values())))
         rewards = np.stack([self.rewards[name][complete] for name in experiment.policies])
-        return Result.of(experiment, rewards, complete, self.nanoseconds)
+        result = Result.of(experiment, rewards, complete, self.nanoseconds)
+        if self.shelf is not None:
+            result.keep_benchmarks(self.shelf)
+        return result
 
     @property
     def nanoseconds(self) -> dict[str, float]:

@@ -1,8 +1,8 @@
 """Results on disk while they come in: a folder of Parquet files, each written at once when its runs are finished.
 
 ``_experiment.json`` says which experiment this is and is rewritten under the lock of ``_lock``; every Parquet file
-repeats it, and says which policy, when and by which versions. Read together (``pandas.read_parquet(folder)``), the
-files are one table: policy, run, time, reward.
+repeats it, and says which policy, when and by which versions. ``_judged.json`` holds benchmarks. Read together
+(``pandas.read_parquet(folder)``), the files are one table: policy, run, time, reward.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from hlmc.files import disk
 from hlmc.files.writing import tidy, write_whole
 from hlmc.simulation.own import PythonPolicy
 from hlmc.simulation.runs import Played
+from hlmc.simulation.shelf import Shelf
 from hlmc.simulation.tables import Runs, read_runs, write_runs
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ class Store:
         with _locked(self.folder):
             self._agree()
         tidy(self.folder)
+        self.shelf = Shelf(self.folder, len(experiment.points))
 
     def _agree(self) -> None:
         """Refuse a folder that holds another experiment; otherwise note policies that are new."""

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from hlmc.engine import ftrl, weights
+from hlmc.engine import weights
 from hlmc.engine.hooks import ArithmeticHooks, LoopHooks, StoreHooks
 from hlmc.engine.kernel import kernel, primitive
-from hlmc.engine.linker import Kernel, constant, reaches
+from hlmc.engine.linker import Kernel, constant
 from hlmc.targets.cuda.compiler import SIMULATED
 from hlmc.targets.cuda.shape import Shape
 
@@ -214,16 +214,7 @@ def routine_hooks(precision: str, binary: bool = False) -> ArithmeticHooks:
 
 def leaf_substitutions(shape: Shape, precision: str, binary: bool = False) -> dict[Kernel, Kernel]:
     """Everything that is replaced in the last level's routine and in what is done with its workspace."""
-    found = {**store_hooks(shape).substitutions, **routine_hooks(precision, binary).substitutions}
-    return {**found, ftrl.most_slots: constant(shape.slots)} if one_path(shape) else found
-
-
-def one_path(shape: Shape) -> bool:
-    """Whether all groups take the same path through the last level's routine, however many slots they have.
-
-    A warp whose threads have groups of ten and of eleven slots would otherwise wait for both copies of the loop.
-    """
-    return reaches(shape.last.select, ftrl.most_slots)
+    return {**store_hooks(shape).substitutions, **routine_hooks(precision, binary).substitutions}
 
 
 def loop_hooks(precision: str, arms: int, binary: bool) -> dict[str, Kernel]:

@@ -24,7 +24,7 @@ from hlmc.engine.layout import FOREVER
 from hlmc.engine.linker import Kernel, constant, substitute, substitute_where_used
 from hlmc.engine.primitives import call_arm_of, call_reward, noinline
 from hlmc.engine.step import run, stretch
-from hlmc.targets.cuda.arithmetic import always_true, leaf_substitutions, loop_hooks, one_path
+from hlmc.targets.cuda.arithmetic import always_true, leaf_substitutions, loop_hooks
 from hlmc.targets.cuda.compiler import Compiler
 from hlmc.targets.cuda.dispatch import calls_of
 from hlmc.targets.cuda.shape import Shape
@@ -421,8 +421,6 @@ def loop_of(shape: Shape, adversary: Adversary, precision: str) -> Kernel:
     steps = stretch_of(1, {})
     if shape.slots > 1:
         by_count: dict[Kernel, Kernel] = {stretch: steps, clean_stretch: steps, full_count: constant(shape.slots)}
-        if one_path(shape):
-            by_count[full_count] = constant(0)  # which no group has: none needs a copy of its own
         if shape.pieces and shape.only_grows:
             by_count[clean_stretch] = stretch_of(shape.stride, {weights.is_weight: always_true})
             by_count[is_clean] = substitute_where_used(weights.pieces_clean, leaf, precision)

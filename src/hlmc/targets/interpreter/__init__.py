@@ -28,10 +28,15 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def entry(function: Callable[..., Any], *signature: str, release: bool = False) -> Callable[..., Any]:
-    """The kernel itself. Machine words wrap around when they overflow; NumPy's do too, but warn."""
+    """The kernel itself, with the arithmetic of a processor, which NumPy has too, but warns of.
+
+    Machine words wrap around when they overflow. A division by 0 is an infinity, and what has no value is not a number:
+    where losses are so large that a word cannot tell them from their normaliser, :mod:`hlmc.engine.ftrl` meets both
+    and goes on without them.
+    """
 
     def run(*arguments: Any) -> Any:
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             return function(*arguments)
 
     return run
