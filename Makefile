@@ -22,14 +22,14 @@ $(1)/bin/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv $(1) || { 
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-oldest test test-oldest test-docs docs notebooks lint types unit format reproduce bench attack lock clean
+.PHONY: help setup setup-oldest test test-oldest test-docs docs notebooks dist lint types unit format reproduce bench attack lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(READY) ## make the virtual environment from the lock file
 
-$(READY): requirements.lock pyproject.toml
+$(READY): requirements.lock pyproject.toml src/hlmc/versions.py
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "hlmc needs Python 3.11 or newer; set PYTHON=... to name one")'
 	$(call new_environment,$(VENV))
 	$(PIP) install --quiet -r requirements.lock
@@ -45,10 +45,15 @@ docs: $(VENV)/.docs ## the documentation site, as build/site/index.html
 
 # The site shows the outputs that are stored in the notebooks; this runs them and compares.
 notebooks: $(VENV)/.docs ## run the notebooks
-	HLMC_DOCS_TESTS=1 $(BIN)/pytest -q tests/test_books.py -k gives_what_it_shows
+	HLMC_DOCS_TESTS=1 $(BIN)/pytest -q tests/test_books.py -k "gives_what_it_shows or look_ahead"
 
 test-docs: docs notebooks ## build the site, open it in a browser, and run the notebooks
 	$(BIN)/pytest -q tests/site
+
+dist: $(VENV)/.docs ## the wheel and the source distribution, checked, in dist/
+	rm -rf dist
+	$(BIN)/hatchling build
+	$(BIN)/twine check --strict dist/*
 
 test: lint types unit ## everything that continuous integration asks for
 

@@ -6,6 +6,8 @@
     python benchmarks/bits.py check FOLDER
     python benchmarks/bits.py table FOLDER
     python benchmarks/bits.py plot FOLDER FILE
+    python benchmarks/bits.py plot-bytes FOLDER FILE                # regret against bytes
+    python benchmarks/bits.py speed                                 # a step with 64 bits and with 12
 
 ``write`` exports the policies (``policy.to_c``) and the adversaries of the arena, catalogue and held out, as C, and the
 adversaries' numbers as data, to a folder; ``plan`` writes several such folders into one. ``play`` compiles and plays
@@ -33,6 +35,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -58,7 +61,8 @@ static double now(void)
 int main(int argc, char **argv)
 {{
     if (argc < 6) return 1;
-    int number = atoi(argv[1]), wanted = atoi(argv[5]);
+    int number = atoi(argv[1]);
+    uint64_t wanted = strtoull(argv[5], NULL, 10);
     int64_t T = atoll(argv[3]);
     uint64_t key = strtoull(argv[4], NULL, 10), z;
     FILE *file = fopen(argv[2], "rb");
@@ -148,19 +152,46 @@ TUNING = {
 }
 """Arguments of OneGoodArm on which the number of groups of K = 10^5 arms was chosen, with the held-out ``ramp``."""
 
+WORDS = {
+    100: (14, 20, 28, 40, 56, 80, 100),
+    1000: (20, 32, 64, 128, 256, 512, 1000),
+    10**5: (34, 64, 128, 320, 640, 1600, 4000, 10**4, 25000, 10**5),
+}
+"""By the number of arms, words of statistics from 2 log2 K to K."""
+
+
+MOST_CODED = 4000
+"""The most words of codes for 10^5 arms: with more, a run takes many minutes."""
+
+
+def by_bytes(K: int) -> dict[str, str]:
+    """HLMC and Champion, with 64 bits and with few, in more and more words; and Tsallis-INF with all arms."""
+    kinds = {"": "", " bits": ", bits='auto'"}
+    return {
+        f"{cls}{kind} {M}": f"{cls}(K, memory={M}, horizon=T{more})"
+        for cls in ("HLMC", "Champion")
+        for kind, more in kinds.items()
+        for M in WORDS[K]
+        if not kind or K <= JUDGED or M <= MOST_CODED
+    } | {f"Tsallis-INF {K}": "TsallisINF(K)" if K <= JUDGED else FLAT}
+
+
+REPORTED = ("Needle", "UniformMeans")
+"""Of 10^5 arms: the adversaries on which nothing was chosen. On the others only the champions are played."""
+
 PLAN: dict[str, tuple[int, int, int, dict[str, str], tuple[str, ...]]] = {
     "many": (10**5, 10**7, 3, MANY, ("Needle", "UniformMeans", "ramp", *TUNING)),
     "short": (100, 10**6, 32, HUNDRED, ()),
     "radio": (20, 10**6, 32, RADIO, ()),
     "long": (100, 10**7, 32, HUNDRED, ()),
+    "bytes-100": (100, 10**6, 8, by_bytes(100), REPORTED),
+    "bytes-1000": (1000, 10**6, 8, by_bytes(1000), REPORTED),
+    "bytes-100000": (10**5, 10**6, 2, by_bytes(10**5), REPORTED),
 }
 """Arms, horizon, runs, policies and adversaries (none: all) of each experiment, in the order of play."""
 
 FEW = {"HLMC": 8, "Champion": 8}
 """Policies that are played in so many runs only where T = 10^7."""
-
-REPORTED = ("Needle", "UniformMeans")
-"""Of 10^5 arms: the adversaries on which nothing was chosen. On the others only the champions are played."""
 
 
 def in_lanes(source: str, name: str, words: int) -> str:
@@ -216,6 +247,8 @@ def write(folder: Path, arms: int, horizon: int, runs: int, policies: dict[str, 
         (folder / "plain" / f"p{i}.c").write_text(exported.source.replace(f'"p{i}.h"', f'"../p{i}.h"'))
         names.append(f"p{i}")
         words[title] = policy.words.statistics
+    judged = arms <= JUDGED and not folder.name.startswith("bytes")
+    best: dict[str, list[float]] = {}
     cases, rules, prototypes = [], [], []
     tuning = [Case(name, lambda K, M, T, seed, make=make: OneGoodArm(**make(K, seed))) for name, make in TUNING.items()]
     for case in (*CASES.values(), *HELD_OUT.values(), *(tuning if only else [])):
@@ -236,15 +269,18 @@ def write(folder: Path, arms: int, horizon: int, runs: int, policies: dict[str, 
             adversary = case.make(arms, 20, horizon, 1000 + run)
             assert adversary is not None
             (folder / f"a{number}_{run}.spec").write_bytes(adversary.spec.tobytes())
+            if not judged:
+                best.setdefault(case.name, []).append(horizon * float(adversary.expected.rewards(0, 1).max()))
     text = MAIN.format(
         includes="\n".join(f'#include "{name}.h"' for name in names),
         prototypes="\n".join(prototypes),
         rules="\n".join(rules),
-        plays="".join(PLAY.format(name=name, bit=1 << i, salt=977 * i) for i, name in enumerate(names)),
-        judged=arms if arms <= JUDGED else 0,
+        plays="".join(PLAY.format(name=name, bit=f"{1 << i}u", salt=977 * i) for i, name in enumerate(names)),
+        judged=arms if judged else 0,
     )
     (folder / "main.c").write_text(text)
-    told = {"arms": arms, "horizon": horizon, "runs": runs, "cases": cases, "policies": policies, "words": words}
+    told = {"arms": arms, "horizon": horizon, "runs": runs, "cases": cases, "policies": policies}
+    told |= {"words": words, "best": best}
     (folder / "told.json").write_text(json.dumps(told))
 
 
@@ -254,12 +290,19 @@ def experiments(folder: Path) -> dict[str, dict[str, Any]]:
     return dict(sorted(found.items(), key=lambda each: [*PLAN, each[0]].index(each[0])))
 
 
-def build(folder: Path, name: str = "play", *options: str, plain: bool = False) -> None:
+def build(folder: Path, name: str = "play", plain: bool = False) -> None:
     """Compile the C files of an experiment; ``plain``: with the policies as exported."""
-    flags = ["-O3", "-ffp-contract=off", "-std=gnu99", "-I", str(folder), *(options or ("-march=native",))]
+    flags = ["-O3", "-march=native", "-ffp-contract=off", "-std=gnu99", "-I", str(folder)]
     own = "plain/p*.c" if plain else "p*.c"
-    sources = [str(path) for path in sorted([*folder.glob("a*.c"), *folder.glob("main.c"), *folder.glob(own)])]
-    subprocess.run(["cc", *flags, "-o", str(folder / name), *sources, "-lm"], check=True)
+    sources = sorted([*folder.glob("a*.c"), *folder.glob("main.c"), *folder.glob(own)])
+    with tempfile.TemporaryDirectory() as place, ThreadPoolExecutor(os.cpu_count()) as workers:
+        objects = [f"{place}/{source.stem}.o" for source in sources]
+
+        def one(source: Path, to: str) -> None:
+            subprocess.run(["cc", *flags, "-c", "-o", to, str(source)], check=True)
+
+        list(workers.map(one, sources, objects))
+        subprocess.run(["cc", *flags, "-o", str(folder / name), *objects, "-lm"], check=True)
 
 
 def check(folder: Path) -> None:
@@ -270,7 +313,7 @@ def check(folder: Path) -> None:
         for number, case in enumerate(told["cases"]):
             found = []
             for program in ("play", "plain/play"):
-                arguments = [str(number), str(folder / place / f"a{number}_0.spec"), "20000", "5", "255"]
+                arguments = [str(number), str(folder / place / f"a{number}_0.spec"), "20000", "5", str(2**64 - 1)]
                 command = [str((folder / place / program).resolve()), *arguments]
                 found.append(subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()[1::2])
             if found[0] != found[1]:
@@ -291,22 +334,19 @@ def play(folder: Path, cores: int, seconds: float) -> None:
     for place, told in written.items():
         for run in range(told["runs"]):
             for number, case in enumerate(told["cases"]):
-                many = told["arms"] > JUDGED
+                many = bool(told.get("best")) or told["arms"] > JUDGED
                 wanted = [
                     (1 << i, name)
                     for i, name in enumerate(told["policies"])
                     if (place, case, run, name) not in done
                     and (many or told["horizon"] < 10**7 or run < FEW.get(name, run + 1))
-                    and (not many or case in REPORTED or "groups" in name)
+                    and (case in REPORTED or place != "many" or "groups" in name)
                 ]
                 # Where no best arm is looked for, policies are played at the same time.
                 parts = [[each] for each in wanted] if many else [wanted]
                 tasks += [(place, number, case, run, part) for part in parts if part]
     for place in {task[0] for task in tasks}:
-        try:
-            build(folder / place)
-        except (OSError, subprocess.CalledProcessError):
-            shutil.copy(folder / place / "portable", folder / place / "play")
+        build(folder / place)
     with file.open("a") as out, ThreadPoolExecutor(cores) as workers:
         if not done:
             out.write("experiment,arms,horizon,case,run,best,policy,words,earned,ns\n")
@@ -321,6 +361,7 @@ def play(folder: Path, cores: int, seconds: float) -> None:
             program = (folder / place / "play").resolve()
             command = [program, str(number), spec, str(told["horizon"]), key, str(sum(bit for bit, _ in wanted))]
             best, *rest = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+            best = told["best"][case][run] if case in told.get("best", {}) else best
             head = f"{place},{told['arms']},{told['horizon']},{case},{run},{best}"
             found = zip(wanted, rest[::2], rest[1::2], strict=True)
             return "".join(f"{head},{name},{told['words'][name]},{earned},{ns}\n" for (_, name), earned, ns in found)
@@ -341,14 +382,16 @@ def read(folder: Path) -> dict[str, list[dict[str, str]]]:
     return found
 
 
-def regrets(rows: list[dict[str, str]], case: str, names: list[str]) -> list[dict[int, float]]:
-    """Weak regret (mean reward where the best arm was not looked for) of each policy, by run."""
+def regrets(
+    rows: list[dict[str, str]], case: str, names: Iterable[str], rewards: bool = False
+) -> list[dict[int, float]]:
+    """Weak regret of each policy, or its mean reward, by run. Without a best arm: regret to what it pays on average."""
     found: dict[str, dict[int, float]] = {name: {} for name in names}
     for row in rows:
         if row["case"] == case:
             best, earned = float(row["best"]), float(row["earned"])
-            value = best - earned if int(row["arms"]) <= JUDGED else earned / float(row["horizon"])
-            found[row["policy"]][int(row["run"])] = value
+            if row["policy"] in found:
+                found[row["policy"]][int(row["run"])] = earned / float(row["horizon"]) if rewards else best - earned
     return list(found.values())
 
 
@@ -382,10 +425,12 @@ def table(folder: Path) -> None:
             mean = sum(ns) / max(1, len(ns))
             print(f"- {name}: {text}, {8 * one['words'][name]:,} bytes of statistics, {mean:.0f} ns a step")
         many = one["arms"] > JUDGED
+        if place.startswith("bytes"):
+            continue
         print("\n| adversary | runs | " + " | ".join(names) + " |")
         print("| --- " * (2 + len(names)) + "|")
         for case in one["cases"]:
-            values = regrets(rows, case, names)
+            values = regrets(rows, case, names, rewards=many)
             if not any(values):
                 continue
             base, error = mean_and_half(values[0].values())
@@ -404,7 +449,11 @@ def plot(folder: Path, file: str) -> None:
     import matplotlib.pyplot as plt
 
     told = experiments(folder)
-    played = {place: rows for place, rows in read(folder).items() if told[place]["arms"] <= JUDGED}
+    played = {
+        place: rows
+        for place, rows in read(folder).items()
+        if not told[place].get("best") and told[place]["arms"] <= JUDGED
+    }
     figure, every = plt.subplots(1, len(played), figsize=(6.5 * len(played), 6.8), squeeze=False)
     for axes, (place, rows) in zip(every[0], played.items(), strict=True):
         one = told[place]
@@ -416,12 +465,14 @@ def plot(folder: Path, file: str) -> None:
             if mean > 2 * half:
                 ratios[case] = [ratio_and_half(values[0], each) for each in values]
         cases = sorted(ratios, key=lambda case: ratios[case][-1][0])
-        for i, marker in zip(range(1, len(names)), "os^vDP", strict=False):
+        looks = {"HLMC": "C1s", "Champion": "C2^", "12 bits": "C0o"}
+        for i in range(1, len(names)):
+            colour, marker = looks.get(names[i], "C4D")[:2], looks.get(names[i], "C4D")[2]
             points = [(*ratios[case][i], y) for y, case in enumerate(cases) if ratios[case][i][0] > 0]
             label = f"{one['policies'][names[i]]}: {8 * one['words'][names[i]]} bytes"
             across, error, up = zip(*points, strict=True)
             bounded = [min(half, 0.9 * x) for x, half in zip(across, error, strict=True)]
-            axes.errorbar(across, up, xerr=bounded, fmt=marker, label=label, markersize=5, elinewidth=1)
+            axes.errorbar(across, up, xerr=bounded, fmt=marker, color=colour, label=label, markersize=5, elinewidth=1)
         axes.set_yticks(range(len(cases)), cases, fontsize=8)
         axes.set_xscale("log")
         axes.axvline(1, color="0.6", linewidth=0.8)
@@ -434,18 +485,66 @@ def plot(folder: Path, file: str) -> None:
     figure.savefig(file, dpi=110)
 
 
+def plot_bytes(folder: Path, file: str) -> None:
+    """Draw regret against bytes of statistics, mean and 95 % interval of the runs: a row for each K."""
+    import matplotlib.pyplot as plt
+
+    told = {place: one for place, one in experiments(folder).items() if place.startswith("bytes")}
+    played = read(folder)
+    figure, every = plt.subplots(len(told), len(REPORTED), figsize=(11, 3.4 * len(told)), squeeze=False)
+    styles = {"HLMC": ("C0", "o-"), "HLMC bits": ("C0", "o:"), "Champion": ("C3", "s-"), "Champion bits": ("C3", "s:")}
+    styles |= {"Tsallis-INF": ("k", "D")}
+    for row, (place, one) in zip(every, told.items(), strict=True):
+        for axes, case in zip(row, REPORTED, strict=True):
+            for kind, (colour, style) in styles.items():
+                names = [name for name in one["policies"] if name.rsplit(" ", 1)[0] == kind]
+                found = [mean_and_half(each.values()) for each in regrets(played[place], case, names)]
+                across = [8 * one["words"][name] for name in names]
+                up = [max(mean, 1.0) / one["horizon"] for mean, _ in found]
+                error = [min(half, 0.9 * mean) / one["horizon"] for mean, half in found]
+                label = f"{kind[:-5]}, few bits" if kind.endswith("bits") else f"{kind}, 64 bits"
+                axes.errorbar(across, up, yerr=error, fmt=style, color=colour, markersize=4, label=label)
+            axes.set(xscale="log", yscale="log", xlabel="bytes of statistics", ylabel="regret per step")
+            runs = one["runs"]
+            axes.set_title(f"{case}, K = {one['arms']:,}, T = {one['horizon']:,}, {runs} runs", fontsize=10)
+            axes.axvline(8 * one["arms"], color="0.6", linewidth=0.8)
+            axes.grid(alpha=0.25)
+    every[0][0].legend(fontsize=8)
+    figure.tight_layout()
+    figure.savefig(file, dpi=110)
+
+
+def speed(times: int = 10, steps: int = 1_000_000) -> None:
+    """Print nanoseconds a step in simulation, 64 and 12 bits in turns, the least of each, and their ratio."""
+    import numpy as np
+
+    import hlmc
+    from hlmc.simulation.runs import Task
+    from hlmc.simulation.runs import play as play_task
+
+    adversary = hlmc.adversaries.UniformMeans(arms=100, seed=1)
+    policies = {64: hlmc.TsallisINF(100), 12: hlmc.TsallisINF(100, bits=12)}
+    least = dict.fromkeys(policies, math.inf)
+    for _ in range(times + 1):  # the first compiles
+        for bits, policy in policies.items():
+            played = play_task(Task("", policy, adversary, 0, 0, 1), np.array([steps]))
+            least[bits] = min(least[bits], 1e9 * played.seconds / steps)
+    print(
+        f"Tsallis-INF, K = 100: {least[64]:.0f} ns with 64 bits, {least[12]:.0f} with 12: {least[12] / least[64]:.2f}"
+    )
+
+
 def plan(folder: Path, names: list[str]) -> None:
-    """Write the experiments of docs/bits.md, with a program that runs without a compiler, and this script."""
-    for name in names or list(PLAN):
+    """Write the experiments of docs/bits.md, and this script."""
+    for name in names or [name for name in PLAN if not name.startswith("bytes")]:
         write(folder / name, *PLAN[name])
-        build(folder / name, "portable", "-march=x86-64-v3", "-static")
     shutil.copy(__file__, folder / "bits.py")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("verb", choices=("plan", "write", "play", "check", "table", "plot"))
-    parser.add_argument("folder", type=Path)
+    parser.add_argument("verb", choices=("plan", "write", "play", "check", "table", "plot", "plot-bytes", "speed"))
+    parser.add_argument("folder", type=Path, nargs="?", default=Path("build/bits"))
     parser.add_argument("rest", nargs="*")
     parser.add_argument("--cores", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--seconds", type=float, default=math.inf)
@@ -457,10 +556,14 @@ def main() -> None:
         write(options.folder, arms, horizon, runs, dict(text.split("=", 1) for text in options.rest[3:]), ())
     elif options.verb == "play":
         play(options.folder, options.cores, options.seconds)
+    elif options.verb == "speed":
+        speed()
     elif options.verb == "check":
         check(options.folder)
     elif options.verb == "plot":
         plot(options.folder, options.rest[0])
+    elif options.verb == "plot-bytes":
+        plot_bytes(options.folder, options.rest[0])
     else:
         table(options.folder)
 

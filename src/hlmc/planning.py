@@ -274,16 +274,16 @@ def choose_split(arms: int, memory: int, horizon: int | None = None) -> Groups:
     return best_split(K, M)
 
 
-def filled_groups(arms: int, memory: int, words: Callable[[Groups], int]) -> Groups:
+def filled_groups(arms: int, memory: int, words: Callable[[Groups], int], largest: int | None = None) -> Groups:
     """The fewest levels that fit in M words; two levels with much room to spare get fewer, larger groups.
 
     Much is a quarter more than the hierarchy with the fewest words takes. ``words`` says how many words a hierarchy
-    takes.
+    takes, ``largest`` how many arms such a larger group may have.
 
     >>> [filled_groups(1000, memory, sum) for memory in (64, 128, 341, 502, 1000)]
     [(36, 28), (9, 112), (3, 334), (2, 500), (1000,)]
-    >>> filled_groups(1000, 40, sum)
-    (10, 10, 10)
+    >>> filled_groups(1000, 40, sum), filled_groups(1000, 341, sum, largest=100)
+    ((10, 10, 10), (10, 100))
     """
     K, M = whole("arms", arms, 1), whole("memory", memory, 1)
     splits = [tight_groups(K, D) for D in range(1, deepest(K) + 1)]
@@ -294,7 +294,7 @@ def filled_groups(arms: int, memory: int, words: Callable[[Groups], int]) -> Gro
     if len(fewest) != 2 or 5 * words(fewest) > 4 * M:
         return fewest
     # Up to the size of the groups with the fewest words, larger groups take more words.
-    low, high = fewest[-1], K
+    low, high = fewest[-1], max(fewest[-1], min(K, largest or K))
     while low < high:
         size = (low + high + 1) // 2
         low, high = (size, high) if words((_ceil_div(K, size), size)) <= M else (low, size - 1)

@@ -6,7 +6,7 @@ import platform
 from functools import cache
 from importlib.metadata import version
 
-VERSION = "0.1.0"
+VERSION = "0.2.0"
 
 
 @cache

@@ -36,6 +36,7 @@ COMMANDS = {
     "spectrum": "simulate radios that share channels under jamming, and plot which channels they use",
     "examples": "list the examples that come with the package, and write one of them to a folder",
     "export": "write a policy or a saved learner as C99 for a microcontroller or as WebAssembly",
+    "completion": "print a script that completes commands and options in bash, zsh or fish",
 }
 """Every command and its summary, in the order of `hlmc --help`."""
 
@@ -101,6 +102,11 @@ def _parser(command: str | None) -> tuple[Parser, Parser]:
             sub.set_defaults(run=module.run)
             wanted = sub
     return parser, wanted
+
+
+def command_parser(command: str) -> argparse.ArgumentParser:
+    """The parser of a command."""
+    return _parser(command)[1]
 
 
 def _unknown(parser: Parser, arguments: Sequence[str]) -> NoReturn:

@@ -389,8 +389,9 @@ class TsallisINF(FlatPolicy):
     Guarantee
     ---------
     Best of both worlds, anytime, without knowing which. Against any oblivious adversary, expected weak regret at most
-    4 sqrt(K T) + 1 (importance-weighted) or 2 sqrt(K T) + 10 K ln T + 16 (reduced-variance). On independent rewards
-    with fixed means and a unique best arm, of order sum_i ln T / D_i (Theorem 1 of the reference).
+    4 sqrt(K T) (importance-weighted) or 2 sqrt(K T) + O(K ln T) (reduced-variance), with the constants of
+    ``hlmc.bounds.tsallis_iw_sharp`` and ``tsallis_rv_sharp``. On independent rewards with fixed means and a unique best
+    arm, of order sum_i ln T / D_i (Theorem 1 of the reference).
     Single runs can lose more. Shifting regret is not bounded.
 
     Examples

@@ -131,9 +131,7 @@ class HLMC(TreePolicy):
             self._keep(routines=tuple(map(canonical, self.routines)))
         elif isinstance(self.routines, str):
             self._keep(routines=canonical(self.routines))
-        uncredited = [r.name for r in self.routines_used if not getattr(r, "credits", True)]
-        if self.pending and uncredited and len(self.groups_used) > 1:
-            raise BadArgument(f"pending must be 0 with fewer than 64 bits for {uncredited[0]} in a hierarchy")
+        _ = self.routines_used
         self._check_epochs()
         self._check_dynamic()
         if (total := self.words.total) >= ADDRESSED:  # words of a user's own routine

@@ -62,9 +62,9 @@ class Routine(Value):
     """Bits of a statistic. Fewer than 64: the words hold packed codes (:mod:`hlmc.engine.codes`)."""
     feedback: ClassVar[Literal["gain", "loss", "counts"]] = "counts"
     """How it learns from rewards that come late (:mod:`hlmc.engine.feedback`). ``"gain"`` and ``"loss"``: its estimates
-    of rewards or of losses add up, so that a part of a choice's payoff can be credited later, with ``tau`` = -1 in
-    ``update``; ``tau`` counts the choices that were learned from. ``"counts"``: it counts plays, and nothing can be
-    credited later; ``tau`` counts the choices made."""
+    of rewards or of losses add up, so that a part of a choice's payoff can be credited later, with -1 - ``tau`` in
+    ``update``, where ``tau`` is the present choice; ``tau`` counts the choices that were learned from. ``"counts"``: it
+    counts plays, and nothing can be credited later; ``tau`` counts the choices made."""
     most_changing: ClassVar[int] = FOREVER
     """The most children that it can have where they come and go."""
     anytime: ClassVar[bool] = False

@@ -55,8 +55,6 @@ class CodedRoutine(Routine):
     """A routine whose statistics are codes of ``bits`` bits. It has the fields of its 64-bit form, and ``bits``."""
 
     plain_class: ClassVar[type[Routine]]
-    credits: ClassVar[bool] = True
-    """Whether a part of a choice's payoff can be credited when the choice has ended (``pending`` in a hierarchy)."""
     bits: int  # type: ignore[misc]  # a field here
 
     def __post_init__(self) -> None:

@@ -12,6 +12,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from hlmc import bounds
 from hlmc.engine.arithmetic import exponential
 from hlmc.engine.codes import (
     clear_codes,
@@ -29,7 +30,7 @@ from hlmc.engine.codes import (
 from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import INVERSE, WIDTH
 from hlmc.engine.stream import mix
-from hlmc.routines.base import Array, Kernels
+from hlmc.routines.base import Array, Kernels, LevelContext
 from hlmc.routines.coded import CodedRoutine
 from hlmc.routines.exp3 import EXP3, GAMMA, RATE
 from hlmc.routines.exp3_loss import ETA, EXP3IX, IMPLICIT, EXP3Loss
@@ -223,7 +224,13 @@ class CodedEXP3(CodedRoutine):
     name: ClassVar[str] = "exp3"
     feedback: ClassVar[Literal["gain", "loss", "counts"]] = "gain"
     plain_class: ClassVar[type[EXP3]] = EXP3
+    source: ClassVar[str] = "the second theorem of docs/bits.md"
     kernels: ClassVar[Kernels] = Kernels(coded_shares_start, coded_exp3_select, coded_exp3_update, coded_exp3_check)
+
+    def regret(self, context: LevelContext) -> float | None:
+        if context.children == 1:
+            return 0.0
+        return bounds.exp3_coded(context.choices, context.children, self.parameters(context)["gamma"], self.bits)
 
 
 @dataclass(frozen=True, repr=False)
@@ -236,7 +243,13 @@ class CodedEXP3Loss(CodedRoutine):
     name: ClassVar[str] = "exp3-loss"
     feedback: ClassVar[Literal["gain", "loss", "counts"]] = "loss"
     plain_class: ClassVar[type[EXP3Loss]] = EXP3Loss
+    source: ClassVar[str] = "the second theorem of docs/bits.md"
     kernels: ClassVar[Kernels] = _LOSS_KERNELS
+
+    def regret(self, context: LevelContext) -> float | None:
+        if context.children == 1:
+            return 0.0
+        return bounds.exp3_loss_coded(context.choices, context.children, self.parameters(context)["eta"], self.bits)
 
 
 @dataclass(frozen=True, repr=False)

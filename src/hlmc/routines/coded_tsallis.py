@@ -89,13 +89,19 @@ def coded_tsallis_learn(
     reward: float,
     notes: Array,
 ) -> tuple[float, float]:
-    """Add the estimated losses and compute the normaliser for the next learning rate."""
-    s = coded_scale(program, level, tau)
-    grown = coded_scale(program, level, tau + 1)
-    eta = coded_rate(program, level, tau)
-    following = coded_rate(program, level, tau + 1)
+    """Add the estimated losses and compute the normaliser for the next learning rate.
+
+    A part of a loss that is credited later, at choice -1 - ``tau``, is added over its probability; the baseline has
+    been counted, and the learning rate stays.
+    """
+    now = tau if tau >= 0 else -1 - tau
+    following_choice = tau + 1 if tau >= 0 else now
+    s = coded_scale(program, level, now)
+    grown = coded_scale(program, level, following_choice)
+    eta = coded_rate(program, level, now)
+    following = coded_rate(program, level, following_choice)
     loss = 1.0 - reward
-    baseline = program[level + BASELINE]
+    baseline = program[level + BASELINE] if tau >= 0 else 0.0
     draw = rounding_bits(seed)
     x = coded_learn(program, level, row, notes, at, n, s, grown, eta, following, x, slot, chance, loss, baseline, draw)
     return x, next_seed(seed)
@@ -158,7 +164,6 @@ class CodedTsallisINF(CodedRoutine):
 
     name: ClassVar[str] = "tsallis-inf"
     feedback: ClassVar[Literal["gain", "loss", "counts"]] = "loss"
-    credits: ClassVar[bool] = False
     plain_class: ClassVar[type[TsallisINF]] = TsallisINF
     source: ClassVar[str] = "the theorem of docs/bits.md"
     anytime: ClassVar[bool] = True

@@ -103,7 +103,7 @@ class TsallisINF(Routine):
 
     name: ClassVar[str] = "tsallis-inf"
     feedback: ClassVar[Literal["gain", "loss", "counts"]] = "loss"
-    source: ClassVar[str] = "Zimmert and Seldin (2021), Theorem 1"
+    source: ClassVar[str] = "Lemma 1 of docs/champion.md (Zimmert and Seldin, 2021, Theorem 1, with constants)"
     anytime: ClassVar[bool] = True
     kernels: ClassVar[Kernels] = Kernels(
         tsallis_start, tsallis_select, tsallis_update, tsallis_check, change=tsallis_change
@@ -125,7 +125,7 @@ class TsallisINF(Routine):
         return float(context.children) if context.children > 1 else 0.0
 
     def regret(self, context: LevelContext) -> float | None:
-        bound = bounds.tsallis_rv if self.reduced else bounds.tsallis_iw
+        bound = bounds.tsallis_rv_sharp if self.reduced else bounds.tsallis_iw_sharp
         return bound(context.choices, context.children)
 
     def packed(self, context: LevelContext) -> tuple[float, ...]:

@@ -68,6 +68,7 @@ from hlmc.engine.structures.tree import (
     check_last_level,
     choose,
     learn,
+    own_choices,
     stage_of,
     start_arms,
     tree_begin,
@@ -351,6 +352,21 @@ def _note(program: Array, row: Array, ticket: Array) -> None:
 
 
 @kernel
+def _lowest_groups(program: Array, level: int) -> bool:
+    """Whether a record is that of the lowest group level, which decides on challenges."""
+    levels = int(program[LEVELS])
+    return (level // FIELDS - 1) % levels == levels - 2
+
+
+@kernel
+def _own_choices(program: Array, row: Array, level: int, tau: int, stands: bool) -> int:
+    """Of the lowest group level's ``tau`` epochs those without a challenge. One that ``stands`` is not among them."""
+    if not _lowest_groups(program, level):
+        return tau
+    return tau - int(row[TURN]) + (1 if stands and row[CHALLENGE] > 0.0 else 0)
+
+
+@kernel
 def _may_follow(program: Array, row: Array, record: int, t: int) -> bool:
     """Whether the epoch that ends at time t can be followed by a challenge."""
     levels = int(program[LEVELS])
@@ -394,16 +410,12 @@ def _change_groups(
     program: Array, changes: Address, row: Array, level: int, n: int, m: int, slot: int, tau: int, stands: bool
 ) -> None:
     """As in a tree; but of the lowest group level's ``tau`` epochs those with a challenge are no choices of its own."""
-    levels = int(program[LEVELS])
-    own = tau
-    if (level // FIELDS - 1) % levels == levels - 2:
-        if n < 2:
-            # With one group nobody has decided on challenges, and these words are older than the run.
-            row[TURN] = 0.0
-            row[USUAL] = 0.5
-            row[CHALLENGE] = 0.0
-        own = tau - int(row[TURN]) + (1 if stands and row[CHALLENGE] > 0.0 else 0)
-    change_level(program, changes, row, level, n, m, slot, own)
+    if n < 2 and _lowest_groups(program, level):
+        # With one group nobody has decided on challenges, and these words are older than the run.
+        row[TURN] = 0.0
+        row[USUAL] = 0.5
+        row[CHALLENGE] = 0.0
+    change_level(program, changes, row, level, n, m, slot, _own_choices(program, row, level, tau, stands))
 
 
 @kernel
@@ -556,7 +568,7 @@ CHAMPION = Structure(
     header=HEADER,
     extra_slots=1,
     random_order=True,
-    late=tree_late,
+    late=substitute(tree_late, {own_choices: _own_choices}),
     note=_note,
     change=champion_change,
 )

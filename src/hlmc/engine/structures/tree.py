@@ -193,6 +193,15 @@ def tree_end(program: Array, row: Array, t: int) -> None:
 
 
 @kernel
+def own_choices(program: Array, row: Array, level: int, tau: int, stands: bool) -> int:
+    """Hook: of the ``tau`` choices of a level before the present one, those it has learned from. Default: all.
+
+    ``stands``: choice ``tau`` has been made.
+    """
+    return tau
+
+
+@kernel
 def tree_late(program: Array, row: Array, ticket: Array, reward: float, current: int) -> bool:
     """Credit a reward that comes after the last level has forgotten its decision to the levels that have not.
 
@@ -201,7 +210,8 @@ def tree_late(program: Array, row: Array, ticket: Array, reward: float, current:
     joins the sum that it will learn from. If the level has learned from it already, the reward is credited by itself:
     the choice stood for ``steps`` steps and paid the mean of their rewards, so one of them adds ``reward / steps``; of
     a loss, ``(1 - reward) / steps``, with 0 where the reward was missing. The estimates of gains and of losses add up
-    over such parts, each divided by the probability of the choice. Routines that count (COUNTS) have no parts.
+    over such parts, each divided by the probability of the choice. Routines that count (COUNTS) have no parts. A
+    routine gets -1 - tau for its present choice tau, whose learning rate stays.
 
     Returns whether any level was credited.
     """
@@ -226,6 +236,7 @@ def tree_late(program: Array, row: Array, ticket: Array, reward: float, current:
         n = children_of(d, groups)
         slot = ticket_slot(ticket, levels, d)
         chance = ticket_chance(ticket, levels, d)
+        tau = own_choices(program, row, level, (here - begins) // stands, current < int(row[UNTIL]))
         begins += (local - begins) // stands * stands  # and its choice of then
         ends = min(begins + stands, ends)
         if not 0 <= slot < n:
@@ -237,9 +248,8 @@ def tree_late(program: Array, row: Array, ticket: Array, reward: float, current:
             credited = True
         elif n > 1 and chance > 0.0 and program[level + FEEDBACK] != COUNTS:
             steps = float(ends - begins)
-            learn_from(
-                program, row, level, n, -1, slot, chance, 1.0 - (1.0 - reward) / steps if loses else reward / steps
-            )
+            part = 1.0 - (1.0 - reward) / steps if loses else reward / steps
+            learn_from(program, row, level, n, -1 - tau, slot, chance, part)
             credited = True
         base, count = arms_within(row, slot, groups, base, count, size)
         level += FIELDS

@@ -1,0 +1,5 @@
+"""``python -m hlmc`` is ``hlmc``."""
+
+from hlmc.cli import entry
+
+entry()
