@@ -3,6 +3,7 @@
     python benchmarks/export.py                    # everything, about five minutes
     python benchmarks/export.py pair wasm sizes    # some of the parts
     python benchmarks/export.py rows --steps 1e8   # steps over all policies and targets
+    python benchmarks/export.py single --runs 16   # regret in single precision beside double precision
 
 What is compared is measured in turn, several times, in one go, and the least of each counts. Needed: gcc; node for
 `wasm` and `rows`; arm-none-eabi-gcc and qemu-system-arm for `sizes` and `instructions`.
@@ -31,6 +32,9 @@ from hlmc.export.sizes import M4
 from hlmc.learner import Learner
 from hlmc.policies import EXAMPLES
 from hlmc.simulation.runs import prepared, walk
+from hlmc.streams import keys
+from hlmc.targets.c import Table, Unit
+from hlmc.targets.c.types import Type
 
 REPEAT = 7
 FLAGS = ["-std=c99", "-O2", "-ffp-contract=off"]
@@ -181,6 +185,34 @@ def sizes(folder: Path) -> None:
                     say(f"    constants {constants}, stack {stack}; RAM: the row", f"{ram} bytes")
 
 
+SMALL = {
+    "EXP3, D = 1": (hlmc.EXP3(20, horizon=10**6), None),
+    "HLMC, D = 2, groups of 5 x 4": (hlmc.HLMC(20, memory=10, horizon=10**6), None),
+    "HLMC, D = 3, groups of 3 x 3 x 3": (hlmc.HLMC(20, levels=3, horizon=10**6), None),
+    "Champion, memory 10": (hlmc.Champion(20, memory=10, horizon=10**6), None),
+    "HLMC, D = 2, unknown horizon": (hlmc.HLMC(20, memory=10), None),
+    "the same, --steps 1e6": (hlmc.HLMC(20, memory=10), 10**6),
+}
+
+
+def table(folder: Path) -> None:
+    """The table of docs/embedded.md: 20 arms, 10^6 steps, on a Cortex-M4 and an M7 in both precisions."""
+    print(
+        "| policy | precision | RAM (row) | M4 code | M4 constants | M4 stack | M4 instructions | M7 code | M7 stack |"
+    )
+    print("|---|---|---|---|---|---|---|---|---|")
+    for name, (policy, steps) in SMALL.items():
+        for precision in ("float64", "float32"):
+            source = policy.to_c("small", steps, precision)
+            ram = int(re.search(r"learner: (\d+) bytes", source.header)[1])  # type: ignore[index]
+            found = [line.split("|")[2:5] for line in source.readme.splitlines() if line.startswith("| Cortex")]
+            (code, constants, stack), (code_7, _, stack_7) = ([f"{int(cell):,}" for cell in line] for line in found)
+            taken = [counted(folder, source, precision, steps) for steps in (2000, 12_000)]
+            step = f"{(taken[1] - taken[0]) / 10_000:,.0f}"
+            row = (name, precision, ram, code, constants, stack, step, code_7, stack_7)
+            print("|", " | ".join(map(str, row)), "|", flush=True)
+
+
 COUNT = r"""
 #include "{name}.h"
 void say(const char *text);
@@ -232,6 +264,102 @@ def counted(folder: Path, source: CSource, precision: str, steps: int) -> float:
     return 40.0 * int(done.stderr.split()[-1])  # ticks of 25 MHz
 
 
+SINGLE_POLICIES = {
+    "HLMC, D = 2": lambda horizon: hlmc.HLMC(100, memory=20, horizon=horizon),
+    "HLMC, D = 3": lambda horizon: hlmc.HLMC(100, levels=3, horizon=horizon),
+    "HLMC of Tsallis-INF": lambda horizon: hlmc.HLMC(100, memory=20, horizon=horizon, routines="tsallis-inf"),
+    "Champion": lambda horizon: hlmc.Champion(100, memory=20, horizon=horizon),
+    "EXP3": lambda horizon: hlmc.EXP3(100, horizon=horizon),
+    "Tsallis-INF": lambda horizon: hlmc.TsallisINF(100),
+}
+SINGLE_ADVERSARIES = {
+    "one good arm": hlmc.adversaries.OneGoodArm(arms=100, arm=42, seed=1),
+    "uniform means": hlmc.adversaries.UniformMeans(arms=100, seed=1),
+    "trap": hlmc.adversaries.BlockTrap(arms=100, memory=20),
+    "sawtooth": hlmc.adversaries.Sawtooth(arms=100, seed=1),
+}
+PAY = r"""
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+{unit}
+double {name}_pay(const double *spec, int64_t t, int64_t arm)
+{{
+    return {pay}(spec, t, arm);
+}}
+double {name}_best(const double *spec, int64_t steps, int64_t arms)
+{{
+    double best = 0;
+    for (int64_t arm = 0; arm < arms; arm++) {{
+        double earned = 0;
+        for (int64_t t = 0; t < steps; t++) earned += {pay}(spec, t, arm);
+        best = earned > best ? earned : best;
+    }}
+    return best;
+}}
+"""
+EARN = r"""
+#include "{name}.h"
+double {adversary}_pay(const double *spec, int64_t t, int64_t arm);
+double {name}_{adversary}(const double *spec, uint64_t key, int64_t steps)
+{{
+    {name}_learner learner;
+    double earned = 0;
+    {name}_start(&learner, key);
+    for (int64_t t = 0; t < steps; t++) {{
+        const int32_t arm = {name}_select(&learner);
+        const double reward = {adversary}_pay(spec, t, arm);
+        earned += reward;
+        if ({name}_update(&learner, ({real})reward) != 0) return -1;
+    }}
+    return earned;
+}}
+"""
+
+
+def single(folder: Path, horizon: int = 10**6, runs: int = 8) -> None:
+    """Regret in single precision over that in double precision, with the same random numbers; all in C."""
+    files = []
+    for i, adversary in enumerate(SINGLE_ADVERSARIES.values()):
+        unit = Unit(f"a{i}", Table({}, {}), frozenset({"pay", "best"}))
+        pay = unit.entry(adversary.rule, Type.RUN, Type.INT, Type.INT).name
+        (folder / f"a{i}.c").write_text(PAY.format(unit=unit.text(), name=f"a{i}", pay=pay))
+        files.append(f"a{i}.c")
+    for j, make in enumerate(SINGLE_POLICIES.values()):
+        for precision, real in (("float64", "double"), ("float32", "float")):
+            source = make(horizon).to_c(f"p{j}_{real}", steps=horizon, precision=precision)
+            (folder / f"{source.name}.h").write_text(source.header)
+            (folder / f"{source.name}.c").write_text(source.source)
+            loops = [
+                EARN.format(name=source.name, adversary=f"a{i}", real=real) for i in range(len(SINGLE_ADVERSARIES))
+            ]
+            (folder / f"{source.name}_loop.c").write_text("".join(loops))
+            files += [f"{source.name}.c", f"{source.name}_loop.c"]
+    subprocess.run(["gcc", *FLAGS, "-shared", "-fPIC", *files, "-o", "single.so", "-lm"], cwd=folder, check=True)
+    code = ctypes.CDLL(str(folder / "single.so"))
+
+    def earned(name: str, adversary: hlmc.adversaries.Adversary, *numbers: int) -> float:
+        function = getattr(code, name)
+        function.restype = ctypes.c_double
+        kinds = [ctypes.c_int64 if name.endswith("best") else ctypes.c_uint64, ctypes.c_int64]
+        function.argtypes = [ctypes.c_void_p, *kinds]
+        return float(function(adversary.spec.ctypes.data, *numbers))
+
+    for i, (paying, adversary) in enumerate(SINGLE_ADVERSARIES.items()):
+        best = earned(f"a{i}_best", adversary, horizon, adversary.arms)
+        for j, name in enumerate(SINGLE_POLICIES):
+            means, errors = [], []
+            for real in ("double", "float"):
+                regrets = best - np.array(
+                    [earned(f"p{j}_{real}_a{i}", adversary, int(key), horizon) for key in keys(5, 0, runs)]
+                )
+                means.append(regrets.mean())
+                errors.append(regrets.std(ddof=1) / runs**0.5)
+            double, narrow = (f"{mean:,.0f} +- {error:,.0f}" for mean, error in zip(means, errors, strict=True))
+            say(f"{name}, {paying}: float64 {double}, float32 {narrow}", f"{means[1] / means[0]:.4f}")
+
+
 TIMED = r"""
 /* The counter of the board runs at 25 MHz: one tick is 40 instructions. It is read and written in decimal. */
 static void finish_timed(int status)
@@ -277,9 +405,19 @@ def rows(folder: Path, steps: float) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parts = {"pair": pair, "wasm": wasm, "sizes": sizes, "instructions": instructions, "rows": rows}
+    parts = {
+        "pair": pair,
+        "wasm": wasm,
+        "sizes": sizes,
+        "table": table,
+        "instructions": instructions,
+        "single": single,
+        "rows": rows,
+    }
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"some of {', '.join(parts)}; default: all")
     parser.add_argument("--steps", type=float, default=1e7, help="of `rows`, over all policies and targets")
+    parser.add_argument("--horizon", type=float, default=1e6, help="of `single`")
+    parser.add_argument("--runs", type=int, default=8, help="of `single`")
     options = parser.parse_args()
     unknown = set(options.parts) - set(parts)
     if unknown:
@@ -289,6 +427,8 @@ def main() -> None:
         for part in options.parts or parts:
             if part == "rows":
                 rows(Path(folder), options.steps)
+            elif part == "single":
+                single(Path(folder), int(options.horizon), options.runs)
             else:
                 parts[part](Path(folder))  # type: ignore[operator]
 

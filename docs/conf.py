@@ -27,7 +27,6 @@ extensions = [
     "myst_nb",
     "numpydoc",
     "sphinx.ext.autodoc",
-    "sphinx.ext.autosummary",
     "sphinx_copybutton",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
@@ -49,7 +48,6 @@ nb_ipywidgets_js = {}
 autodoc_typehints = "signature"
 python_maximum_signature_line_length = 88
 autodoc_member_order = "bysource"
-autosummary_generate = False
 numpydoc_show_class_members = False
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True

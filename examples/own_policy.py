@@ -28,8 +28,8 @@ class Thompson:
         self.losses[arm] += 1.0 - reward
 
 
-def main() -> None:
-    arms, steps = 100, 10_000
+def main(steps: int = 10_000, runs: int = 4) -> None:
+    arms = 100
     policies = {
         "Thompson": hlmc.PythonPolicy(Thompson, memory=2 * arms),
         "HLMC": hlmc.HLMC(arms, memory=20, horizon=steps),
@@ -37,7 +37,7 @@ def main() -> None:
         "UCB1": hlmc.UCB1(arms),
     }
     for adversary in (hlmc.adversaries.UniformMeans(arms), hlmc.adversaries.BlockTrap(arms, memory=20)):
-        result = hlmc.simulate(policies, adversary, steps, runs=4, progress=False)
+        result = hlmc.simulate(policies, adversary, steps, runs=runs, progress=False)
         print(adversary)
         print(result.summary(), end="\n\n")
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import sys
+import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -89,10 +91,29 @@ def _heading(title: str, mark: str = "=") -> str:
     return f"{title}\n{mark * len(title)}\n\n"
 
 
+def _data_text(name: Name) -> str:
+    """What is written below a constant, in its module or in a module of the same folder that defines it."""
+    inside = [module for module in sys.modules if module == name.module or module.startswith(f"{name.module}.")]
+    for module in inside:
+        lines = ModuleAnalyzer.for_module(module).find_attr_docs().get(("", name.name))
+        if lines:
+            return "\n".join(lines).strip()
+    return ""
+
+
+def description(name: Name) -> str:
+    """The docstring of a name."""
+    return inspect.getdoc(name.item) or "" if callable(name.item) else _data_text(name)
+
+
 def _table(names: list[Name], within: str = "") -> str:
-    """A table of names with their summaries; within the page of their module they go without it."""
-    lines = "\n".join(f"   {name.name if name.module == within else name}" for name in names)
-    return f".. autosummary::\n   :nosignatures:\n\n{lines}\n\n"
+    """A table of names with the first paragraphs of their docstrings; within their module's page without its name."""
+    rows = ".. list-table::\n   :widths: 30 70\n   :class: names\n\n"
+    for name in names:
+        summary = " ".join(description(name).split("\n\n")[0].split())
+        shown = name.name if name.module == within else str(name)
+        rows += f"   * - :py:obj:`{shown} <{name}>`\n     - {summary}\n"
+    return rows + "\n"
 
 
 def _toctree(pages: list[str], caption: str = "") -> str:
@@ -138,7 +159,9 @@ def _members(name: Name, pages: dict[type, Name]) -> tuple[list[str], dict[str, 
 
 def _class(name: Name, pages: dict[type, Name]) -> str:
     own, inherited = _members(name, pages)
-    text = _heading(str(name)) + f".. autoclass:: {name}\n   :show-inheritance:\n"
+    # A base without a page would be a name that leads nowhere.
+    bases = "   :show-inheritance:\n" if all(base in pages for base in name.item.__bases__) else ""
+    text = _heading(str(name)) + f".. autoclass:: {name}\n{bases}"
     text += f"   :members: {', '.join(own)}\n\n" if own else "\n"
     for base, names in inherited.items():
         links = ", ".join(f":py:obj:`{member} <{base}.{member}>`" for member in names)
@@ -152,8 +175,10 @@ def _entry(name: Name, pages: dict[type, Name], first: dict[int, Name]) -> str:
     if original is not None and str(original) != str(name):
         kind = "class" if inspect.isclass(name.item) else "function"
         return f".. py:{kind}:: {name.name}\n   :module: {name.module}\n\n   The same as :py:obj:`{original}`.\n\n"
-    directive = "autofunction" if callable(name.item) else "autodata"
-    return f".. {directive}:: {name}\n" + ("   :no-value:\n\n" if directive == "autodata" else "\n")
+    if callable(name.item):
+        return f".. autofunction:: {name}\n\n"
+    text = textwrap.indent(_data_text(name), "   ")
+    return f".. py:data:: {name.name}\n   :module: {name.module}\n\n{text}\n\n"
 
 
 def write(folder: Path, put: Callable[[Path, str], None]) -> None:
@@ -186,7 +211,10 @@ def write(folder: Path, put: Callable[[Path, str], None]) -> None:
         text = _heading(title) + f".. automodule:: {title}\n\n" + _table(inside, title)
         text += "".join(_entry(name, pages, first) for name in inside if name not in own)
         page(title, text + (_toctree([str(name) for name in own]) if own else ""))
-    text = _heading("Reference") + "Every public name. Each has an example that the tests run.\n\n"
+    text = (
+        _heading("Reference")
+        + "Every public name, with its arguments and what it returns. The tests run the examples.\n\n"
+    )
     left = list(top)
     for title, rule in {**SECTIONS, "Other": lambda item: True}.items():
         chosen = [name for name in left if (name.name in rule if isinstance(rule, tuple) else rule(name.item))]

@@ -20,7 +20,7 @@ from pathlib import Path
 from hlmc.export.generic import code_digest, generic_source
 
 PLACE = Path(__file__).resolve().parent.parent / "src" / "hlmc" / "export" / "js"
-EXPORTS = ("hlmc_start", "hlmc_select", "hlmc_update", "__heap_base")
+EXPORTS = ("hlmc_start", "hlmc_select", "hlmc_update", "hlmc_ask", "hlmc_tell", "__heap_base")
 
 # WebAssembly has instructions for what the module needs of a C library.
 SHIMS = {

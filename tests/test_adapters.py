@@ -82,7 +82,7 @@ def test_a_seed_gives_another_sequence_only_where_there_is_one_to_give():
 
 def test_what_an_environment_refuses():
     with pytest.raises(BadArgument, match="there is no adversary"):
-        AdversaryEnv("Blocktrap")
+        AdversaryEnv("Bloktrap")
     with pytest.raises(BadType, match="arguments"):
         AdversaryEnv(BlockTrap(), arms=3)
     with pytest.raises(BadType, match="adversary"):

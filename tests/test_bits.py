@@ -403,7 +403,7 @@ def test_more_memory_is_used_and_bits_auto_fills_it() -> None:
 def test_a_loop_with_notes_takes_the_steps_that_are_taken_by_hand() -> None:
     """For every number of slots left over after fours; the weights beside the codes stay those of the codes."""
     policies = [hlmc.TsallisINF(arms=arms, bits=9) for arms in range(2, 10)]
-    for policy in (*policies, hlmc.UCB1(arms=5, bits=7)):
+    for policy in (*policies, hlmc.UCB1(arms=5, bits=7), hlmc.Champion(arms=23, memory=6, horizon=700, bits=9)):
         arms = policy.arms
         told = hlmc.adversaries.UniformMeans(arms=arms, seed=1)
         result = hlmc.simulate(policy, told, horizon=700, runs=1, seed=arms, points=[700])

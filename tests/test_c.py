@@ -443,7 +443,7 @@ def test_export_writes_the_files(tmp_path: Path, capsys: pytest.CaptureFixture[s
         ("eval('1')", "there is no policy 'eval'"),
         ("HLMC(arms=9**9**9, levels=2)", "is no number"),
         ("HLMC(arms=9, **{})", "is not understood"),
-        ("HLMC(arms=9, level=2)", "unexpected keyword"),
+        ("HLMC(arms=9, level=2)", "has no argument 'level'; did you mean 'levels'"),
         ("HLMC(arms=0, levels=2)", "arms must"),
         ("HLMC" + "(" * 300, "written as a call"),
         ("(lambda: 1)()", "written as a call"),

@@ -65,6 +65,7 @@ GIVEN: dict[str, Any] = {
     "children": 4,
     "steps": 100,
     "doubt": 0.1,
+    "bits": 12,
     "delay": 5,
     "late": 0.1,
     "reward": lambda t, arm: 0.5,

@@ -11,7 +11,7 @@ from sphinx.util.inventory import InventoryFile
 import hlmc
 
 sys.path.append(str(Path(__file__).parent.parent.parent / "scripts"))
-from site_reference import modules, public
+from site_reference import description, modules, public
 
 
 @pytest.fixture(scope="module")
@@ -27,6 +27,10 @@ def test_every_public_name_has_a_place(described: set[str]) -> None:
     assert "hlmc.adversaries.Needle" in names
     assert len(names) > len(hlmc.__all__)
     assert sorted(set(names) - described) == []
+
+
+def test_every_public_name_is_described() -> None:
+    assert [str(name) for name in public() if not description(name)] == []
 
 
 def test_every_public_module_has_a_page(described: set[str], site: Path) -> None:

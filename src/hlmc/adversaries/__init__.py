@@ -65,6 +65,7 @@ CATALOGUE: tuple[type[Adversary], ...] = (
     Trace,
     Function,
 )
+"""Every class of adversaries."""
 suggest_arguments(*CATALOGUE)
 
 

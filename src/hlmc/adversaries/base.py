@@ -13,7 +13,7 @@ import numpy as np
 from hlmc.checks import whole
 from hlmc.engine.kernel import Address, kernel
 from hlmc.engine.primitives import REWARD, call_reward, words
-from hlmc.targets import address_of, callback, compiled, entry
+from hlmc.targets import JIT, address_of, callback, compiled, entry
 from hlmc.values import Value
 
 Array = np.ndarray
@@ -155,7 +155,8 @@ class Adversary(Value):
         A call takes about 0.2 us. Nothing is checked: a step or an arm out of range reads memory of others.
         """
         call = entry(_one, "float64", "int64", "int64", "int64", "int64")
-        return partial(call, self.address, address_of(self.spec))
+        found = partial(call, self.address, address_of(self.spec))
+        return found if JIT else lambda t, arm: float(found(t, arm))  # under the interpreter, NumPy's numbers
 
     def rewards(self, first: int, last: int, low: int = 0, high: int | None = None) -> Array:
         """The rewards of steps first to last - 1 and arms low to high - 1, as an array [steps, arms]."""

@@ -6,14 +6,16 @@ import hashlib
 import re
 from collections.abc import Iterable
 from functools import cache
-from importlib import resources
-from string import Template
 
+from hlmc.engine.feedback import ask, tell
 from hlmc.engine.layout import ARM, PROBABILITY
+from hlmc.engine.linker import Kernel
 from hlmc.engine.routines import level_kernels
-from hlmc.engine.scale import update_scaled
+from hlmc.engine.scale import scaled, update_scaled
 from hlmc.engine.step import select
 from hlmc.engine.structures import CATALOGUE as STRUCTURES
+from hlmc.engine.structures.base import no_late, no_note
+from hlmc.export.rows import template
 from hlmc.export.source import PUBLIC
 from hlmc.routines import CATALOGUE as ROUTINES
 from hlmc.routines import CODED as CODED_FORMS
@@ -32,11 +34,12 @@ def generic_unit(name: str, reserved: Iterable[str]) -> Unit:
     routines |= {CODED + kind: CODED_FORMS[cls] for kind, cls in routines.items() if cls in CODED_FORMS}
     table = Table(
         {
-            number: {role: getattr(structure, role) for role in ("begin", "end", "arm_of")}
+            number: {role: getattr(structure, role) for role in ("begin", "end", "arm_of", *HOOKS.values())}
             for number, structure in enumerate(STRUCTURES)
         },
         {kind: level_kernels(cls.kernels)._asdict() for kind, cls in routines.items()},
         by_kind=True,
+        hooks=HOOKS,
     )
     unit = Unit(name, table, frozenset(reserved))
     for kind, cls in routines.items():
@@ -46,12 +49,16 @@ def generic_unit(name: str, reserved: Iterable[str]) -> Unit:
     return unit
 
 
+HOOKS: dict[Kernel, str] = {no_late: "late", no_note: "note"}
+
+
 @cache
 def generic_source(name: str = "hlmc") -> str:
     """The text of the module.
 
     ``NAME_start(row, words, key)``, ``NAME_select(program, row)`` and ``NAME_update(program, row, reward)`` take the
-    program and the row of any policy whose structure and routines are in the catalogues.
+    program and the row of any policy whose structure and routines are in the catalogues. ``NAME_ask(program, row,
+    ticket)`` and ``NAME_tell(program, row, ticket, reward, learns)`` are for programs with a window.
 
     >>> "double hlmc_select(const double *program, double *row);" in generic_source()
     True
@@ -59,16 +66,22 @@ def generic_source(name: str = "hlmc") -> str:
     unit = generic_unit(name, PUBLIC)
     chosen = unit.entry(select, Type.RUN, Type.RUN)
     learned = unit.entry(update_scaled, Type.RUN, Type.RUN, Type.REAL)
-    text = resources.files("hlmc.export").joinpath("templates", "generic.c").read_text(encoding="utf-8")
-    return Template(text).substitute(
-        name=name,
-        version=VERSION,
-        unit=unit.text(),
-        select=chosen.name,
-        update=learned.name,
-        arm_at=ARM,
-        probability_at=PROBABILITY,
-    )
+    share = unit.entry(scaled, Type.RUN, Type.REAL).name
+    asking = unit.entry(ask, Type.RUN, Type.RUN, Type.INT, Type.RUN)
+    telling = unit.entry(tell, Type.RUN, Type.RUN, Type.RUN, Type.REAL, Type.INT)
+    values = {
+        "name": name,
+        "version": VERSION,
+        "unit": unit.text(),
+        "select": chosen.name,
+        "update": learned.name,
+        "ask": asking.name,
+        "tell": telling.name,
+        "share": share,
+        "arm_at": ARM,
+        "probability_at": PROBABILITY,
+    }
+    return template("generic.c", values)
 
 
 def code_digest(text: str) -> str:

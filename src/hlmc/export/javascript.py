@@ -40,6 +40,8 @@ def program_json(policy: Policy, row: Array | None = None, seed: int = 0) -> str
         "program": policy.program.tolist(),
         "key": f"{int(keys(seed, 0, 1)[0]):#x}",
     }
+    if policy.pending:
+        content |= {"pending": policy.pending, "missing": policy.missing}
     if row is not None:
         content["state"] = list(np.asarray(row, "<f8").tobytes())
     return json.dumps(content, allow_nan=False)

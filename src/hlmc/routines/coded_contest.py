@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from hlmc.engine.coded_ftrl import coded_draw, coded_learn, coded_normaliser, coded_sound
-from hlmc.engine.codes import clear_codes, next_seed, rounding_bits, rounding_seed, seed_sound
+from hlmc.engine.coded_ftrl import NOTED, NOTED_DRAW, coded_draw, coded_learn, coded_normaliser, coded_sound
+from hlmc.engine.codes import clear_codes, next_seed, note_weights, rounding_bits, rounding_seed, seed_sound
 from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import WIDTH
+from hlmc.engine.linker import substitute
+from hlmc.engine.routines import NotedKernels
 from hlmc.engine.structures.champion import FADING, contest_rate
 from hlmc.engine.structures.coded_champion import baseline_in, contest_scale, seed_and_baseline
 from hlmc.routines.base import Array, Kernels
@@ -26,12 +28,47 @@ def coded_contest_start(program: Array, level: int, row: Array, at: int, n: int)
 
 
 @kernel
-def coded_contest_select(
-    program: Array, level: int, row: Array, at: int, n: int, x: float, both: float, tau: int, u: float
+def coded_contest_draw(
+    program: Array, level: int, row: Array, at: int, n: int, x: float, both: float, tau: int, u: float, notes: Array
 ) -> tuple[int, float]:
     """Draw a slot by Tsallis-INF with the learning rate of this choice."""
     eta = contest_rate(program, level, tau)
-    return coded_draw(program, level, row, row, at, n, contest_scale(program, level), eta, x, u)
+    return coded_draw(program, level, row, notes, at, n, contest_scale(program, level), eta, x, u)
+
+
+@kernel
+def coded_contest_select(
+    program: Array, level: int, row: Array, at: int, n: int, x: float, both: float, tau: int, u: float
+) -> tuple[int, float]:
+    """Without notes."""
+    return coded_contest_draw(program, level, row, at, n, x, both, tau, u, row)
+
+
+@kernel
+def coded_contest_learn(
+    program: Array,
+    level: int,
+    row: Array,
+    at: int,
+    n: int,
+    x: float,
+    both: float,
+    tau: int,
+    slot: int,
+    chance: float,
+    reward: float,
+    notes: Array,
+) -> tuple[float, float]:
+    """Add the estimated losses, update the baseline, and compute the next normaliser."""
+    s = contest_scale(program, level)
+    eta = contest_rate(program, level, tau)
+    following = contest_rate(program, level, tau + 1)
+    loss = 1.0 - reward
+    baseline = baseline_in(both)
+    draw = rounding_bits(both)
+    x = coded_learn(program, level, row, notes, at, n, s, s, eta, following, x, slot, chance, loss, baseline, draw)
+    baseline += max(1.0 / (float(tau) + 2.0), FADING) * (loss - baseline)
+    return x, seed_and_baseline(next_seed(both), baseline)
 
 
 @kernel
@@ -48,16 +85,8 @@ def coded_contest_update(
     chance: float,
     reward: float,
 ) -> tuple[float, float]:
-    """Add the estimated losses, update the baseline, and compute the next normaliser."""
-    s = contest_scale(program, level)
-    eta = contest_rate(program, level, tau)
-    following = contest_rate(program, level, tau + 1)
-    loss = 1.0 - reward
-    baseline = baseline_in(both)
-    draw = rounding_bits(both)
-    x = coded_learn(program, level, row, row, at, n, s, s, eta, following, x, slot, chance, loss, baseline, draw)
-    baseline += max(1.0 / (float(tau) + 2.0), FADING) * (loss - baseline)
-    return x, seed_and_baseline(next_seed(both), baseline)
+    """Without notes."""
+    return coded_contest_learn(program, level, row, at, n, x, both, tau, slot, chance, reward, row)
 
 
 @kernel
@@ -67,6 +96,11 @@ def coded_contest_check(
     """The normaliser is one for the learning rate of the choice."""
     s = contest_scale(program, level)
     return seed_sound(both) and coded_sound(program, level, row, at, n, s, contest_rate(program, level, tau), x, chance)
+
+
+_NOTED = NotedKernels(
+    note_weights, substitute(coded_contest_draw, NOTED_DRAW), substitute(coded_contest_learn, NOTED), per_slot=1
+)
 
 
 @dataclass(frozen=True, repr=False)
@@ -85,5 +119,5 @@ class CodedContest(CodedRoutine):
     feedback: ClassVar[Literal["gain", "loss", "counts"]] = "loss"
     plain_class: ClassVar[type[Contest]] = Contest
     kernels: ClassVar[Kernels] = Kernels(
-        coded_contest_start, coded_contest_select, coded_contest_update, coded_contest_check
+        coded_contest_start, coded_contest_select, coded_contest_update, coded_contest_check, _NOTED
     )

@@ -11,6 +11,9 @@ export interface Program {
     program: number[];
     /** The key of the random stream, as a number in hexadecimal. */
     key: string;
+    /** The decisions that can await their rewards, if the policy has a window; and what a missing reward counts as. */
+    pending?: number;
+    missing?: number | "skip";
     /** The bytes of a learner's state, if one was exported. */
     state?: number[];
 }
@@ -22,6 +25,17 @@ export interface Options {
     state?: ArrayBuffer | Uint8Array;
     /** The module, if it does not lie beside hlmc.js. */
     wasm?: BufferSource | WebAssembly.Module;
+}
+
+/** What a decision remembers until its reward comes. Its bytes are those of Python's bytes(ticket). */
+export class Ticket {
+    constructor(bytes: ArrayLike<number>);
+    readonly bytes: Uint8Array;
+    readonly arm: number;
+    /** The decisions before this one. */
+    readonly time: number;
+    /** The probability of the arm, given everything before it. */
+    readonly probability: number;
 }
 
 export interface Learner {
@@ -38,6 +52,12 @@ export interface Learner {
     select(): number;
     /** Learn the reward of the arm selected. */
     update(reward: number): void;
+    /** Make a decision whose reward may come late, out of order or never. Needs a policy with pending=W. */
+    ask(): Ticket;
+    /** Learn the reward of a ticket, or of its bytes. */
+    tell(ticket: Ticket | Uint8Array, reward: number): "applied" | "late" | "duplicate" | "expired";
+    /** Say that the reward of a ticket will not come. */
+    drop(ticket: Ticket | Uint8Array): "applied" | "late" | "duplicate" | "expired";
     /** Go on from a state of a learner of the same policy. */
     restore(state: ArrayBuffer | Uint8Array): void;
 }

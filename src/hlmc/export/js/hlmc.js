@@ -11,8 +11,12 @@ const ERRORS = {
     "-1": "the horizon has been reached; start a new learner",
     "-2": "update needs a selection first: call select() once before each update()",
     "-3": "reward is not a number in the range of the policy",
+    "-4": "an arm is selected: call update() before ask()",
+    "-5": "the ticket is damaged, forged or another learner's",
 };
 const TIME = 1, PROBABILITY = 3; // words of a row
+const LEVELS = 3, ZERO = 16; // words of a program
+const CODES = ["applied", "late", "duplicate", "expired"];
 
 let compiled = null;
 
@@ -46,17 +50,46 @@ export async function load(program, options = {}) {
     return learner;
 }
 
+/** What a decision remembers until its reward comes. Its bytes are those of Python's bytes(ticket). */
+export class Ticket {
+    #words;
+
+    constructor(bytes) {
+        this.bytes = Uint8Array.from(bytes);
+        this.#words = new DataView(this.bytes.buffer);
+    }
+
+    /** The arm to play. */
+    get arm() {
+        return Number(this.#words.getBigUint64(24, true));
+    }
+
+    /** The decisions before this one. */
+    get time() {
+        return Number(this.#words.getBigUint64(16, true));
+    }
+
+    /** The probability of the arm, given everything before it. */
+    get probability() {
+        return this.#words.getFloat64(32, true);
+    }
+}
+
 class Learner {
     #exports;
     #program;
     #row;
+    #ticket; // where the words of a ticket lie
+    #size; // and its bytes
+    #missing;
 
     constructor(program, exports, key) {
         const { memory, __heap_base: base } = exports;
         const first = 8 * Math.ceil(base.value / 8);
         const numbers = program.program.length;
-        const missing = first + 8 * (numbers + program.words) - memory.buffer.byteLength;
-        if (missing > 0) memory.grow(Math.ceil(missing / 65536));
+        const size = program.pending ? 8 * (5 + 2 * program.program[LEVELS]) : 0;
+        const lacking = first + 8 * (numbers + program.words) + size - memory.buffer.byteLength;
+        if (lacking > 0) memory.grow(Math.ceil(lacking / 65536));
         new Float64Array(memory.buffer, first, numbers).set(program.program);
         this.policy = program.policy;
         this.arms = program.arms;
@@ -64,6 +97,9 @@ class Learner {
         this.#exports = exports;
         this.#program = first;
         this.#row = first + 8 * numbers;
+        this.#ticket = this.#row + 8 * program.words;
+        this.#size = size;
+        this.#missing = program.missing;
         exports.hlmc_start(this.#row, program.words, BigInt.asUintN(64, key));
     }
 
@@ -79,6 +115,27 @@ class Learner {
         if (typeof reward !== "number") throw new TypeError("reward must be a number");
         const status = this.#exports.hlmc_update(this.#program, this.#row, reward);
         if (status < 0) throw status === -3 ? new RangeError(ERRORS[status]) : new Error(ERRORS[status]);
+    }
+
+    /** Make a decision whose reward may come late, out of order or never: its ticket. Needs a policy with pending. */
+    ask() {
+        this.#needsWindow();
+        const arm = this.#exports.hlmc_ask(this.#program, this.#row, this.#ticket);
+        if (arm < 0) throw new Error(ERRORS[arm]);
+        return new Ticket(new Uint8Array(this.#exports.memory.buffer, this.#ticket, this.#size));
+    }
+
+    /** Learn the reward of a ticket, or of its bytes: "applied", "late", "duplicate" or "expired". */
+    tell(ticket, reward) {
+        if (typeof reward !== "number") throw new TypeError("reward must be a number");
+        return this.#settle(ticket, reward, 1);
+    }
+
+    /** Say that the reward of a ticket will not come. What that counts as is the policy's `missing`. */
+    drop(ticket) {
+        // What is not learned from is in every range: the end of it that counts as 0.
+        const skips = typeof this.#missing !== "number";
+        return this.#settle(ticket, skips ? this.#zero() : this.#missing, skips ? 0 : 1);
     }
 
     /** The number of completed steps. */
@@ -101,6 +158,24 @@ class Learner {
         if (state.byteLength !== 8 * this.words) throw new RangeError(`a state has ${8 * this.words} bytes`);
         const bytes = new Uint8Array(state.buffer ?? state, state.byteOffset ?? 0, state.byteLength);
         new Uint8Array(this.#exports.memory.buffer, this.#row, bytes.length).set(bytes);
+    }
+
+    #needsWindow() {
+        if (!this.#size) throw new Error("the policy has no window: give it pending=W");
+    }
+
+    #zero() {
+        return new Float64Array(this.#exports.memory.buffer, this.#program, ZERO + 1)[ZERO];
+    }
+
+    #settle(ticket, reward, learns) {
+        this.#needsWindow();
+        const bytes = ticket instanceof Ticket ? ticket.bytes : Uint8Array.from(ticket);
+        if (bytes.length !== this.#size) throw new Error(ERRORS[-5]);
+        new Uint8Array(this.#exports.memory.buffer, this.#ticket, this.#size).set(bytes);
+        const code = this.#exports.hlmc_tell(this.#program, this.#row, this.#ticket, reward, learns);
+        if (code < 0) throw code === -3 ? new RangeError(ERRORS[code]) : new Error(ERRORS[code]);
+        return CODES[code];
     }
 
     #view() {

@@ -35,3 +35,17 @@ int32_t ${name}_update(const double *program, double *row, double reward)
 {
     return (int32_t)$update(program, row, reward);
 }
+
+/* Make a decision and write its ticket; the arm, or a negative error. Only for programs with a window. */
+int32_t ${name}_ask(const double *program, double *row, double *ticket);
+int32_t ${name}_ask(const double *program, double *row, double *ticket)
+{
+    return (int32_t)$ask(program, row, 0, ticket);
+}
+
+/* Learn the reward of a ticket or, with learns = 0, that none will come; a code, or a negative error. */
+int32_t ${name}_tell(const double *program, double *row, const double *ticket, double reward, int32_t learns);
+int32_t ${name}_tell(const double *program, double *row, const double *ticket, double reward, int32_t learns)
+{
+    return (int32_t)$tell(program, row, ticket, $share(program, reward), learns);
+}

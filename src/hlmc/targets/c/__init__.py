@@ -2,7 +2,8 @@
 
 ================  ===============================================================================================
 ``unit``          the functions, constants and types of one C file
-``translator``    one kernel to one C function
+``translator``    one kernel to one C function: its statements
+``expressions``   its expressions
 ``reading``       a kernel's source: syntax tree, comments, what constants rule out
 ``scopes``        where variables are declared
 ``types``         the dialect's types in C

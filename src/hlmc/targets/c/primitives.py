@@ -11,11 +11,11 @@ from hlmc.engine.layout import KEY
 from hlmc.targets.c.types import SUM, Type, Value
 
 if TYPE_CHECKING:
-    from hlmc.targets.c.translator import Translator
+    from hlmc.targets.c.expressions import Expressions
     from hlmc.targets.c.unit import Unit
 
 Kernel = Callable[..., Any]
-Lowering = Callable[["Unit", list[Value], "Translator"], Value]
+Lowering = Callable[["Unit", list[Value], "Expressions"], Value]
 
 HELPERS = {
     "bits": "/* The raw 64 bits of a word. */\n"
@@ -52,33 +52,33 @@ HELPERS = {
 }
 
 
-def _same(unit: Unit, values: list[Value], translator: Translator) -> Value:
+def _same(unit: Unit, values: list[Value], translator: Expressions) -> Value:
     return values[0]
 
 
-def _offset(unit: Unit, values: list[Value], translator: Translator) -> Value:
+def _offset(unit: Unit, values: list[Value], translator: Expressions) -> Value:
     run, at = values
     return replace(run, text=f"{run.text} + {at.within(SUM + 1)}", binds=SUM, type=Type.RUN)
 
 
-def _row_of(unit: Unit, values: list[Value], translator: Translator) -> Value:
+def _row_of(unit: Unit, values: list[Value], translator: Expressions) -> Value:
     run, i, width = values
     return replace(run, text=f"{run.text} + {i.within(SUM + 2)} * {width.within(SUM + 2)}", binds=SUM)
 
 
-def _nothing(unit: Unit, values: list[Value], translator: Translator) -> Value:
+def _nothing(unit: Unit, values: list[Value], translator: Expressions) -> Value:
     return Value("", Type.NONE)
 
 
 def _helper(name: str, result: Type) -> Lowering:
-    def lower(unit: Unit, values: list[Value], translator: Translator) -> Value:
+    def lower(unit: Unit, values: list[Value], translator: Expressions) -> Value:
         own = f"{name}_single" if unit.numbers.single and f"{name}_single" in HELPERS else name
         return Value(f"{unit.helper(own)}({', '.join(value.text for value in values)})", result)
 
     return lower
 
 
-def _bits(unit: Unit, values: list[Value], translator: Translator) -> Value:
+def _bits(unit: Unit, values: list[Value], translator: Expressions) -> Value:
     if not unit.numbers.single:
         return Value(f"{unit.helper('bits')}({', '.join(value.text for value in values)})", Type.BITS)
     if values[1].number != KEY:
@@ -97,7 +97,7 @@ ROLES: dict[Kernel, str] = {
 """Calls through a program's table, and whose they are."""
 
 
-def _put_bits(unit: Unit, values: list[Value], translator: Translator) -> Value:
+def _put_bits(unit: Unit, values: list[Value], translator: Expressions) -> Value:
     if unit.numbers.single:
         raise translator.source.refuse(translator.source.tree, "raw bits of a word of 32 bits")
     translator.writes(values[0])

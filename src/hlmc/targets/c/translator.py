@@ -10,39 +10,17 @@ from __future__ import annotations
 import ast
 import re
 import textwrap
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from hlmc.engine.kernel import is_kernel, is_primitive
-from hlmc.targets.c.reading import OutsideDialect, Source, constant_result, is_number, read
+from hlmc.targets.c.expressions import ARITHMETIC, Expressions, Kernel, Translated, Types, scalar
+from hlmc.targets.c.reading import OutsideDialect, read
 from hlmc.targets.c.scopes import declarations
-from hlmc.targets.c.types import (
-    AND,
-    ATOM,
-    BITWISE,
-    CONDITIONAL,
-    EQUALITY,
-    OR,
-    PRODUCT,
-    RELATION,
-    SHIFT,
-    SUM,
-    UNARY,
-    Type,
-    Value,
-    cast,
-    converted,
-    literal,
-)
+from hlmc.targets.c.types import ATOM, SUM, UNARY, Type, Value, cast, literal
 
 if TYPE_CHECKING:
     from hlmc.targets.c.unit import Unit
-
-Kernel = Callable[..., Any]
-Types = Type | tuple[Type, ...]
 
 WIDTH = 116  # of a line of C
 _INDENT = "    "
@@ -56,61 +34,6 @@ _ANNOTATIONS = {
     "Address": Type.RUN,
     "None": Type.NONE,
 }
-
-# Names that mean something in C or C++ and nothing in Python.
-_RESERVED = frozenset(
-    """
-    asm auto bool case catch char class const constexpr default delete do double enum explicit extern false float
-    goto inline int long mutable namespace new operator private protected public register restrict short signed
-    sizeof static struct switch template this throw true typedef typename union unsigned using virtual void volatile
-    """.split()  # noqa: SIM905
-)
-
-_ARITHMETIC = {
-    ast.Add: ("+", SUM),
-    ast.Sub: ("-", SUM),
-    ast.Mult: ("*", PRODUCT),
-    ast.Div: ("/", PRODUCT),
-    ast.FloorDiv: ("/", PRODUCT),
-    ast.Mod: ("%", PRODUCT),
-    ast.LShift: ("<<", SHIFT),
-    ast.RShift: (">>", SHIFT),
-    ast.BitAnd: ("&", BITWISE),
-    ast.BitOr: ("|", BITWISE),
-    ast.BitXor: ("^", BITWISE),
-}
-_INTEGER_ONLY = (ast.FloorDiv, ast.Mod, ast.LShift, ast.RShift, ast.BitAnd, ast.BitOr, ast.BitXor)
-_COMPARISONS = {
-    ast.Lt: ("<", RELATION),
-    ast.LtE: ("<=", RELATION),
-    ast.Gt: (">", RELATION),
-    ast.GtE: (">=", RELATION),
-    ast.Eq: ("==", EQUALITY),
-    ast.NotEq: ("!=", EQUALITY),
-}
-_MATH = {"sqrt": 1, "floor": 1, "expm1": 1, "log1p": 1, "exp": 1, "log": 1, "sin": 1, "cos": 1, "pow": 2}
-
-
-@dataclass
-class Translated:
-    """A C function.
-
-    Parameters
-    ----------
-    name, parameters, result
-        Its signature: C name; names and types; type, or several for a struct.
-    mutable
-        The names of those parameters, runs of words, through which it writes.
-    text
-        Its definition, with a comment in front.
-    """
-
-    name: str
-    parameters: list[tuple[str, Type]] = field(default_factory=list)
-    result: Types = Type.NONE
-    mutable: set[str] = field(default_factory=set)
-    text: str = ""
-    calls: list[str] = field(default_factory=list)
 
 
 def comment(text: str, indent: str = "") -> list[str]:
@@ -130,7 +53,7 @@ def comment(text: str, indent: str = "") -> list[str]:
     return [f"{indent}/* {lines[0]}", *(f"{indent} * {line}".rstrip() for line in lines[1:]), f"{indent} */"]
 
 
-class Translator:
+class Translator(Expressions):
     """The translation of one kernel."""
 
     def __init__(self, unit: Unit, kernel: Kernel, arguments: Iterable[Type]) -> None:
@@ -138,7 +61,7 @@ class Translator:
         code = kernel.__code__
         given = zip(code.co_varnames[: code.co_argcount], arguments, strict=False)
         self.unit = unit
-        self.source: Source = read(kernel, {name: unit.program for name, kind in given if kind is Type.PROGRAM})
+        self.source = read(kernel, {name: unit.program for name, kind in given if kind is Type.PROGRAM})
         self.numbers = unit.numbers
         self.done = Translated(unit.name_of(kernel, arguments))
         self.variables: dict[str, Types] = {}
@@ -216,12 +139,6 @@ class Translator:
             return tuple(self._annotated(part, part) for part in parts)
         return self._annotated(annotation, annotation)
 
-    def c_name(self, name: str) -> str:
-        """A Python variable's name in C."""
-        if name == "_":
-            return "unused"
-        return f"{name}_" if name in _RESERVED else name.lstrip("_")
-
     def _own_name(self, text: str) -> str:
         """A name for a variable of the translator's own, unlike those of the kernel's."""
         while text in self._named:
@@ -290,11 +207,11 @@ class Translator:
         if isinstance(statement.value, ast.Tuple):
             values = [self.value(part) for part in statement.value.elts]
             if self.inferring:
-                self.done.result = tuple(_scalar(value) for value in values)
+                self.done.result = tuple(scalar(value) for value in values)
                 wanted = self.done.result
             if not isinstance(wanted, tuple) or len(values) != len(wanted):
                 raise self.source.refuse(statement, "it returns another number of results than its annotation says")
-            parts = [self._convert(v, k, statement).text for v, k in zip(values, wanted, strict=True)]
+            parts = [self.convert(v, k, statement).text for v, k in zip(values, wanted, strict=True)]
             struct = self.unit.struct(wanted)
             self._line(f"return ({struct}){{{', '.join(parts)}}};")
             return
@@ -309,7 +226,7 @@ class Translator:
             return
         if wanted is Type.NONE:
             raise self.source.refuse(statement, "a return with a value in a kernel that has no result")
-        self._line(f"return {self._convert(value, wanted, statement).text};")
+        self._line(f"return {self.convert(value, wanted, statement).text};")
 
     def _assign(self, statement: ast.Assign) -> None:
         if len(statement.targets) != 1:
@@ -329,7 +246,7 @@ class Translator:
         elif isinstance(target, ast.Name):
             self._assign_name(statement, target.id, self.value(value))
         elif isinstance(target, ast.Subscript):
-            word = self._word(target, writes=True)
+            word = self.word(target, writes=True)
             self._line(f"{word.place or word.text} = {self._stored(self.value(value), word, statement)};")
         else:
             raise self.source.refuse(statement, f"assigning to {ast.unparse(target)} is not in the dialect")
@@ -338,12 +255,12 @@ class Translator:
         """A value as a word holds it. What is kept in a word of whole numbers is whole, whatever its type."""
         assert isinstance(word.type, Type)
         if word.place is not None:
-            return self.unit.added(self._convert(value, Type.REAL, node))
+            return self.unit.added(self.convert(value, Type.REAL, node))
         if word.type is Type.INT and value.type is Type.REAL:
             if value.number is not None:
                 return literal(int(value.number), self.numbers).text
             return cast(value, Type.INT, self.numbers).text
-        return self._convert(value, word.type, node).text
+        return self.convert(value, word.type, node).text
 
     def _assign_name(self, statement: ast.stmt, name: str, value: Value) -> None:
         if name == "_":
@@ -366,7 +283,7 @@ class Translator:
             declared = self._run_type(value.root or "")
         else:
             declared = f"{self.numbers.c(kind)} "
-        text = f"{self.c_name(name)} = {self._convert(value, kind, statement).text};"
+        text = f"{self.c_name(name)} = {self.convert(value, kind, statement).text};"
         self._line(declared + text if name in self._places.by_assignment.get(statement, ()) else text)
 
     def _kept(self, name: str, kind: Type, node: ast.AST) -> None:
@@ -399,7 +316,7 @@ class Translator:
                 if swaps:
                     self._temporary += 1
                     text = self._own_name(f"next_{self.c_name(name)}_{self._temporary}")
-                    self._line(f"const {self.numbers.c(_scalar(each))} {text} = {each.text};")
+                    self._line(f"const {self.numbers.c(scalar(each))} {text} = {each.text};")
                     ready = replace(each, text=text, binds=ATOM, number=None)
                 later.append((name, ready))
             for name, each in later:
@@ -422,7 +339,7 @@ class Translator:
     def _augassign(self, statement: ast.AugAssign) -> None:
         target = statement.target
         if isinstance(target, ast.Subscript):
-            place = self._word(target, writes=True)
+            place = self.word(target, writes=True)
         elif isinstance(target, ast.Name):
             place = self.value(ast.Name(target.id, ast.Load(), lineno=target.lineno))
         else:
@@ -432,20 +349,20 @@ class Translator:
         if isinstance(target, ast.Subscript) and (place.place is not None or place.type is Type.INT):
             if not isinstance(statement.op, ast.Add | ast.Sub):
                 raise self.source.refuse(statement, "a word of whole numbers is only added to or subtracted from")
-            symbol, _ = _ARITHMETIC[type(statement.op)]
+            symbol, _ = ARITHMETIC[type(statement.op)]
             self._line(f"{place.place or place.text} {symbol}= {self._stored(value, place, statement)};")
             return
-        result = self._binary(statement, statement.op, place, value)
+        result = self.binary(statement, statement.op, place, value)
         if result.type is not place.type:
             raise self.source.refuse(statement, f"{ast.unparse(target)} would change its type")
-        symbol, _ = _ARITHMETIC[type(statement.op)]
-        right = self._convert(value, place.type, statement) if place.type is not Type.BITS else value
+        symbol, _ = ARITHMETIC[type(statement.op)]
+        right = self.convert(value, place.type, statement) if place.type is not Type.BITS else value
         if value.type is Type.BOOL:
             right = replace(value, text=f"({value.text})", binds=ATOM)
         self._line(f"{place.text} {symbol}= {right.text};")
 
     def _if(self, statement: ast.If, keyword: str = "if") -> None:
-        test = self._condition(statement.test)
+        test = self.condition(statement.test)
         self._line(f"{keyword} ({test}) {{")
         self._block(statement.body)
         # A block that ends in a return needs no else, but what is written with one keeps it.
@@ -473,7 +390,7 @@ class Translator:
     def _while(self, statement: ast.While) -> None:
         if statement.orelse:
             raise self.source.refuse(statement, "a loop with else is not in the dialect")
-        self._line(f"while ({self._condition(statement.test)}) {{")
+        self._line(f"while ({self.condition(statement.test)}) {{")
         self._block(statement.body)
         self._line("}")
 
@@ -489,7 +406,7 @@ class Translator:
             and 1 <= len(loop.args) <= 3
         ):
             raise self.source.refuse(statement, "a for loop goes over a range of integers")
-        bounds = [self._convert(self.value(node), Type.INT, node) for node in loop.args]
+        bounds = [self.convert(self.value(node), Type.INT, node) for node in loop.args]
         first = bounds[0] if len(bounds) > 1 else literal(0, self.numbers)
         last = bounds[1] if len(bounds) > 1 else bounds[0]
         step = bounds[2] if len(bounds) > 2 else literal(1, self.numbers)
@@ -522,297 +439,6 @@ class Translator:
         self._walk(statement.body)
         self.depth -= 1
         self._line("}")
-
-    # --- Expressions
-
-    def value(self, node: ast.expr) -> Value:
-        """An expression."""
-        method = getattr(self, f"_value_{type(node).__name__.lower()}", None)
-        if method is None:
-            raise self.source.refuse(node, f"{type(node).__name__} ({ast.unparse(node)}) is not in the dialect")
-        return method(node)  # type: ignore[no-any-return]
-
-    def _convert(self, value: Value, kind: Type, node: ast.AST) -> Value:
-        found = converted(value, kind, self.numbers) if isinstance(value.type, Type) else None
-        if found is None:
-            given = value.type.value if isinstance(value.type, Type) else "several results"
-            raise self.source.refuse(node, f"{given} where {kind.value} is needed")
-        return found
-
-    def _condition(self, node: ast.expr) -> str:
-        return self._convert(self.value(node), Type.BOOL, node).text
-
-    def _value_constant(self, node: ast.Constant) -> Value:
-        if not isinstance(node.value, bool | int | float):
-            raise self.source.refuse(node, f"the constant {node.value!r} is not in the dialect")
-        return literal(node.value, self.numbers)
-
-    def _value_name(self, node: ast.Name) -> Value:
-        name = node.id
-        if name in self.variables:
-            self.used.add(name)
-            if self.variables[name] is Type.PROGRAM:
-                return self.unit.program_value()
-            return Value(self.c_name(name), self.variables[name], root=self.roots.get(name))
-        if name in self.source.names and is_number(self.source.names[name]):
-            return self.unit.constant(name, self.source.names[name], self.source.kernel)
-        raise self.source.refuse(node, f"{name} is neither a variable nor a constant")
-
-    def _value_attribute(self, node: ast.Attribute) -> Value:
-        text = ast.unparse(node)
-        if text == "math.inf":
-            return literal(float("inf"), self.numbers)
-        if text == "math.pi":
-            return literal(3.141592653589793, self.numbers)
-        raise self.source.refuse(node, f"{text} is not in the dialect")
-
-    def _value_subscript(self, node: ast.Subscript) -> Value:
-        if isinstance(node.value, ast.Call):
-            return self._result_of(node, node.value)
-        return self._word(node, writes=False)
-
-    def _result_of(self, node: ast.Subscript, call: ast.Call) -> Value:
-        """One of the results of a call: ``phase(t)[0]``."""
-        found = self.value(call)
-        place = node.slice.value if isinstance(node.slice, ast.Constant) else None
-        if not isinstance(found.type, tuple) or not isinstance(place, int) or not 0 <= place < len(found.type):
-            raise self.source.refuse(node, f"{ast.unparse(node)} is none of the results of a call")
-        return Value(f"{found.text}.r{place}", found.type[place])
-
-    def _word(self, node: ast.Subscript, writes: bool) -> Value:
-        run = self.value(node.value)
-        if run.type not in (Type.RUN, Type.PROGRAM) or isinstance(node.slice, ast.Slice | ast.Tuple):
-            raise self.source.refuse(node, f"{ast.unparse(node)} is not a word of an Array")
-        index = self._convert(self.value(node.slice), Type.INT, node)
-        if writes:
-            self.writes(run, node)
-        return self.unit.word(run, index, node.slice, self.source)
-
-    def writes(self, run: Value, node: ast.AST | None = None) -> None:
-        """Note that words of a run are written."""
-        if run.root is None:
-            raise self.source.refuse(node or self.source.tree, "the words of a program are constants")
-        self.done.mutable.add(run.root)
-
-    def _value_unaryop(self, node: ast.UnaryOp) -> Value:
-        value = self.value(node.operand)
-        if isinstance(node.op, ast.Not):
-            return Value(f"!{self._convert(value, Type.BOOL, node).within(ATOM)}", Type.BOOL, UNARY)
-        if isinstance(node.op, ast.USub) and value.type in (Type.INT, Type.REAL):
-            number = None if value.number is None else -value.number
-            return Value(f"-{value.within(ATOM)}", value.type, UNARY, number)
-        raise self.source.refuse(node, f"{ast.unparse(node)} is not in the dialect")
-
-    def _value_binop(self, node: ast.BinOp) -> Value:
-        return self._binary(node, node.op, self.value(node.left), self.value(node.right))
-
-    def _binary(self, node: ast.AST, op: ast.operator, left: Value, right: Value) -> Value:
-        if type(op) not in _ARITHMETIC:
-            raise self.source.refuse(node, f"the operator {type(op).__name__} is not in the dialect")
-        symbol, binds = _ARITHMETIC[type(op)]
-        kinds = {left.type, right.type}
-        if not kinds <= {Type.REAL, Type.INT, Type.BOOL, Type.BITS}:
-            raise self.source.refuse(node, f"{symbol} of something else than numbers")
-        if Type.BITS in kinds:
-            if kinds != {Type.BITS} or isinstance(op, ast.Div):
-                raise self.source.refuse(node, f"{symbol} of np.uint64 and another type; convert with np.uint64(...)")
-            kind = Type.BITS
-        elif isinstance(op, _INTEGER_ONLY):
-            if Type.REAL in kinds:
-                raise self.source.refuse(node, f"{type(op).__name__} of floats is not in the dialect")
-            kind = Type.INT
-        elif isinstance(op, ast.Div) or Type.REAL in kinds:
-            kind = Type.REAL
-            left, right = self._convert(left, kind, node), self._convert(right, kind, node)
-        else:
-            kind = Type.INT
-        # C computes literals in 32 bits: where no operand is a variable, the first is widened.
-        literals = kind is Type.INT and left.type is Type.INT and left.number is not None
-        if literals and (isinstance(op, ast.LShift) or right.number is not None):
-            left = replace(left, text=self.unit.wide(left), binds=ATOM)
-        # Mixed with another operator, shifts and bits are put in parentheses, as compilers ask for.
-        strict = binds in (SHIFT, BITWISE)
-        inner_left = ATOM if strict and left.binds < UNARY else binds
-        inner_right = ATOM if strict and right.binds < UNARY else binds + 1
-        if kind is Type.INT and Type.BOOL in kinds:
-            inner_left = ATOM if left.type is Type.BOOL else inner_left
-            inner_right = ATOM if right.type is Type.BOOL else inner_right
-        return Value(f"{left.within(inner_left)} {symbol} {right.within(inner_right)}", kind, binds)
-
-    def _value_boolop(self, node: ast.BoolOp) -> Value:
-        symbol, binds = ("&&", AND) if isinstance(node.op, ast.And) else ("||", OR)
-        parts = [self._convert(self.value(each), Type.BOOL, each) for each in node.values]
-        inner = AND if binds == AND else EQUALITY
-        return Value(f" {symbol} ".join(part.within(max(inner, binds)) for part in parts), Type.BOOL, binds)
-
-    def _value_compare(self, node: ast.Compare) -> Value:
-        values = [self.value(each) for each in (node.left, *node.comparators)]
-        parts = []
-        if len(node.ops) > 1 and any(
-            isinstance(each, ast.Call) and not self._is_plain_call(each)
-            for middle in node.comparators[:-1]
-            for each in ast.walk(middle)
-        ):
-            raise self.source.refuse(node, "a call in the middle of a chain of comparisons is not in the dialect")
-        for op, left, right in zip(node.ops, values, values[1:], strict=False):
-            if type(op) not in _COMPARISONS:
-                raise self.source.refuse(node, f"the comparison {type(op).__name__} is not in the dialect")
-            symbol, binds = _COMPARISONS[type(op)]
-            if Type.BITS in (left.type, right.type) and left.type is not right.type:
-                raise self.source.refuse(node, "comparing np.uint64 with another type; convert with np.uint64(...)")
-            left, right = self._alike(left, right, node)
-            parts.append(f"{left.within(SHIFT)} {symbol} {right.within(SHIFT)}")
-        if len(parts) == 1:
-            return Value(parts[0], Type.BOOL, binds)
-        return Value(" && ".join(parts), Type.BOOL, AND)
-
-    def _is_plain_call(self, node: ast.Call) -> bool:
-        return ast.unparse(node.func) in ("int", "float", "bool", "min", "max", "abs", "math.sqrt")
-
-    def _alike(self, left: Value, right: Value, node: ast.AST) -> tuple[Value, Value]:
-        """Two values in the type that both have or become. An int and a literal whole number stay ints."""
-        if {left.type, right.type} == {Type.INT, Type.REAL}:
-            real = left if left.type is Type.REAL else right
-            if real.number is not None and real.number == real.number // 1 and abs(real.number) < 2**31:
-                whole = literal(int(real.number), self.numbers)
-                left, right = (whole, right) if real is left else (left, whole)
-        for kind in (Type.REAL, Type.INT):
-            if kind in (left.type, right.type):
-                return self._convert(left, kind, node), self._convert(right, kind, node)
-        return left, right
-
-    def _value_ifexp(self, node: ast.IfExp) -> Value:
-        test = self._convert(self.value(node.test), Type.BOOL, node.test)
-        first, second = self._alike(self.value(node.body), self.value(node.orelse), node)
-        if first.type is not second.type or first.type is Type.RUN:
-            raise self.source.refuse(node, "the two sides of a conditional expression have different types")
-        text = f"{test.within(OR)} ? {first.within(OR)} : {second.within(CONDITIONAL)}"
-        return Value(text, first.type, CONDITIONAL)
-
-    def _value_call(self, node: ast.Call) -> Value:
-        if node.keywords:
-            raise self.source.refuse(node, "keyword arguments are not in the dialect")
-        if any(isinstance(each, ast.Starred) for each in node.args):
-            raise self.source.refuse(node, "starred arguments are not in the dialect")
-        if isinstance(node.func, ast.Attribute):
-            return self._library(node)
-        if not isinstance(node.func, ast.Name):
-            raise self.source.refuse(node, f"only names are called, not {ast.unparse(node.func)}")
-        name = node.func.id
-        called = self.source.names.get(name)
-        if called is np.float32:
-            called = None  # a kernel that was narrowed to single precision calls it float
-        if called is not None and is_kernel(called):
-            return self._kernel_call(node, called)
-        if called is None and hasattr(self, f"_builtin_{name}"):
-            return getattr(self, f"_builtin_{name}")(node)  # type: ignore[no-any-return]
-        raise self.source.refuse(node, f"{name} is no kernel and no function of the dialect")
-
-    def _kernel_call(self, node: ast.Call, called: Kernel) -> Value:
-        values = [self.value(each) for each in node.args]
-        if is_primitive(called):
-            found = self.unit.primitive(called, values, node, self)
-            if found is not None:
-                return found
-            raise self.source.refuse(node, f"the primitive {called.__name__} has no form in C")
-        known = constant_result(called)
-        if known is not None and not values:
-            if isinstance(known, str):
-                return self.unit.constant(known, called.__globals__[known], called)
-            return literal(known, self.numbers)
-        target = self.unit.function(called, [_scalar(value) for value in values], self.source, node)
-        return self.call(target, values, node)
-
-    def call(self, target: Translated, values: list[Value], node: ast.AST) -> Value:
-        """A call of a C function."""
-        texts = []
-        for value, (name, kind) in zip(values, target.parameters, strict=True):
-            if kind is Type.PROGRAM:
-                continue
-            if kind is Type.RUN:
-                if value.type is not Type.RUN:
-                    raise self.source.refuse(node, f"{value.text} is no Array")
-                if name in target.mutable:
-                    self.writes(value, node)
-                texts.append(value.text)
-            else:
-                texts.append(self._convert(value, kind, node).text)
-        if target.name not in self.done.calls:
-            self.done.calls.append(target.name)
-        return Value(f"{target.name}({', '.join(texts)})", target.result)
-
-    def _library(self, node: ast.Call) -> Value:
-        text = ast.unparse(node.func)
-        values = [self.value(each) for each in node.args]
-        if text == "np.uint64" and len(values) == 1:
-            return self._bits(node, values[0])
-        name = text.removeprefix("math.")
-        if text.startswith("math.") and _MATH.get(name) == len(values):
-            reals = [self._convert(value, Type.REAL, node) for value in values]
-            return self.unit.mathematics(name, reals)
-        raise self.source.refuse(node, f"{text} is not in the dialect")
-
-    def _bits(self, node: ast.Call, value: Value) -> Value:
-        if value.type not in (Type.INT, Type.BOOL, Type.BITS):
-            raise self.source.refuse(node, "np.uint64 of something else than an integer")
-        return self._widened(node.args[0], value) if self.numbers.narrow else cast(value, Type.BITS, self.numbers)
-
-    def _widened(self, node: ast.expr, value: Value) -> Value:
-        """An integer in 64 bits, computed there: 32 do not hold what is made of several."""
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub | ast.Mult):
-            left = self._widened(node.left, self.value(node.left))
-            return self._binary(node, node.op, left, self._widened(node.right, self.value(node.right)))
-        return cast(value, Type.BITS, self.numbers)
-
-    def _builtin_int(self, node: ast.Call) -> Value:
-        return self._cast(node, Type.INT)
-
-    def _builtin_float(self, node: ast.Call) -> Value:
-        return self._cast(node, Type.REAL)
-
-    def _builtin_bool(self, node: ast.Call) -> Value:
-        (value,) = [self.value(each) for each in node.args]
-        return self._convert(value, Type.BOOL, node)
-
-    def _cast(self, node: ast.Call, kind: Type) -> Value:
-        values = [self.value(each) for each in node.args]
-        kinds = (Type.REAL, Type.INT, Type.BOOL, Type.BITS)
-        if len(values) != 1 or values[0].type not in kinds:
-            raise self.source.refuse(node, f"{ast.unparse(node)} is not a conversion of one number")
-        (value,) = values
-        if value.type is Type.INT and kind is Type.REAL:
-            return self._convert(value, kind, node)
-        return cast(value, kind, self.numbers)
-
-    def _builtin_min(self, node: ast.Call) -> Value:
-        return self._extreme(node, "min")
-
-    def _builtin_max(self, node: ast.Call) -> Value:
-        return self._extreme(node, "max")
-
-    def _extreme(self, node: ast.Call, which: str) -> Value:
-        values = [self.value(each) for each in node.args]
-        kind = Type.REAL if any(value.type is Type.REAL for value in values) else Type.INT
-        if len(values) < 2:
-            raise self.source.refuse(node, f"{which} takes two or more numbers")
-        values = [self._convert(value, kind, node) for value in values]
-        name = self.unit.helper(f"{which}_{'real' if kind is Type.REAL else 'int'}")
-        found = values[0]
-        for value in values[1:]:
-            found = Value(f"{name}({found.text}, {value.text})", kind)
-        return found
-
-    def _builtin_abs(self, node: ast.Call) -> Value:
-        (value,) = [self.value(each) for each in node.args]
-        if value.type is Type.REAL:
-            return self.unit.mathematics("fabs", [value])
-        value = self._convert(value, Type.INT, node)
-        return Value(f"{self.unit.helper('abs_int')}({value.text})", Type.INT)
-
-
-def _scalar(value: Value) -> Type:
-    assert isinstance(value.type, Type), "a call with several results is no argument"
-    return value.type
 
 
 def _stored_names(tree: ast.AST) -> set[str]:

@@ -16,8 +16,9 @@ import numpy as np
 
 from hlmc.engine.layout import HEADER, KIND, LEVEL, PARAMETERS, STRUCTURE, TOTAL, WHOLE, WIDTH, Word
 from hlmc.targets.c import primitives
+from hlmc.targets.c.expressions import RESERVED, Expressions, Translated
 from hlmc.targets.c.reading import OutsideDialect, Source
-from hlmc.targets.c.translator import Translated, Translator, _wrapped, comment
+from hlmc.targets.c.translator import Translator, _wrapped, comment
 from hlmc.targets.c.types import ATOM, DOUBLE, PRODUCT, UNARY, Numbers, Type, Value, literal
 
 Kernel = Callable[..., Any]
@@ -43,11 +44,15 @@ class Table:
     by_kind
         Whether a routine's number is the KIND of the level's record (plus CODED for its form with statistics of a few
         bits), or its place among the routines of one policy.
+    hooks
+        Kernels of the engine in whose place every structure has one of its own, and its name in ``structures``: where
+        one unit serves several structures, a call of such a kernel leads to the structure's.
     """
 
     structures: Mapping[int, Mapping[str, Kernel]]
     routines: Mapping[int, Mapping[str, Kernel]]
     by_kind: bool = False
+    hooks: Mapping[Kernel, str] = field(default_factory=dict)
 
 
 HELPERS = {
@@ -176,9 +181,8 @@ class Unit:
         """The C name of a kernel: its own, or with its module's where another has that."""
         form = _form(kernel, arguments)
         if form not in self._names:
-            reserved = {
-                f"{self.prefix}_{name}" for name in (*self.reserved, *(each.__name__ for each in primitives.ROLES))
-            }
+            called = (each.__name__ for each in (*primitives.ROLES, *self.table.hooks))
+            reserved = {f"{self.prefix}_{name}" for name in (*self.reserved, *called)}
             taken = {*self._names.values(), *reserved}
             plain = self._preferred.get(kernel, kernel.__name__.strip("_"))
             module = kernel.__module__.rsplit(".", 1)[-1].strip("_")
@@ -362,19 +366,19 @@ class Unit:
         """The program, which is a constant of the file."""
         return Value(f"{self.prefix}_program", Type.PROGRAM)
 
-    def primitive(self, called: Kernel, values: list[Value], node: ast.Call, translator: Translator) -> Value | None:
+    def primitive(self, called: Kernel, values: list[Value], node: ast.Call, translator: Expressions) -> Value | None:
         """A call of a primitive, or None if it has no form in C."""
         role = primitives.ROLES.get(called)
         if role is not None:
-            return self._through_table(called, role, values, node, translator)
+            return self.through_table(called, role, values, node, translator)
         lowered = primitives.LOWERED.get(called)
         return None if lowered is None else lowered(self, values, translator)
 
-    def _through_table(
-        self, called: Kernel, role: str, values: list[Value], node: ast.Call, translator: Translator
+    def through_table(
+        self, called: Kernel, role: str, values: list[Value], node: ast.Call, translator: Expressions
     ) -> Value:
         """A call through the program's table: directly where it can lead to one kernel only."""
-        of_structure = role in ("begin", "end", "arm_of")
+        of_structure = role in ("begin", "end", "arm_of") or called in self.table.hooks
         cases = self.table.structures if of_structure else self.table.routines
         kernels = {number: roles[role] for number, roles in cases.items()}
         arguments = values if of_structure else values[1:]
@@ -394,7 +398,7 @@ class Unit:
         target = self._dispatchers[called]
         return self._checked(translator.call(target, values if by_level else arguments, node), target, node, translator)
 
-    def _checked(self, call: Value, target: Translated, node: ast.Call, translator: Translator) -> Value:
+    def _checked(self, call: Value, target: Translated, node: ast.Call, translator: Expressions) -> Value:
         if "program" in target.mutable:
             raise translator.source.refuse(node, f"{target.name} writes to its program, which is read-only")
         return call
@@ -462,11 +466,9 @@ def _same(a: object, b: object) -> bool:
 
 
 def _plain_name(name: str) -> str:
-    from hlmc.targets.c.translator import _RESERVED
-
     if name == "_":
         return "unused"
-    return f"{name}_" if name in _RESERVED else name.lstrip("_")
+    return f"{name}_" if name in RESERVED else name.lstrip("_")
 
 
 __all__ = ["UNARY", "RowKinds", "Table", "Unit", "named"]
