@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -187,6 +188,12 @@ def test_progress_may_be_a_function(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.parametrize("function", [len, lambda: None, "loud"])
+def test_progress_that_cannot_be_told_is_refused_at_once(function: Any) -> None:
+    with pytest.raises(BadType, match="progress must be None, True, False or a function of"):
+        simulated(progress=function)
+
+
 def test_an_error_in_the_function_ends_the_work() -> None:
     def fail(done: float, total: float) -> None:
         raise ZeroDivisionError("mine")
@@ -255,6 +262,22 @@ def test_a_store_can_be_read_as_a_result(tmp_path: Path) -> None:
     assert hlmc.load_result(store).reward.identical(result.reward)  # UCB1 has not played runs 3 and 4
     with pytest.raises(BadFile, match="is not the store of a simulation"):
         hlmc.load_result(tmp_path)
+
+
+def test_benchmarks_of_a_store_are_read_with_it(tmp_path: Path) -> None:
+    """Those of an adversary that cannot be made again from its name, too; a store that is gone takes nothing away."""
+
+    def stairs(t: int, arm: int) -> float:
+        return ((t // 7 + arm) % 12) / 12
+
+    store = tmp_path / "store"
+    result = hlmc.simulate(UCB1, Function(12, stairs), 200, runs=2, store=store, progress=False)
+    regret = result.regret("weak")
+    again = hlmc.load_result(store)
+    assert again.adversary is None
+    assert again.regret("weak").identical(regret)
+    shutil.rmtree(store)
+    assert result.regret("dynamic").notnull().all()
 
 
 def test_a_damaged_store_is_refused(tmp_path: Path) -> None:

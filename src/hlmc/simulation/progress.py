@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -198,9 +199,20 @@ def in_notebook() -> bool:
     return hasattr(shell, "kernel")
 
 
+def _takes_two(function: Callable[..., object]) -> bool:
+    """Whether a function takes two arguments, as far as can be told before it is called."""
+    try:
+        inspect.signature(function).bind(0.0, 1.0)
+    except TypeError:
+        return False
+    except ValueError:  # some of Python's own functions have no signature
+        return True
+    return True
+
+
 def checked_progress(progress: Any) -> Progress:
     """Refuse what is neither None, True, False nor a function."""
-    if progress is None or isinstance(progress, bool) or callable(progress):
+    if progress is None or isinstance(progress, bool) or (callable(progress) and _takes_two(progress)):
         return progress  # type: ignore[no-any-return]
     raise BadType(
         f"progress must be None, True, False or a function of (work done, all the work), not {shown(progress)}"

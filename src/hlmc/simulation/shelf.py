@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,9 @@ class Shelf:
         new = {VALUES: values} if arms is None else {VALUES: values, ARMS: arms}
         self.kept = self._read() | {name: new}
         found = {name: {key: part.tolist() for key, part in each.items()} for name, each in self.kept.items()}
-        write_whole(self._path, json.dumps({"benchmarks": found, "digest": _digest(found)}).encode())
+        # The folder may be gone or its disk full by now. The benchmark is known all the same, and computed again later.
+        with suppress(OSError):
+            write_whole(self._path, json.dumps({"benchmarks": found, "digest": _digest(found)}).encode())
 
     def _read(self) -> dict[str, dict[str, Array]]:
         if not self._path.exists():
