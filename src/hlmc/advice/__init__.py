@@ -113,7 +113,7 @@ class Advice:
 
     >>> advice = advise(arms=120, memory=30, horizon=2 * 10**6)
     >>> advice.size, type(advice.proved.policy).__name__
-    ((100, 1000000), 'CrownedHLMC')
+    ((100, 1000000), 'HLMC')
     >>> advice.far, advise(arms=100, memory=20, horizon=10).differences
     (False, ('1/10,000 of the steps',))
     """
