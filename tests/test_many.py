@@ -32,6 +32,7 @@ POLICIES = [
     hlmc.HLMC(30, levels=2, horizon=None, routines="tsallis-inf"),
     hlmc.CrownedHLMC(30, horizon=T),
     hlmc.HLMC(30, levels=2, horizon=T, switches=5),
+    hlmc.Champion(30, horizon=T, bits=12),
 ]
 
 
@@ -127,5 +128,6 @@ def test_a_users_function_is_called_run_by_run(monkeypatch):
 
 
 def test_what_cannot_be_played_together_is_played_one_by_one():
-    assert side_by_side(hlmc.UCB1(30), MEANS) is None  # takes notes
+    notes = hlmc.TsallisINF(600, bits=12)
+    assert side_by_side(notes, hlmc.adversaries.UniformMeans(arms=600)) is None  # better with notes
     assert side_by_side(hlmc.EXP3(600, horizon=T), hlmc.adversaries.UniformMeans(arms=600)) is None  # weights in a tree

@@ -424,6 +424,18 @@ def test_a_stopped_run_is_not_half_a_result() -> None:
     assert np.isnan(sums).all()
 
 
+def test_compiled_policies_do_not_wait_for_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hlmc.simulation.experiment._ENOUGH", 1)
+
+    class Failing(Alone):
+        def update(self, reward: float) -> None:
+            raise ZeroDivisionError
+
+    with ThreadPoolExecutor(1) as one, pytest.raises(ZeroDivisionError):
+        simulate({"mine": Failing, "UCB1": hlmc.UCB1(K)}, store=tmp_path / "s", executor=one)
+    assert set(pd.read_parquet(tmp_path / "s")["run"]) == set(range(RUNS))
+
+
 @pytest.mark.interpreted
 def test_a_policy_that_simulates_while_it_plays_does_not_wait_for_ever() -> None:
     game = hlmc.games.Spectrum(agents=2, channels=K)

@@ -16,7 +16,7 @@ import pytest
 import hlmc
 from c_tools import SANITIZE, STRICT, at_once, compiled, needs
 from hlmc.cli import main
-from hlmc.engine import single
+from hlmc.engine import arithmetic, single
 from hlmc.engine.layout import SUM
 from hlmc.engine.linker import substitute_where_used
 from hlmc.errors import BadArgument
@@ -92,7 +92,7 @@ def test_the_exported_tests_pass(sources: list[CSource], tmp_path: Path, sanitiz
 def function_of(kernel, tmp_path: Path):
     """A kernel narrowed and compiled, as a function of an array."""
     unit = Unit("x", Table({}, {}), numbers=Numbers("float", "int32_t"))
-    name = unit.entry(substitute_where_used(kernel, {}, "float32"), Type.REAL).name
+    name = unit.entry(substitute_where_used(kernel, single.SUBSTITUTES, "float32"), Type.REAL).name
     loop = (
         "void go(const float *from, float *to, int64_t n);\n"
         "void go(const float *from, float *to, int64_t n)\n"
@@ -118,10 +118,10 @@ def function_of(kernel, tmp_path: Path):
 @pytest.mark.parametrize(
     ("kernel", "exact", "low", "high", "most"),
     [
-        (single.single_exponential, np.exp, -103.0, 88.7, 1.0),
-        (single.single_exponential_less_one, np.expm1, -20.0, 88.0, 2.0),
-        (single.single_logarithm, np.log, 1e-44, 3e38, 1.0),
-        (single.single_logarithm_one_plus, np.log1p, -0.99999, 1e30, 2.0),
+        (arithmetic.exponential, np.exp, -103.0, 88.7, 1.0),
+        (arithmetic.exponential_less_one, np.expm1, -20.0, 88.0, 2.0),
+        (arithmetic.logarithm, np.log, 1e-44, 3e38, 1.0),
+        (arithmetic.logarithm_one_plus, np.log1p, -0.99999, 1e30, 2.0),
     ],
 )
 def test_elementary_functions_are_off_by_little(tmp_path: Path, kernel, exact, low, high, most) -> None:
@@ -139,11 +139,11 @@ def test_elementary_functions_are_off_by_little(tmp_path: Path, kernel, exact, l
 
 @needs("gcc")
 def test_the_ends_of_the_range(tmp_path: Path) -> None:
-    exponential = function_of(single.single_exponential, tmp_path)
+    exponential = function_of(arithmetic.exponential, tmp_path)
     found = exponential(np.array([-1e30, -104.0, 0.0, 88.9, np.inf, np.nan], np.float32))
     assert found[:5].tolist() == [0.0, 0.0, 1.0, np.inf, np.inf]
     assert math.isnan(found[5])
-    logarithm = function_of(single.single_logarithm, tmp_path)
+    logarithm = function_of(arithmetic.logarithm, tmp_path)
     assert logarithm(np.array([0.0, 1.0, np.inf], np.float32)).tolist() == [-np.inf, 0.0, np.inf]
 
 

@@ -14,7 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from hlmc import planning, policies
-from hlmc.checks import whole
+from hlmc.checks import flag, whole
 from hlmc.policies.base import Policy
 from hlmc.policies.hierarchy import UNKNOWN
 from hlmc.policies.tree import SHOWN_STAGE
@@ -78,7 +78,7 @@ def measured(arms: int, horizon: int | None = None, changes: bool = False) -> di
     >>> found["Champion"].arms, found["Champion"].horizon
     (100, 100000)
     """
-    arms = whole("arms", arms, 1)
+    arms, changes = whole("arms", arms, 1), flag("changes", changes)
     table = [row for row in _table() if not ((changes or horizon is None) and math.isnan(row.changes))]
     steps = max(row.horizon for row in table) if horizon is None else whole("horizon", horizon, 1)
 

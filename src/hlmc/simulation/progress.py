@@ -199,24 +199,24 @@ def in_notebook() -> bool:
     return hasattr(shell, "kernel")
 
 
-def _takes_two(function: Callable[..., object]) -> bool:
-    """Whether a function takes two arguments, as far as can be told before it is called."""
-    try:
-        inspect.signature(function).bind(0.0, 1.0)
-    except TypeError:
-        return False
-    except ValueError:  # some of Python's own functions have no signature
-        return True
-    return True
-
-
 def checked_progress(progress: Any) -> Progress:
-    """Refuse what is neither None, True, False nor a function."""
+    """Refuse what is neither None, True, False nor a function of two numbers."""
     if progress is None or isinstance(progress, bool) or (callable(progress) and _takes_two(progress)):
         return progress  # type: ignore[no-any-return]
     raise BadType(
         f"progress must be None, True, False or a function of (work done, all the work), not {shown(progress)}"
     )
+
+
+def _takes_two(function: Callable[..., object]) -> bool:
+    """Whether a function can be called with two arguments; one that does not say what it takes is tried."""
+    try:
+        inspect.signature(function).bind(0.0, 1.0)
+    except TypeError:
+        return False
+    except ValueError:
+        return True
+    return True
 
 
 def reporter(progress: Any, totals: Mapping[str, float], unit: int | None = None) -> Silent:
