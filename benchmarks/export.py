@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import ctypes
 import json
+import math
 import re
 import subprocess
 import tempfile
@@ -381,7 +382,7 @@ static void finish_timed(int status)
 
 def rows(folder: Path, steps: float) -> None:
     """Every policy: the row after many steps from Python, from C and from WebAssembly."""
-    each = max(1000, int(steps / len(EXAMPLES) / 3))
+    each = max(1000, math.ceil(steps / len(EXAMPLES) / 3))
     differing, total = 0, 0
     for i, example in enumerate(EXAMPLES):
         # Epochs that were given are for the horizon that was.

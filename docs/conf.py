@@ -147,7 +147,29 @@ def put_back(app: Any, what: str, name: str, item: Any, options: Any, lines: lis
 NumpyDocString.sections = {**NumpyDocString.sections, **dict.fromkeys(OWN_SECTIONS, "")}
 
 
+# What extensions add to every page, and the folders whose pages use it.
+USED_IN = {
+    "sg_": "gallery/",
+    "sg-": "gallery/",
+    "mystnb": "notebooks/",
+    "design-tabs": "-",
+    "sphinx_highlight": "search",
+}
+
+
+def leave_out(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """Scripts and styles only where they are used: a page is to be small."""
+
+    def used(asset: Any) -> bool:
+        name = Path(str(asset.filename or "")).name
+        return all(page.startswith(folder) for start, folder in USED_IN.items() if name.startswith(start))
+
+    for kind in ("script_files", "css_files"):
+        context[kind] = [asset for asset in context[kind] if used(asset)]
+
+
 def setup(app: Any) -> None:
+    app.connect("html-page-context", leave_out, priority=900)
     app.add_html_math_renderer("mathml", (inline_formula, None), (displayed_formula, None))
     app.connect("autodoc-process-docstring", set_aside, priority=400)
     app.connect("autodoc-process-docstring", put_back, priority=600)

@@ -2,6 +2,7 @@
 
     python scripts/digests.py write FILE      # before a change
     python scripts/digests.py check FILE      # after it: prints what differs, exit status 1 if anything does
+    python scripts/digests.py check FILE together     # the same with the two runs side by side, wherever that can be
 
 A digest covers the rewards of two simulated runs, the arms of a traced run, and the row of a learner that was
 played by hand. Last digits of exp and log depend on the C library, so a file is good for the machine that wrote it.
@@ -20,6 +21,7 @@ import numpy as np
 
 import hlmc
 from hlmc import adversaries
+from hlmc.simulation import runs
 
 STEPS = 1500
 BY_HAND = 300
@@ -88,6 +90,8 @@ def everything() -> dict[str, str]:
 
 def main() -> int:
     command, path = sys.argv[1], Path(sys.argv[2])
+    if sys.argv[3:] == ["together"]:
+        runs.FEWEST = runs.WORTH = 1
     found = everything()
     if command == "write":
         path.write_text(json.dumps(found, indent=0, sort_keys=True) + "\n")

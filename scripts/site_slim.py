@@ -24,6 +24,10 @@ UNUSED = (
 )
 WORD = re.compile(r"[\w-]+")
 CLASS = re.compile(r"\.(-?[A-Za-z_](?:[\w-]|\\.)*)")
+ATTRIBUTE = re.compile(r"""\bclass=(?:"([^"]*)"|'([^']*)')""")
+# The classes that Bootstrap's script sets on the parts of it that the theme uses: menus and tips.
+BOOTSTRAP = {"show", "fade", "active", "disabled", "dropdown-menu", "dropdown-menu-end", "tooltip", "tooltip-inner"}
+BOOTSTRAP |= {"tooltip-arrow", "bs-tooltip-auto", "bs-tooltip-top", "bs-tooltip-bottom", "collapse", "collapsing"}
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 # What stands in parentheses behind a selector may be absent and the selector still apply: `a:not(.b)`.
 ARGUMENTS = re.compile(r":(?:not|is|where|has)\((?:[^()]|\([^()]*\))*\)")
@@ -112,9 +116,12 @@ def slim_site(site: Path) -> None:
     for folder in sorted((path for path in site.rglob("*") if path.is_dir()), reverse=True):
         if not any(folder.iterdir()):
             folder.rmdir()
-    used: set[str] = set()
-    for path in [*site.rglob("*.html"), *site.rglob("*.js")]:
-        if path.name != "searchindex.js":
+    used = set(BOOTSTRAP)
+    for path in site.rglob("*.html"):
+        for names in ATTRIBUTE.findall(path.read_text(encoding="utf-8")):
+            used.update(" ".join(names).split())
+    for path in site.rglob("*.js"):
+        if path.name not in ("searchindex.js", "bootstrap.js"):
             used.update(WORD.findall(path.read_text(encoding="utf-8")))
     for path in site.glob("_static/**/*.css"):
         path.write_text(slim(path.read_text(encoding="utf-8"), used), encoding="utf-8")

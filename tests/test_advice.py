@@ -12,6 +12,7 @@ import hlmc
 from hlmc.advice import Measured, advise, measured
 from hlmc.arenas import POLICIES
 from hlmc.cli import main
+from hlmc.errors import BadType
 
 ROOT = Path(__file__).parent.parent
 
@@ -183,3 +184,8 @@ def test_a_size_without_changing_adversaries_is_shown(
     assert "nan" not in out
     assert main([*options, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["advice"]["candidates"][0]["changes"] is None
+
+
+def test_changes_is_a_flag() -> None:
+    with pytest.raises(BadType, match="changes must be True or False"):
+        measured(100, changes=np.zeros(3))  # type: ignore[arg-type]

@@ -2,12 +2,13 @@
 
 import importlib.util
 import re
+import shlex
 import sys
 from pathlib import Path
 
 import pytest
 
-from hlmc import advice
+from hlmc import advice, cli
 
 ROOT = Path(__file__).parent.parent
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -72,3 +73,47 @@ def test_the_page_on_policies_has_the_measured_figures() -> None:
     share = 100 * measured["Champion", 10**6].stays
     assert f"has {share:.0f} % of HLMC's regret" in (ROOT / "README.md").read_text(encoding="utf-8")
     assert f"has {share:.0f} % of HLMC's regret" in (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+
+
+SHELL = re.compile(r"^ *```(sh|console)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
+
+
+def commands(page: Path) -> list[list[str]]:
+    """The words of every call of hlmc in a page: what a reader types in a shell, and what README.md has in its text.
+
+    In blocks of `console` that is what stands behind a prompt.
+    """
+    text = page.read_text(encoding="utf-8")
+    typed = [(kind, line.strip()) for kind, block in SHELL.findall(text) for line in block.splitlines()]
+    lines = [line.removeprefix("$ ") for kind, line in typed if kind == "sh" or line.startswith("$ ")]
+    lines += re.findall(r"`(hlmc [^`]*)`", text) if page.name == "README.md" else []
+    found = [
+        shlex.split(line, comments=True) for line in lines if line.startswith(("hlmc ", "NUMBA_ENABLE_CUDASIM=1 hlmc "))
+    ]
+    found = [words[words.index("hlmc") + 1 :] for words in found]
+    return [words[: words.index("|")] if "|" in words else words for words in found]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_commands_have_the_options_that_pages_show(page: Path) -> None:
+    for words in commands(page):
+        if words[0].startswith("-") or any("mypackage" in word for word in words):  # stands for a user's own
+            continue
+        try:
+            cli.command_parser(words[0]).parse_args(words[1:])
+        except cli.UsageError as error:
+            pytest.fail(f"{page.name}: hlmc {shlex.join(words)}: {error}")
+
+
+def test_there_are_commands_to_check() -> None:
+    assert ["simulate", "examples/trap.toml", "--set", 'plots=["first.png"]'] in commands(ROOT / "docs" / "tutorial.md")
+    assert len([words for page in PAGES for words in commands(page)]) > 20
+
+
+def test_the_first_plot_of_the_tutorial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its second command, a hundred times shorter; the first installs the package."""
+    monkeypatch.chdir(tmp_path)
+    words = commands(ROOT / "docs" / "tutorial.md")[0]
+    words[1] = str(ROOT / words[1])
+    assert cli.main([*words, "--set", "horizon=1000", "--quiet"]) == 0
+    assert Path("first.png").stat().st_size > 10_000

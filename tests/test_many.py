@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 
 import hlmc
+from hlmc.adversaries.base import packed
+from hlmc.engine.kernel import kernel
 from hlmc.errors import BadReward
 from hlmc.learner import fresh_rows
 from hlmc.simulation import runs as simulated
@@ -28,6 +32,7 @@ POLICIES = [
     hlmc.HLMC(30, levels=2, horizon=None, routines="tsallis-inf"),
     hlmc.CrownedHLMC(30, horizon=T),
     hlmc.HLMC(30, levels=2, horizon=T, switches=5),
+    hlmc.Champion(30, horizon=T, bits=12),
 ]
 
 
@@ -93,14 +98,36 @@ def test_steps_are_counted_for_all_runs_and_a_stop_leaves_none(monkeypatch):
     assert found.rewards.shape == (0, 1)
 
 
+@kernel
+def _pays_too_much(spec, t, arm):
+    """A half, and at step 5 more than a reward can be."""
+    return 2.0 if t == 5 else 0.5
+
+
+@dataclass(frozen=True, repr=False)
+class TooMuch(hlmc.adversaries.Adversary):
+    arms: int = 30
+    rule = staticmethod(_pays_too_much)
+    spec = packed(0.0)
+
+
 def test_what_is_no_reward_is_refused_as_in_runs_one_by_one(monkeypatch):
     monkeypatch.setattr(simulated, "WORTH", 1)
-    wrong = hlmc.adversaries.Function(30, lambda t, arm: 2.0 if t == 5 else 0.5)
-    task = Task("it", POLICIES[0], wrong, 0, 0, 5)
+    task = Task("it", POLICIES[0], TooMuch(), 0, 0, 5)
+    sums = np.zeros(5 * 2)
+    rows = fresh_rows(POLICIES[0], keys(1, 0, 5))
+    assert side_by_side(POLICIES[0], TooMuch()).start(rows)(np.array([float(T)]), sums) == -6
     with pytest.raises(BadReward, match="at step 5"):
         play(task, np.array([T]))
 
 
+def test_a_users_function_is_called_run_by_run(monkeypatch):
+    monkeypatch.setattr(simulated, "WORTH", 1)
+    faced = hlmc.adversaries.Function(30, [0.25].count)  # a method, which no kernel can be made of
+    assert played_together(Task("it", POLICIES[0], faced, 0, 0, 5), np.array([T])) is None
+
+
 def test_what_cannot_be_played_together_is_played_one_by_one():
-    assert side_by_side(hlmc.UCB1(30), MEANS) is None  # takes notes
+    notes = hlmc.TsallisINF(600, bits=12)
+    assert side_by_side(notes, hlmc.adversaries.UniformMeans(arms=600)) is None  # better with notes
     assert side_by_side(hlmc.EXP3(600, horizon=T), hlmc.adversaries.UniformMeans(arms=600)) is None  # weights in a tree

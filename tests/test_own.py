@@ -15,7 +15,7 @@ import pytest
 import hlmc
 from hlmc import adversaries
 from hlmc.adversaries.own import adversary_of
-from hlmc.errors import BadArgument, BadReward, BadType
+from hlmc.errors import BadArgument, BadReward, BadType, OutOfTurn
 from hlmc.simulation import own
 
 K, T, RUNS = 6, 300, 3
@@ -420,8 +420,41 @@ def test_a_stopped_run_is_not_half_a_result() -> None:
 
     player = own.player_of(Alone(K), K)
     assert not own.walk("mine", player, MEANS, np.array([100, T]), sums, lambda a, t: ValueError(), stop)
-    assert asked == [own.SHORTEST]
+    assert asked == [1]
     assert np.isnan(sums).all()
+
+
+def test_compiled_policies_do_not_wait_for_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hlmc.simulation.experiment._ENOUGH", 1)
+
+    class Failing(Alone):
+        def update(self, reward: float) -> None:
+            raise ZeroDivisionError
+
+    with ThreadPoolExecutor(1) as one, pytest.raises(ZeroDivisionError):
+        simulate({"mine": Failing, "UCB1": hlmc.UCB1(K)}, store=tmp_path / "s", executor=one)
+    assert set(pd.read_parquet(tmp_path / "s")["run"]) == set(range(RUNS))
+
+
+@pytest.mark.interpreted
+def test_a_policy_that_simulates_while_it_plays_does_not_wait_for_ever() -> None:
+    game = hlmc.games.Spectrum(agents=2, channels=K)
+    tried: list[Callable[[], Any]] = [
+        lambda: simulate({"inner": Alone}, horizon=5, points=1),
+        lambda: hlmc.play(Alone, game, horizon=5, runs=1, progress=False),
+    ]
+
+    class Tuned(Alone):
+        def __init__(self, arms: int, seed: int) -> None:
+            super().__init__(arms, seed)
+            for call in tried:
+                with pytest.raises(OutOfTurn, match=r"cannot simulate another one while it plays; hlmc\.trace can"):
+                    call()
+            hlmc.trace(Alone, MEANS, 5)
+            simulate({"UCB1": hlmc.UCB1(arms)}, horizon=5, points=1)
+
+    one, other = simulate({"mine": Tuned}), simulate({"mine": Alone})
+    assert rewards(one, "mine").tobytes() == rewards(other, "mine").tobytes()
 
 
 @pytest.mark.interpreted

@@ -60,6 +60,7 @@ tables = st.integers(2, 6).flatmap(
 )
 
 
+@pytest.mark.interpreted
 @settings(max_examples=60, deadline=None)
 @given(rows=tables, every=st.integers(1, 40))
 def test_any_table_is_judged_exactly(rows: list[list[float]], every: int) -> None:
@@ -75,6 +76,7 @@ def test_any_table_is_judged_exactly(rows: list[list[float]], every: int) -> Non
     assert tops.tolist() == [float(sum(Fraction(max(row)) for row in rows[:n])) for n in points]
 
 
+@pytest.mark.interpreted
 @pytest.mark.usefixtures("always")
 def test_arms_that_cannot_be_the_best_are_given_up() -> None:
     asked = np.zeros(64, int)
@@ -98,6 +100,7 @@ def test_arms_that_cannot_be_the_best_are_given_up() -> None:
     assert asked.sum() <= 18 * (5000 + 16)
 
 
+@pytest.mark.interpreted
 def test_a_period_is_added_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
     saw = adversaries.Sawtooth(arms=7, period=10, seed=3)
     points = [1, 9, 10, 11, 25, 12_345, 123_456_789]

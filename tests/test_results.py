@@ -47,7 +47,7 @@ def test_every_plot_is_a_figure_of_pyplot_and_returns_its_axes(result: Any) -> N
     made = result()
     ax = made.plot()
     assert isinstance(ax, Axes)
-    assert [plt.figure(n) for n in plt.get_fignums()] == [ax.get_figure(root=True)]
+    assert [plt.figure(n) for n in plt.get_fignums()] == [ax.figure]
     own = plotting.figure().subplots()
     assert made.plot(ax=own) is own
     assert len(plt.get_fignums()) == 1
@@ -102,7 +102,7 @@ def test_a_bound_on_weak_regret_is_none_on_shifting_regret() -> None:
 
 def test_legends_stand_beside_the_data() -> None:
     for ax in (simulated().plot("weak"), played().plot()):
-        figure, legend = ax.get_figure(root=True), ax.get_legend()
+        figure, legend = ax.figure, ax.get_legend()
         assert figure is not None
         assert legend is not None
         figure.draw_without_rendering()

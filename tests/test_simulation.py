@@ -208,6 +208,7 @@ def test_policies_by_themselves_are_named_after_their_class() -> None:
         ({"device": "gpu"}, BadArgument, "device must be"),
         ({"executor": 3}, BadType, "executor must have a submit method"),
         ({"progress": "loud"}, BadType, "progress must be None, True, False or a function"),
+        ({"progress": lambda: None}, BadType, "progress must be None, True, False or a function of .work done"),
     ],
 )
 def test_bad_input_is_refused_with_the_argument_and_the_range(

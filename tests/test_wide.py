@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import ctypes
 from functools import cache
 
@@ -10,6 +11,7 @@ import pytest
 
 from hlmc.engine.kernel import kernel
 from hlmc.engine.primitives import bits, exponent, offset, power_of_two, put_bits, words
+from hlmc.engine.stream import mix
 from hlmc.targets import JIT, address_of
 
 if not JIT:
@@ -17,7 +19,7 @@ if not JIT:
 
 from hlmc.targets.native.compiler import written
 from hlmc.targets.native.many import LANES, NotWide
-from hlmc.targets.native.wide import INT, RUN, Value, integer
+from hlmc.targets.native.wide import BITS, INT, RUN, Value, integer
 
 Array = np.ndarray
 RUNS = ("int64", "words", "words", "int64")
@@ -170,3 +172,27 @@ def test_what_has_no_form_for_several_lanes_is_refused():
     ):
         with pytest.raises(NotWide, match=rf"test_wide.py, line \d+: {what}.*kernel {function.__name__}"):
             compiled(function)
+
+
+class _Notebook:
+    """Jupyter's kernel, as far as it matters: it replaces a builtin function and remembers the old one."""
+
+    def __init__(self):
+        self.before = builtins.input
+
+    def ask(self, prompt=""):
+        raise NotImplementedError
+
+
+def test_a_notebook_can_keep_what_it_compiles(tmp_path, monkeypatch):
+    import numba
+
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(builtins, "input", _Notebook().ask)
+
+    def write(writer, arguments):
+        writer.call(mix, [writer.load(Value(RUN, arguments[0], True), integer(0), BITS)])
+        return integer(0).ir
+
+    written(mix, ("int64", "words"), write)
+    assert list(tmp_path.glob("kernels-*/mix-*.nbc"))

@@ -4,6 +4,18 @@ from __future__ import annotations
 
 import math
 
+__all__ = [
+    "BadArgument",
+    "BadFile",
+    "BadReward",
+    "BadTicket",
+    "BadType",
+    "HLMCError",
+    "MissingExtra",
+    "NoDevice",
+    "OutOfTurn",
+]
+
 LONGEST = 500
 """A message has fewer characters than this: what is shown of a value may be of any length."""
 
@@ -69,7 +81,15 @@ def _cut_array(value: object) -> str | None:
 
 
 class HLMCError(ValueError):
-    """The base of every error that is about values."""
+    """The base of every error that is about values. A wrong type is a :class:`BadType`, which is a ``TypeError``.
+
+    >>> import hlmc
+    >>> try:
+    ...     hlmc.HLMC(arms=100, memory=3, horizon=1000)
+    ... except hlmc.errors.HLMCError as error:
+    ...     print(error)
+    memory must be at least 13 words for 100 arms, not 3
+    """
 
     def __init__(self, message: str) -> None:
         super().__init__(brief(message))

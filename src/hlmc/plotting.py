@@ -221,8 +221,8 @@ def is_alone(ax: Axes) -> bool:
     """Whether axes are the only ones of a figure that makes room for what is beside them: a legend, a long title."""
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-    fig = ax.get_figure(root=True)
-    return fig is not None and len(fig.axes) == 1 and isinstance(fig.get_layout_engine(), ConstrainedLayoutEngine)
+    fig = ax.figure.figure  # that of a part of a figure is the whole one
+    return len(fig.axes) == 1 and isinstance(fig.get_layout_engine(), ConstrainedLayoutEngine)
 
 
 def legend(ax: Axes) -> None:

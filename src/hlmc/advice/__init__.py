@@ -14,7 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from hlmc import planning, policies
-from hlmc.checks import whole
+from hlmc.checks import flag, whole
 from hlmc.policies.base import Policy
 from hlmc.policies.hierarchy import UNKNOWN
 from hlmc.policies.tree import SHOWN_STAGE
@@ -78,7 +78,7 @@ def measured(arms: int, horizon: int | None = None, changes: bool = False) -> di
     >>> found["Champion"].arms, found["Champion"].horizon
     (100, 100000)
     """
-    arms = whole("arms", arms, 1)
+    arms, changes = whole("arms", arms, 1), flag("changes", changes)
     table = [row for row in _table() if not ((changes or horizon is None) and math.isnan(row.changes))]
     steps = max(row.horizon for row in table) if horizon is None else whole("horizon", horizon, 1)
 
@@ -113,7 +113,7 @@ class Advice:
 
     >>> advice = advise(arms=120, memory=30, horizon=2 * 10**6)
     >>> advice.size, type(advice.proved.policy).__name__
-    ((100, 1000000), 'CrownedHLMC')
+    ((100, 1000000), 'HLMC')
     >>> advice.far, advise(arms=100, memory=20, horizon=10).differences
     (False, ('1/10,000 of the steps',))
     """

@@ -11,6 +11,8 @@ place (measured: 0.93).
 = 2 s + s R(s^2) with a polynomial R. It is added up from small to large as f - (f^2/2 - s (f^2/2 + R)), f = m - 1, an
 arrangement of K. C. Ng's for fdlibm (Sun Microsystems, 1993). Error below 1 unit in the last place.
 
+In single precision the constants are those of SINGLE and the two polynomials those of :mod:`hlmc.engine.single`.
+
 The polynomials interpolate at Chebyshev nodes, and their errors are below 2e-17 (``tests/test_elementary.py`` compares
 with 60 digits).
 """
@@ -30,6 +32,9 @@ _NEAR = 0.34657  # a little less than ln(2)/2: nothing to reduce
 _NORMAL = 708.0  # e^x and e^-x are normal numbers
 _LARGEST = 709.782712893384  # the largest x with a finite e^x
 _LEAST = -745.1332191019412  # e^x is 0 below
+_HALF = 512  # half the exponent of such numbers
+_MINUS_ONE = -37.0  # e^x - 1 is -1 below,
+_NO_ONE = 39.0  # and e^x above
 
 _E0 = 0.5
 _E1 = 0.16666666666666669
@@ -52,9 +57,26 @@ _L7 = 0.14617807153417325
 
 _SQRT_HALF = 0.7071067811865476
 _SUBNORMAL = 2.2250738585072014e-308  # 2^-1022: smaller numbers are subnormal
-_2_54 = 18014398509481984.0
+_UP = 18014398509481984.0  # what makes them normal,
+_UP_LOG = 54  # 2^54
 _MINUS_HALF = -0.2928932188134524  # sqrt(1/2) - 1,
 _PLUS_HALF = 0.41421356237309503  # sqrt(2) - 1: within, 1 + x needs no power of two
+
+SINGLE = {
+    "_LOG2_E": 1.442695,
+    "_LN2_HIGH": 0.693145751953125,  # 15 bits
+    "_LN2_LOW": 1.4286068e-06,
+    "_WHOLE": 12582912.0,  # 1.5 * 2^23
+    "_NORMAL": 87.0,
+    "_LARGEST": 88.72283,
+    "_LEAST": -103.97208,
+    "_HALF": 64,
+    "_MINUS_ONE": -17.0,
+    "_NO_ONE": 17.0,
+    "_SUBNORMAL": 2.0**-126,
+    "_UP": 2.0**25,
+    "_UP_LOG": 25,
+}
 
 
 @kernel
@@ -83,7 +105,7 @@ def exponential(x: float) -> float:
     if abs(x) < _NORMAL:
         return near * power_of_two(int(k))
     # 2^k alone would be too large or too small.
-    half = -512 if x < 0.0 else 512
+    half = -_HALF if x < 0.0 else _HALF
     return near * power_of_two(int(k) - half) * power_of_two(half)
 
 
@@ -92,7 +114,7 @@ def exponential_less_one(x: float) -> float:
     """e^x - 1, for small x too. Error below 2 units in the last place."""
     if abs(x) < _NEAR:
         return x + x * x * _rest(x)
-    if not (-37.0 < x < 39.0):
+    if not (_MINUS_ONE < x < _NO_ONE):
         return exponential(x) - 1.0
     k = (x * _LOG2_E + _WHOLE) - _WHOLE
     high = x - k * _LN2_HIGH
@@ -130,8 +152,8 @@ def _logarithm(x: float, lost: float) -> float:
         return -math.inf
     k = 0
     if x < _SUBNORMAL:
-        x *= _2_54
-        k = -54
+        x *= _UP
+        k = -_UP_LOG
     e = exponent(x)
     m = 0.25 * (x * power_of_two(2 - e))  # 2^-e itself may be subnormal
     if m < _SQRT_HALF:

@@ -19,7 +19,7 @@ from hlmc.games.runs import Played, Task
 from hlmc.games.runs import play as play_run
 from hlmc.interrupts import Interrupted, Interrupts
 from hlmc.simulation.experiment import checked_arithmetic
-from hlmc.simulation.own import PythonPolicy, words_of
+from hlmc.simulation.own import PythonPolicy, check_not_within, words_of
 from hlmc.simulation.points import time_points
 from hlmc.simulation.progress import Progress, reporter
 from hlmc.simulation.workers import Work, checked_executor, gather
@@ -103,6 +103,7 @@ def play(
     """
     arithmetic = checked_arithmetic(device, precision)
     contest = Contest.of(policies, game, horizon, runs, seed, points, occupancy, arithmetic)
+    check_not_within(group.policy for group in contest.groups)
     checked_executor(executor, device, threads=threads)
     cores = checked_threads(None)
     shared = 1 if threads is None else checked_threads(threads)

@@ -14,8 +14,9 @@ import copy
 import inspect
 import operator
 import random
+import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -24,7 +25,7 @@ import numpy as np
 
 from hlmc.adversaries.base import Adversary
 from hlmc.checks import whole
-from hlmc.errors import BadArgument, BadType, shown
+from hlmc.errors import BadArgument, BadType, OutOfTurn, shown
 from hlmc.learner import Learner
 from hlmc.policies.base import Policy, Words
 from hlmc.streams import derive_seed
@@ -33,8 +34,8 @@ from hlmc.values import Value
 
 Array = np.ndarray
 
-SHORTEST, LONGEST = 1 << 6, 1 << 16
-"""Between two looks at whether to stop lie this many steps: few at first, more as long as they take little time."""
+LONGEST = 1 << 16
+"""At most so many steps lie between two looks at whether to stop: one at first, more while they take little time."""
 
 BREATH = 0.05
 """Seconds that the steps between two looks should take."""
@@ -47,6 +48,7 @@ WAYS = (
 
 _GIVEN = ("arms", "horizon", "seed")
 _ALONE = turn()  # held by the thread that plays a run
+_PLAYING = threading.local()
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -348,15 +350,27 @@ def _copied(learner: Any, seed: int) -> Any:
 @contextmanager
 def alone(seed: int) -> Iterator[None]:
     """Play a run: the only one in this process, and with the global generators seeded; both as before afterwards."""
+    before = getattr(_PLAYING, "here", False)
     with _ALONE:
+        _PLAYING.here = True
         plain, legacy = random.getstate(), np.random.get_state()  # noqa: NPY002 - policies of others use it
         random.seed(seed)
         np.random.seed(seed)  # noqa: NPY002
         try:
             yield
         finally:
+            _PLAYING.here = before
             random.setstate(plain)
             np.random.set_state(legacy)  # noqa: NPY002
+
+
+def check_not_within(policies: Iterable[AnyPolicy]) -> None:
+    """Refuse to let threads play Python policies for one that is being played: they would wait for it, and it for them.
+
+    :func:`hlmc.trace`, which plays in the thread that calls it, does not wait.
+    """
+    if getattr(_PLAYING, "here", False) and any(isinstance(policy, PythonPolicy) for policy in policies):
+        raise OutOfTurn("a policy in plain Python cannot simulate another one while it plays; hlmc.trace can be used")
 
 
 def walk(
@@ -383,7 +397,7 @@ def walk(
     """
     select, update = player
     pays, arms = adversary.unchecked, adversary.arms
-    total, t, length = 0.0, 0, SHORTEST
+    total, t, length = 0.0, 0, 1
     try:
         for noted, point in enumerate(points.tolist()):
             while t < point:
@@ -400,8 +414,8 @@ def walk(
                 t += 1
                 if between(t - first) and t < points[-1]:
                     return False
-                if time.monotonic() - began < BREATH / 2:
-                    length = min(2 * length, LONGEST)
+                taken = time.monotonic() - began
+                length = min(2 * length, LONGEST) if taken < BREATH / 2 else max(1, length // 2)
             sums[noted] = total
     except Exception as error:
         error.add_note(f"in policy {name!r}, at step {t}")

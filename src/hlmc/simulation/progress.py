@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -199,12 +200,23 @@ def in_notebook() -> bool:
 
 
 def checked_progress(progress: Any) -> Progress:
-    """Refuse what is neither None, True, False nor a function."""
-    if progress is None or isinstance(progress, bool) or callable(progress):
+    """Refuse what is neither None, True, False nor a function of two numbers."""
+    if progress is None or isinstance(progress, bool) or (callable(progress) and _takes_two(progress)):
         return progress  # type: ignore[no-any-return]
     raise BadType(
         f"progress must be None, True, False or a function of (work done, all the work), not {shown(progress)}"
     )
+
+
+def _takes_two(function: Callable[..., object]) -> bool:
+    """Whether a function can be called with two arguments; one that does not say what it takes is tried."""
+    try:
+        inspect.signature(function).bind(0.0, 1.0)
+    except TypeError:
+        return False
+    except ValueError:
+        return True
+    return True
 
 
 def reporter(progress: Any, totals: Mapping[str, float], unit: int | None = None) -> Silent:

@@ -12,6 +12,7 @@ import numpy as np
 from hlmc.delays import Delays
 from hlmc.interrupts import Interrupted, Interrupts, kept_in
 from hlmc.simulation.experiment import Experiment, checked_arithmetic, checked_feedback
+from hlmc.simulation.own import PythonPolicy, check_not_within
 from hlmc.simulation.progress import Opened, Progress, reporter
 from hlmc.simulation.result import Result
 from hlmc.simulation.runs import Played, Task, play
@@ -124,6 +125,7 @@ def gathered_runs(
     ``opened`` makes the report on what is missing. ``slow``: policies are handed out from the slowest to the fastest,
     so that workers end together; by default run by run, so that all policies advance together.
     """
+    check_not_within(experiment.policies.values())
     gathered = Gathered(experiment)
     try:
         with Interrupts() as held:
@@ -135,6 +137,8 @@ def gathered_runs(
             tasks = list(gathered.missing())
             if slow is not None:
                 tasks.sort(key=lambda task: -slow.get(task.name, 0.0))
+            # Those in plain Python last: one thread plays them while the others would wait for it.
+            tasks.sort(key=lambda task: isinstance(task.policy, PythonPolicy))
             missing = dict.fromkeys((task.name for task in tasks), 0)
             for task in tasks:
                 missing[task.name] += task.count * experiment.horizon

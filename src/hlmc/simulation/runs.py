@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hlmc.adversaries.base import Adversary
+from hlmc.adversaries.function import Function
 from hlmc.delays import Delays
 from hlmc.engine.layout import LEVELS
 from hlmc.engine.tickets import ticket_words
@@ -98,8 +99,8 @@ def played_together(task: Task, points: Array, watch: Watch | None = None) -> Pl
     """
     if task.delays is not None or task.count < FEWEST or task.count * int(points[-1]) < WORTH:
         return None
-    if isinstance(task.policy, own.PythonPolicy):
-        return None
+    if isinstance(task.policy, own.PythonPolicy) or isinstance(task.adversary, Function):
+        return None  # a user's function may be plain Python, and might notice in which order it is called
     with COMPILING:
         found = side_by_side(task.compiled, task.adversary)
     if found is None:

@@ -70,6 +70,7 @@ _ACCOUNT = 5
 # the last restart, and in all; the restart that its table of arms is about; 1 if its steps are still to be taken.
 
 _MOST = 2**63 - 1
+_FEW = 32
 _PAST = 8  # words that a kernel may look at, and not use, past its last slot
 
 STRETCH = ("int64", *["words"] * 4, "int64", "words", *["int64"] * 5)
@@ -422,12 +423,15 @@ def _most_slots(policy: Policy) -> int:
 def side_by_side(policy: Policy, adversary: Adversary) -> SideBySide | None:
     """The loop over many runs of a policy at once, compiled; None where they are better played one by one.
 
-    That is so for routines which take notes or whose statistics are not plain numbers, for more weights than are
-    scanned, and for the routines of others, whose kernels need not keep to the dialect.
+    That is so for more weights than are scanned, for the routines of others, whose kernels need not keep to the
+    dialect, for kernels that cannot be written on lanes, and for many slots with a routine that takes notes: there is
+    no room for notes here, and with many slots they save more than lanes do.
     """
     last = policy.routines_used[-1]
     kernels = last.kernels
-    if last.opaque or kernels.noted is not None or identity(kernels.select) is None or identity(kernels.update) is None:
+    if last.opaque or (kernels.noted is not None and _most_slots(policy) > _FEW):
+        return None
+    if identity(kernels.select) is None or identity(kernels.update) is None:
         return None
     if last.weights != "none" and _most_slots(policy) > SCAN:
         return None

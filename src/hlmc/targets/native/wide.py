@@ -222,7 +222,9 @@ def caller(name: str, signature: tuple[str, ...], write: Write, refused: list[Ex
 
     called = of_arity(len(signature) - 1, c_signature(signature), generate)
     names = ", ".join(f"a{k}" for k in range(len(signature) - 1))
-    made: dict[str, Any] = {"called": called}
+    # Of a function without a module, Numba would keep all globals in the cache on disk, Python's builtins among them,
+    # some of which a notebook replaces by what cannot be kept.
+    made: dict[str, Any] = {"called": called, "__name__": __name__}
     exec(f"def {name}({names}):\n    return called({names})", made)  # noqa: S102
     return made[name]  # type: ignore[no-any-return]
 
