@@ -505,11 +505,13 @@ def plot_bytes(folder: Path, file: str) -> None:
                 label = f"{kind[:-5]}, few bits" if kind.endswith("bits") else f"{kind}, 64 bits"
                 axes.errorbar(across, up, yerr=error, fmt=style, color=colour, markersize=4, label=label)
             axes.set(xscale="log", yscale="log", xlabel="bytes of statistics", ylabel="regret per step")
-            runs = one["runs"]
-            axes.set_title(f"{case}, K = {one['arms']:,}, T = {one['horizon']:,}, {runs} runs", fontsize=10)
+            axes.set_ylim(5e-4, 1.0)
+            axes.xaxis.set_minor_formatter("")
+            runs = f"{one['runs']} run{'s' * (one['runs'] > 1)}"
+            axes.set_title(f"{case}, K = {one['arms']:,}, T = {one['horizon']:,}, {runs}", fontsize=10)
             axes.axvline(8 * one["arms"], color="0.6", linewidth=0.8)
             axes.grid(alpha=0.25)
-    every[0][0].legend(fontsize=8)
+    every[-1][0].legend(fontsize=8, loc="lower left")
     figure.tight_layout()
     figure.savefig(file, dpi=110)
 
