@@ -51,7 +51,7 @@ def test_the_page_on_routines_has_examples() -> None:
 # A row of the table on docs/policies.md, what the advice calls its policy, and the horizon.
 FIGURES = {
     "M words, far fewer than K": ("Champion", 10**6),
-    "the same, and need the smallest bound": ("CrownedHLMC", 10**6),
+    "the same, and need the smallest bound": ("HLMC tsallis-rv", 10**6),
     "10 bits or more for every arm": ("Tsallis-INF bits", 10**6),
     "a best arm that changes, V pieces known": ("Champion known V", 10**6),
     "an unknown horizon": ("Champion unknown T", 10**6),
