@@ -68,7 +68,7 @@ def base_less_one(bits: int) -> float:
     """The a with which the last code of a Morris counter stands for :data:`LARGEST`.
 
     >>> round(base_less_one(8), 3), f"{base_less_one(16):.2g}"
-    (0.095, '0.00026')
+    (0.105, '0.0003')
     """
     last = 2**bits - 1
     low, high = 1e-12, 64.0
