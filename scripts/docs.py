@@ -128,7 +128,7 @@ def main() -> int:
         settings.append("-E")
         write(last, pages)
     arguments = ["-b", "html", "-W", "--keep-going", "-q", "-c", str(ROOT / "docs"), "-d", str(STATE), *settings]
-    status = build_main([*arguments, str(SOURCE), str(SITE)])
+    status: int = build_main([*arguments, str(SOURCE), str(SITE)])
     if status == 0:
         playground()
         site_slim.slim_site(SITE)
