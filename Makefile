@@ -22,7 +22,7 @@ $(1)/bin/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv $(1) || { 
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-oldest test test-oldest test-docs docs notebooks dist lint types unit format reproduce bench attack lock clean
+.PHONY: help setup setup-oldest test test-slow test-oldest test-docs docs notebooks dist lint types unit format reproduce bench attack lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -55,7 +55,7 @@ dist: $(VENV)/.docs ## the wheel and the source distribution, checked, in dist/
 	$(BIN)/hatchling build
 	$(BIN)/twine check --strict dist/*
 
-test: lint types unit ## everything that continuous integration asks for
+test: lint types unit ## ruff, mypy and all tests but the slow ones
 
 # Warnings of old packages about one another are not ours to mend, so they are no errors here.
 test-oldest: $(OLDEST)/.ready ## a short form of the tests, on the oldest versions that pyproject.toml allows
@@ -78,10 +78,13 @@ types: $(READY) ## mypy in strict mode
 
 # Coverage cannot look into compiled code. So the tests marked `interpreted` run first with the compiler off, which
 # shows the kernels line by line, and then the whole suite with the compiler on adds to the same record.
-# Status 5 of the first pass means that no test carries the mark.
+# Status 5 of the first pass means that no test carries the mark. The slow tests are a stage of their own.
 unit: $(READY) ## pytest with branch coverage
 	HLMC_JIT=0 $(BIN)/pytest -q -n $(WORKERS) -m interpreted --cov --cov-report= || test $$? -eq 5
-	$(BIN)/pytest -n $(WORKERS) --cov --cov-append --cov-report=term-missing:skip-covered --cov-fail-under=$(COVERAGE)
+	$(BIN)/pytest -n $(WORKERS) -m 'not slow' --cov --cov-append --cov-report=term-missing:skip-covered --cov-fail-under=$(COVERAGE)
+
+test-slow: $(READY) ## the tests that take long or need a browser, an emulator or another compiler; CI runs them too
+	$(BIN)/pytest -q -n $(WORKERS) -m slow
 
 format: $(READY) ## mend what ruff can mend
 	$(BIN)/ruff check --fix .

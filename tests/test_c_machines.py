@@ -12,6 +12,8 @@ from c_tools import at_once, compiled, needs
 from hlmc.export import CSource
 from hlmc.export.sizes import M4, M7
 
+pytestmark = pytest.mark.slow
+
 RADIO = Path(__file__).parent.parent / "examples" / "radio"
 POLICIES = {
     "hlmc": hlmc.HLMC(arms=100, memory=20, horizon=10**6),

@@ -20,6 +20,8 @@ from hlmc.export.vectors import digested
 from hlmc.policies import EXAMPLES
 from hlmc.routines import Custom
 
+pytestmark = pytest.mark.slow
+
 SHIPPED = Path(hlmc.__file__).parent / "export" / "js"
 STEPS = 400
 FNV = 0xCBF29CE484222325

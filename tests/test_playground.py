@@ -25,6 +25,8 @@ from hlmc.evaluation import benchmark
 from hlmc.export.generic import code_digest
 from hlmc.streams import derive_seed
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parent.parent
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking")

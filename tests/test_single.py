@@ -29,6 +29,8 @@ from hlmc.targets.c import Table, Unit
 from hlmc.targets.c.types import Numbers, Type
 from test_c import LEADER
 
+pytestmark = pytest.mark.slow
+
 SCALED = hlmc.HLMC(arms=20, memory=10, horizon=500, losses=True, rewards=(-1, 7))
 REFUSED = {
     "UCB1(arms=10)": "counts and sums grow",
