@@ -172,12 +172,19 @@ def in_node(folder: Path, policy: hlmc.Policy, repeat: int, steps: int) -> float
     return float(json.loads(done.stdout))
 
 
+def row_bytes(source: CSource) -> int:
+    """The RAM of a learner: what the header says of its row."""
+    found = re.search(r"learner: (\d+) bytes", source.header)
+    assert found is not None
+    return int(found[1])
+
+
 def sizes(folder: Path) -> None:
     """Code, constants and stack by the compilers that are here, in both precisions."""
     for (name, policy), aim in zip(BOTH.items(), (4096, 7168), strict=True):
         for precision in ("float64", "float32"):
             source = policy.to_c(precision=precision)
-            ram = int(re.search(r"learner: (\d+) bytes", source.header)[1])  # type: ignore[index]
+            ram = row_bytes(source)
             for line in source.readme.splitlines():
                 if line.startswith("| Cortex"):
                     machine, code, constants, stack = (cell.strip() for cell in line.strip("|").split("|"))
@@ -205,7 +212,7 @@ def table(folder: Path) -> None:
     for name, (policy, steps) in SMALL.items():
         for precision in ("float64", "float32"):
             source = policy.to_c("small", steps, precision)
-            ram = int(re.search(r"learner: (\d+) bytes", source.header)[1])  # type: ignore[index]
+            ram = row_bytes(source)
             found = [line.split("|")[2:5] for line in source.readme.splitlines() if line.startswith("| Cortex")]
             (code, constants, stack), (code_7, _, stack_7) = ([f"{int(cell):,}" for cell in line] for line in found)
             taken = [counted(folder, source, precision, steps) for steps in (2000, 12_000)]

@@ -32,15 +32,17 @@ PATIENCE = 60.0
 """Seconds after which a browser that does not answer is an error. Nothing is measured by it."""
 
 
-class _Quiet(SimpleHTTPRequestHandler):
+class Quiet(SimpleHTTPRequestHandler):
+    """Serves files without a word."""
+
     def log_message(self, *_: object) -> None:
         """Say nothing."""
 
 
 @contextmanager
-def serving(folder: Path) -> Iterator[str]:
+def serving(folder: Path, handler: type[Quiet] = Quiet) -> Iterator[str]:
     """The address at which a folder is served, on this machine only, until the block ends."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(folder)))
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(handler, directory=str(folder)))
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     try:

@@ -11,8 +11,6 @@ import shutil
 import subprocess
 import sys
 import threading
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -20,6 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from browser import BROWSER, FLAGS, Quiet, serving
 from hlmc.engine.layout import AT, FIELDS, PARAMETERS
 from hlmc.evaluation import benchmark
 from hlmc.export.generic import code_digest
@@ -28,8 +27,6 @@ from hlmc.streams import derive_seed
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parent.parent
-BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking")
 SEED = 3
 STEPS = 2000
 ARMS_SHOWN = 200
@@ -87,14 +84,11 @@ def test_the_page_is_small(folder: Path) -> None:
 PAGE = Path(__file__).with_name("playground.html")
 
 
-class _Server(SimpleHTTPRequestHandler):
+class _Server(Quiet):
     """Serves a folder, and keeps what the page sends."""
 
     found: dict[str, Any]
     done: threading.Event
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
@@ -112,20 +106,15 @@ def found(folder: Path) -> dict[str, Any]:
     shutil.copyfile(PAGE, folder / "test.html")
     (folder / "tasks.json").write_text(json.dumps({"games": GAMES, "steps": STEPS, "shown": ARMS_SHOWN, "seed": SEED}))
     handler = type("Handler", (_Server,), {"found": {}, "done": threading.Event()})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(handler, directory=str(folder)))
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    address = f"http://127.0.0.1:{server.server_address[1]}/test.html"
-    command = [BROWSER, *FLAGS, f"--user-data-dir={folder / 'profile'}", "--window-size=1400,1000", address]
-    browser = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        assert handler.done.wait(120), "the page did not finish"
-    finally:
-        browser.terminate()
-        browser.wait(30)
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with serving(folder, handler) as address:
+        profile = f"--user-data-dir={folder / 'profile'}"
+        command = [BROWSER, *FLAGS, profile, "--window-size=1400,1000", f"{address}/test.html"]
+        browser = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            assert handler.done.wait(120), "the page did not finish"
+        finally:
+            browser.terminate()
+            browser.wait(30)
     assert "failure" not in handler.found, handler.found
     return handler.found
 
