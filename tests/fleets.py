@@ -12,6 +12,7 @@ import numpy as np
 
 import hlmc
 from hlmc import routines
+from hlmc.fleet import Fleet
 from hlmc.policies import CATALOGUE
 from hlmc.targets import JIT
 
@@ -38,6 +39,9 @@ EXAMPLES: list[hlmc.Policy] = [
 
 STEPS = 60 if JIT else 12
 
+POLICY = hlmc.HLMC(arms=20, memory=10, horizon=40)
+LONG = hlmc.HLMC(arms=20, memory=10, horizon=10**6)
+
 
 def fixed_rewards(seed: int) -> Callable[[int], Any]:
     """A source of rewards, the ends of [0, 1] often among them."""
@@ -55,6 +59,24 @@ def played(policy: hlmc.Policy, steps: int, seed: int = 0, waiting: bool = False
     if waiting:
         learner.select()
     return learner
+
+
+def loaded(path: Path, **options: Any) -> Fleet:
+    """The fleet of a file."""
+    fleet = hlmc.load(path, **options)
+    assert isinstance(fleet, Fleet)
+    return fleet
+
+
+def step(fleet: Fleet, pay: Callable[[int], Any]) -> None:
+    """Let all learners take a step."""
+    fleet.select()
+    fleet.update(pay(len(fleet)))
+
+
+def bits(fleet: Fleet) -> bytes:
+    """All that the learners know."""
+    return fleet.state.tobytes()
 
 
 def killed_after(seconds: float, work: Callable[[], None], ready: Callable[[], bool] = lambda: True) -> None:

@@ -73,6 +73,7 @@ GIVEN: dict[str, Any] = {
 OWN: dict[Any, dict[str, Any]] = {
     bounds.hierarchy: {"groups": (3, 4)},
     planning.epochs: {"groups": (3, 4)},
+    planning.level_width: {"memory": 20},
     planning.partition: {"groups": (3, 4)},
     planning.sizes: {"groups": (3, 4)},
 }
@@ -92,7 +93,8 @@ def callables() -> Iterator[tuple[str, Callable[..., Any], dict[str, Any]]]:
     values += [cls for cls in routines.CATALOGUE if cls is not routines.Custom]
     for cls in values:
         yield f"{cls.__module__}.{cls.__name__}", cls, sound(cls)
-    for module, names in ((bounds, bounds.__all__), (planning, ("epochs", "partition", "sizes", "even_groups"))):
+    planned = ("epochs", "partition", "sizes", "even_groups", "few_steps", "level_width")
+    for module, names in ((bounds, bounds.__all__), (planning, planned)):
         for name in names:
             function = getattr(module, name)
             yield f"{module.__name__}.{name}", function, sound(function)

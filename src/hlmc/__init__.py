@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from hlmc.arenas import arena
     from hlmc.arms import Arms
     from hlmc.errors import BadTicket
-    from hlmc.files import load
     from hlmc.fleet import Fleet
     from hlmc.games import play
     from hlmc.guarantee import Guarantee
     from hlmc.learner import Learner
+    from hlmc.loading import load
     from hlmc.policies import (
         EXP3,
         EXP3IX,
@@ -117,7 +117,7 @@ _HOMES = {
     "arena": "hlmc.arenas",
     "derive_seed": "hlmc.streams",
     "estimate": "hlmc.simulation",
-    "load": "hlmc.files",
+    "load": "hlmc.loading",
     "load_result": "hlmc.simulation",
     "play": "hlmc.games",
     "simulate": "hlmc.simulation",

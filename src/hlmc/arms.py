@@ -19,6 +19,7 @@ from hlmc.engine.layout import ARM, IDLE
 from hlmc.engine.primitives import CHANGE
 from hlmc.engine.routines import level_change_kernel
 from hlmc.errors import BadArgument, BadType, OutOfTurn, shown
+from hlmc.files.saving import save
 from hlmc.learner import Learner, fresh_rows
 from hlmc.streams import keys
 from hlmc.targets import address_of, callback, entry
@@ -374,8 +375,6 @@ class NamedLearner(Learner):
 
     def save(self, path: str | Path) -> None:
         """Write policy, state and names to a file, which after a crash is the old one or the new one."""
-        from hlmc.files import save
-
         save(path, self.policy, self._row[None, :], "learner", self._arms.described())
 
     def __eq__(self, other: object) -> bool:

@@ -2,43 +2,48 @@
 
 from __future__ import annotations
 
-import io
-import itertools
 import math
 import operator
 import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
-from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple, overload
+from typing import Any, overload
 
 import numpy as np
 
 from hlmc import gate
-from hlmc.checks import listed, whole
+from hlmc.batches import (
+    Batch,
+    as_words,
+    bad_ticket,
+    batch_of,
+    compiled,
+    cores,
+    given_ids,
+    given_rewards,
+    given_tickets,
+    spread,
+)
+from hlmc.checks import whole
 from hlmc.engine import batch
-from hlmc.engine.feedback import BAD_TICKET, SELECTED, for_structure
+from hlmc.engine.feedback import SELECTED, for_structure
 from hlmc.engine.layout import ARM, LEVELS, PROBABILITY, TIME
 from hlmc.engine.scale import scale_many
 from hlmc.engine.step import BAD_REWARD, NOT_SELECTED, PAST_HORIZON
-from hlmc.errors import BadArgument, BadReward, BadTicket, BadType, HLMCError, shown
+from hlmc.errors import BadArgument, BadReward, BadType, HLMCError, shown
 from hlmc.files.description import own_routines
 from hlmc.files.disk import StrPath
 from hlmc.files.format import Front, Layout
 from hlmc.files.rows import FiledRows
-from hlmc.files.saving import create, load
+from hlmc.files.saving import create, read
 from hlmc.learner import Learner, fresh_rows, no_window, outstanding, refusal
 from hlmc.policies.base import Policy
 from hlmc.streams import derive_seed, keys
-from hlmc.targets import JIT, address_of, entry, linked
-from hlmc.tickets import Ticket, ticket_dtype
+from hlmc.targets import address_of, linked
+from hlmc.tickets import ticket_dtype
 from hlmc.turns import turn
 
 Array = np.ndarray
-
-LEAST_SHARE = 4096
-"""A second thread is worth its while from about so many learners each."""
 
 
 class Fleet:
@@ -83,7 +88,7 @@ class Fleet:
         return fleet
 
     def _set_up(self, policy: Policy, rows: Array, file: FiledRows | None, latest: float) -> None:
-        self.threads = _cores()
+        self.threads = cores()
         self._policy = policy
         self._rows = rows
         self._file = file
@@ -92,7 +97,7 @@ class Fleet:
         # What is known of the learners spares a look at their rows, which lie far apart: no clock is later than
         # `latest`, and those in `asked` wait for their rewards. A live learner puts an end to such knowledge.
         self._latest = latest
-        self._asked: _Chosen | None = None
+        self._asked: Batch | None = None
         self._lent = False
         # Whether some learner may have selected an arm without an update: so it is of rows that come from elsewhere.
         self._selects = latest > 0
@@ -112,15 +117,14 @@ class Fleet:
             raise FileExistsError(
                 f"{os.fspath(file)} exists already; hlmc.load opens a fleet, and a file is not overwritten"
             ) from None
-        fleet = load(file, own_routines(policy))
-        assert isinstance(fleet, Fleet)
-        return fleet
+        filed = read(file, own_routines(policy))
+        assert isinstance(filed, FiledRows)
+        return cls.of_file(filed)
 
     @classmethod
-    def attached(cls, front: Front, file: io.FileIO, path: StrPath) -> Fleet:
-        """The fleet of an open file."""
-        filed = FiledRows(front, file, path)
-        return cls.trusted(front.policy, filed.array, filed)
+    def of_file(cls, filed: FiledRows) -> Fleet:
+        """The fleet of a file."""
+        return cls.trusted(filed.policy, filed.array, filed)
 
     @property
     def policy(self) -> Policy:
@@ -166,7 +170,7 @@ class Fleet:
 
         Asked again before :meth:`update`, a learner gives the same answer.
         """
-        given = _given_ids(ids)
+        given = given_ids(ids)
         with self._lock:
             chosen = self._chosen(given)
             self._check_horizon(chosen)
@@ -200,12 +204,10 @@ class Fleet:
         """
         if not self.policy.pending:
             raise no_window(self.policy)
-        given = _given_ids(ids)
+        given = given_ids(ids)
         with self._lock:
             chosen = self._chosen(given, repeats=True)
-            rounds = 1
-            if chosen.repeated:
-                rounds = int(np.unique(chosen.listed, return_counts=True)[1].max())
+            rounds = chosen.rounds
             self._check_askable(chosen, rounds)
             tickets = np.empty(chosen.size, ticket_dtype(int(self.policy.program[LEVELS])))
             self._use(chosen)
@@ -214,7 +216,7 @@ class Fleet:
             self._latest += rounds
             if chosen.size:
                 ask_many = for_structure(batch.ask_many, self.policy.structure)
-                self._spread(ask_many, chosen, self._program_at, address_of(_as_words(tickets)))
+                self._spread(ask_many, chosen, self._program_at, address_of(as_words(tickets)))
             return tickets
 
     def tell(self, tickets: Any, rewards: Any) -> Array:
@@ -231,15 +233,15 @@ class Fleet:
         What a learner has learned and which tickets it has seen are in one row: a checkpoint has both or neither. So
         after a crash, whatever was told since the last checkpoint is told again, and none of it counts twice.
         """
-        paid = _given_rewards(rewards, self.policy)
-        given = self._given_tickets(tickets)
+        paid = given_rewards(rewards, self.policy)
+        given = given_tickets(tickets, self.policy)
         if paid.shape != given.shape:
             raise BadReward(f"rewards must be {given.size} numbers, one a ticket, not of shape {paid.shape}")
         return self._settle(given, self._shares(paid), 1, paid)
 
     def drop(self, tickets: Any) -> Array:
         """Say that the rewards of tickets will not come: :meth:`Learner.drop` for each. The codes are those of tell."""
-        given = self._given_tickets(tickets)
+        given = given_tickets(tickets, self.policy)
         missing = self.policy.missing
         paid = np.full(given.shape, 0.0 if isinstance(missing, str) else missing)
         if isinstance(missing, str):
@@ -252,36 +254,20 @@ class Fleet:
         with self._lock:
             return np.concatenate([outstanding(self.policy, piece) for _, piece in self._pieces()])
 
-    def _given_tickets(self, tickets: Any) -> Array:
-        """A copy of some tickets as a structured array."""
-        if not self.policy.pending:
-            raise no_window(self.policy)
-        wanted = ticket_dtype(int(self.policy.program[LEVELS]))
-        if isinstance(tickets, np.ndarray) and tickets.dtype == wanted and tickets.ndim == 1:
-            # As plain bytes, which NumPy copies at once; the fields of a structure it copies one by one.
-            return np.array(np.ascontiguousarray(tickets).view(np.uint8), subok=False).view(wanted)
-        given = listed("tickets", tickets, "Ticket, or what ask() has returned", empty=True)
-        if isinstance(tickets, np.ndarray) or not all(isinstance(each, Ticket) for each in given):
-            raise BadType(f"tickets must be a list of Ticket or what ask() has returned, not {shown(tickets)}")
-        for place, each in enumerate(given):
-            if len(each) != wanted.itemsize:
-                raise _bad_ticket(self.policy, place)
-        return np.frombuffer(b"".join(given), wanted)
-
     def _settle(self, tickets: Array, shares: Array, learns: int, paid: Array) -> Array:
         """Tell checked copies of tickets, with the rewards in [0, 1] and as they were given."""
         with self._lock:
             owners = np.ascontiguousarray(tickets["learner"])
             strangers = np.flatnonzero((owners < 0) | (owners >= len(self)))
             if strangers.size:
-                raise _bad_ticket(self.policy, int(strangers[0]))
+                raise bad_ticket(self.policy, int(strangers[0]))
             if not tickets.size:
                 return np.empty(0, np.int8)
             chosen = self._chosen(owners, repeats=True)
-            content = _as_words(tickets)
+            content = as_words(tickets)
             place = self._first(batch.first_forged, chosen, self._program_at, address_of(content))
             if place < chosen.size:
-                raise _bad_ticket(self.policy, place)
+                raise bad_ticket(self.policy, place)
             wrong = np.flatnonzero(~((shares >= 0.0) & (shares <= 1.0)))
             if wrong.size:
                 raise self._refusal(BAD_REWARD, chosen, int(wrong[0]), float(paid[wrong[0]]))
@@ -292,7 +278,7 @@ class Fleet:
             self._spread(settle_many, chosen, self._program_at, *more)
             return codes.astype(np.int8)
 
-    def _check_askable(self, chosen: _Chosen, rounds: int) -> None:
+    def _check_askable(self, chosen: Batch, rounds: int) -> None:
         """Refuse a learner that has too few steps left, or an arm that was selected and awaits its update."""
         horizon = self.policy.horizon
         if horizon is not None and (self._lent or self._latest + rounds > horizon):
@@ -314,8 +300,8 @@ class Fleet:
         """
         # Copies, which nobody can change after they have been checked; made before the lock is taken, because
         # whatever the caller gives may run code of its own.
-        given = _given_ids(ids)
-        paid = _given_rewards(rewards, self.policy)
+        given = given_ids(ids)
+        paid = given_rewards(rewards, self.policy)
         shares = self._shares(paid)
         with self._lock:
             asked = None if self._lent else self._asked
@@ -344,7 +330,7 @@ class Fleet:
         >>> fleet.time
         array([1, 1, 0, 1])
         """
-        given = _given_ids(ids)
+        given = given_ids(ids)
         derive_seed(seed)
         with self._lock:
             chosen = self._chosen(given)
@@ -473,36 +459,23 @@ class Fleet:
         with self._lock:
             return np.concatenate([piece[:, word] for _, piece in self._pieces()])
 
-    def _chosen(self, given: Array | None, repeats: bool = False) -> _Chosen:
+    def _chosen(self, given: Array | None, repeats: bool = False) -> Batch:
         """The learners of a batch, all of them there, and none of them twice unless they may; their rows in memory."""
         if given is None:
-            chosen = _Chosen(None, np.empty(0, np.int64), len(self))
-            self._load(chosen)
-            return chosen
-        listed = given.astype(np.int64, copy=False)
-        if self._marks is None:
-            self._marks = np.zeros(len(self) // 32 + 1, np.int64)
-        search = _compiled(batch.first_refused, 4)
-        place = search(address_of(listed), len(listed), len(self), address_of(self._marks))
-        repeated = False
-        if place < len(listed) and repeats:
-            repeated = True
-            outside = np.flatnonzero((given < 0) | (given >= len(self)))
-            place = int(outside[0]) if outside.size else len(listed)
-        if place < len(listed):
-            if 0 <= given[place] < len(self):
-                raise BadArgument(f"ids must not repeat a learner, and {given[place]} comes again in place {place}")
-            raise BadArgument(f"ids must be from 0 to {len(self) - 1}, not {given[place]} (in place {place})")
-        chosen = _Chosen(listed, listed, len(listed), repeated)
+            chosen = Batch(None, len(self))
+        else:
+            if self._marks is None:
+                self._marks = np.zeros(len(self) // 32 + 1, np.int64)
+            chosen = batch_of(given, len(self), self._marks, repeats)
         self._load(chosen)
         return chosen
 
-    def _load(self, chosen: _Chosen) -> None:
+    def _load(self, chosen: Batch) -> None:
         """Have the rows of these learners in memory and checked."""
         if self._file is not None:
             self._file.load(chosen.ids)
 
-    def _check_horizon(self, chosen: _Chosen) -> None:
+    def _check_horizon(self, chosen: Batch) -> None:
         """Refuse a learner that has no step left."""
         if self.policy.horizon is None or (self._latest < self.policy.horizon and not self._lent):
             return
@@ -515,22 +488,22 @@ class Fleet:
         if not self.policy.scaled:
             return paid
         shares = paid.copy()
-        _compiled(scale_many, 3)(self._program_at, address_of(shares), shares.size)
+        compiled(scale_many, 3)(self._program_at, address_of(shares), shares.size)
         return shares
 
-    def _check_turn(self, chosen: _Chosen, shares: Array, paid: Array) -> None:
+    def _check_turn(self, chosen: Batch, shares: Array, paid: Array) -> None:
         """Refuse a learner that has selected nothing, and a reward that is none."""
         place = self._first(batch.first_unteachable, chosen, None, address_of(shares))
         if place < chosen.size:
             waiting = self._rows[chosen.learner(place), ARM] >= 0.0
             raise self._refusal(BAD_REWARD if waiting else NOT_SELECTED, chosen, place, float(paid[place]))
 
-    def _use(self, chosen: _Chosen) -> None:
+    def _use(self, chosen: Batch) -> None:
         """The rows of these learners are about to change."""
         if self._file is not None:
             self._file.mark(chosen.ids)
 
-    def _first(self, search: Callable[..., int], chosen: _Chosen, program_at: Any, *more: Any) -> int:
+    def _first(self, search: Callable[..., int], chosen: Batch, program_at: Any, *more: Any) -> int:
         """The first place at which a search stops; the number of places when it does not."""
         for stop, found in self._spread(search, chosen, program_at, *more):
             if found < stop:
@@ -538,106 +511,10 @@ class Fleet:
         return chosen.size
 
     def _spread(
-        self, function: Callable[..., int], chosen: _Chosen, program_at: Any, *more: Any
+        self, function: Callable[..., int], chosen: Batch, program_at: Any, *more: Any
     ) -> list[tuple[int, int]]:
-        """Run a kernel over a batch, in several threads when it is large: where each part ends, and its answer."""
-        head = () if program_at is None else (program_at,)
-        shared = (address_of(self._rows), self._rows.shape[1], address_of(chosen.listed), int(chosen.ids is not None))
-        call = _compiled(function, len(head) + len(shared) + 2 + len(more))
-        # Two threads must not be at one row.
-        parts = max(1, min(self.threads, chosen.size // LEAST_SHARE)) if JIT and not chosen.repeated else 1
-        ends = [chosen.size * part // parts for part in range(parts + 1)]
+        return spread(function, self._rows, chosen, self.threads, program_at, *more)
 
-        def run(first: int, stop: int) -> tuple[int, int]:
-            return stop, call(*head, *shared, first, stop, *more)
-
-        if parts == 1:
-            return [run(0, chosen.size)]
-        running = [_pool().submit(run, first, stop) for first, stop in itertools.pairwise(ends)]
-        try:
-            return [part.result() for part in running]
-        finally:
-            wait(running)  # after Ctrl-C too: nobody is to be at work on the rows when this returns
-
-    def _refusal(self, status: int, chosen: _Chosen, place: int, reward: object = None) -> HLMCError:
+    def _refusal(self, status: int, chosen: Batch, place: int, reward: object = None) -> HLMCError:
         error = refusal(status, self.policy, reward)
         return type(error)(f"learner {chosen.learner(place)}: {error}")
-
-
-class _Chosen(NamedTuple):
-    """The learners of a batch: those listed, or all."""
-
-    ids: Array | None
-    listed: Array
-    size: int
-    repeated: bool = False
-
-    def learner(self, place: int) -> int:
-        """Who is in this place."""
-        return place if self.ids is None else int(self.ids[place])
-
-    def is_list(self, given: Array | None) -> bool:
-        """Whether a list has the same learners in the same order."""
-        if self.ids is None or given is None:
-            return self.ids is given
-        return given.dtype == np.int64 and np.array_equal(given, self.ids)
-
-
-def _as_words(tickets: Array) -> Array:
-    """Tickets as a matrix of words, the same memory."""
-    return tickets.view(np.float64).reshape(len(tickets), -1)
-
-
-def _bad_ticket(policy: Policy, place: int) -> HLMCError:
-    return BadTicket(f"tickets[{place}]: {refusal(BAD_TICKET, policy)}")
-
-
-def _given(name: str, values: Any) -> Array:
-    """A copy of what a caller gives as an array."""
-    try:
-        given = np.array(values, order="C", subok=True)
-    except ValueError as error:
-        raise BadArgument(f"{name} must be a list of numbers: {error}") from None
-    if isinstance(given, np.ma.MaskedArray) and given.mask.any():
-        raise BadArgument(f"{name} must not have masked places, and {int(given.mask.sum())} are masked")
-    return np.asarray(given)
-
-
-def _given_ids(ids: Any) -> Array | None:
-    if ids is None:
-        return None
-    given = _given("ids", ids)
-    if given.ndim != 1:
-        raise BadArgument(f"ids must be a list of learners, not of shape {given.shape}")
-    if given.dtype.kind not in "iu" and given.size:
-        raise BadType(f"ids must be whole numbers, not {given.dtype}")
-    return given
-
-
-def _given_rewards(rewards: Any, policy: Policy) -> Array:
-    given = _given("rewards", rewards)
-    if given.dtype.kind not in "biuf" and given.size:
-        told = "losses" if policy.losses else "rewards"
-        raise BadType(f"{told} must be numbers in {policy.range_shown}, not {given.dtype}")
-    return given.astype(np.float64, copy=False)
-
-
-@cache
-def _compiled(function: Callable[..., int], arguments: int) -> Callable[..., int]:
-    return entry(function, "int64", *["int64"] * arguments, release=True)
-
-
-@cache
-def _pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(_cores(), thread_name_prefix="hlmc-fleet")
-
-
-if hasattr(os, "register_at_fork"):
-    # Threads do not survive a fork; the child makes its own.
-    os.register_at_fork(after_in_child=_pool.cache_clear)
-
-
-def _cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1  # pragma: no cover

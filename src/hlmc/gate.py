@@ -7,7 +7,7 @@ this library has not made itself passes :func:`admitted` (an array of the caller
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,10 +15,8 @@ from hlmc.engine.primitives import CHECK
 from hlmc.engine.routines import level_check_kernel
 from hlmc.engine.soundness import checker
 from hlmc.errors import BadArgument, BadType
+from hlmc.policies.base import Policy
 from hlmc.targets import address_of, callback, entry, linked
-
-if TYPE_CHECKING:
-    from hlmc.policies.base import Policy
 
 Array = np.ndarray
 
@@ -28,8 +26,6 @@ def admitted(policy: Policy, state: Any, dimensions: int) -> Array:
 
     Numbers of another kind are refused rather than converted: the first word of a row holds 64 raw bits.
     """
-    from hlmc.policies.base import Policy
-
     if not isinstance(policy, Policy):
         raise BadType(f"policy must be a policy of hlmc, not {type(policy).__name__}")
     name, words = ("row", "rows")[dimensions - 1], policy.words.total

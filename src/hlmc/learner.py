@@ -15,6 +15,7 @@ from hlmc.engine.scale import scaled_at, update_scaled
 from hlmc.engine.step import NOT_SELECTED, PAST_HORIZON, select, update
 from hlmc.engine.tickets import ticket_words
 from hlmc.errors import BadArgument, BadReward, BadTicket, BadType, HLMCError, OutOfTurn, shown
+from hlmc.files.saving import save
 from hlmc.streams import keys
 from hlmc.targets import address_of, entry, linked
 from hlmc.tickets import CODES, Ticket
@@ -290,8 +291,6 @@ class Learner:
 
     def save(self, path: str | Path) -> None:
         """Write policy and state to a file, which after a crash is the old one or the new one, never half of each."""
-        from hlmc.files import save
-
         save(path, self.policy, self._row[None, :], "learner")
 
     def to_c(self, name: str = "hlmc", steps: int | None = None, precision: str = "float64") -> CSource:

@@ -7,22 +7,20 @@ import os
 from collections.abc import Mapping
 from dataclasses import fields
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hlmc.errors import BadArgument, BadType, shown
 from hlmc.files.disk import StrPath, bad
-
-if TYPE_CHECKING:
-    from hlmc.policies.base import Policy
-    from hlmc.routines.base import Routine
+from hlmc.policies import CATALOGUE as POLICIES
+from hlmc.policies.base import Policy
+from hlmc.routines import CATALOGUE as ROUTINES
+from hlmc.routines import Custom, Routine, kind
 
 
 def described(policy: Policy) -> bytes:
     """The JSON from which :func:`read_policy` makes the policy again."""
-    from hlmc.policies import CATALOGUE
-
     name = type(policy).__name__
-    if CATALOGUE.get(name) is not type(policy):
+    if POLICIES.get(name) is not type(policy):
         raise BadType(f"only the policies of hlmc can be saved, not {shown(policy)}")
     content = {
         "policy": name,
@@ -34,8 +32,6 @@ def described(policy: Policy) -> bytes:
 
 def _plain(value: Any) -> Any:
     """An argument as JSON has it."""
-    from hlmc.routines import Custom, Routine
-
     if isinstance(value, Routine) and _is_own(value):
         return {"routine": Custom.name, "label": _label(value)}
     if isinstance(value, Routine):
@@ -69,12 +65,10 @@ class _NotGiven(Exception):
 
 def _understood(description: bytes, routines: Mapping[str, Routine]) -> Policy:
     """The policy that a description describes."""
-    from hlmc.policies import CATALOGUE
-
     try:
         content = json.loads(description)
         name, arguments, levels = (content[key] for key in ("policy", "arguments", "levels"))
-        cls = CATALOGUE.get(name)
+        cls = POLICIES.get(name)
     except (ValueError, TypeError, KeyError, RecursionError):
         raise _Unfit("its description of the policy cannot be read") from None
     if cls is None:
@@ -99,8 +93,6 @@ def _understood_alone(description: bytes) -> Policy:
 
 def _value(value: Any, routines: Mapping[str, Routine]) -> Any:
     """An argument from JSON."""
-    from hlmc.routines import CATALOGUE, Custom
-
     if isinstance(value, list):
         return tuple(_value(v, routines) for v in value)
     if not isinstance(value, dict):
@@ -109,7 +101,7 @@ def _value(value: Any, routines: Mapping[str, Routine]) -> Any:
     name = own.pop("routine")
     if name == Custom.name:
         return _given(own["label"], routines)
-    cls = {cls.name: cls for cls in CATALOGUE}[name]
+    cls = {cls.name: cls for cls in ROUTINES}[name]
     return cls(**own)
 
 
@@ -129,8 +121,6 @@ def own_routines(policy: Policy) -> dict[str, Routine]:
 
 def _is_own(routine: Routine) -> bool:
     """Whether a routine is a user's own, so that a file can only name it."""
-    from hlmc.routines import Custom, kind
-
     return isinstance(routine, Custom) or kind(routine) < 0
 
 

@@ -15,14 +15,18 @@ import os
 import sys
 import weakref
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hlmc import gate
 from hlmc.errors import BadArgument
 from hlmc.files import disk, journal
 from hlmc.files.disk import StrPath, bad
 from hlmc.files.format import Front, as_bytes
-from hlmc.files.saving import check_rows
+
+if TYPE_CHECKING:
+    from hlmc.policies.base import Policy
 
 Array = np.ndarray
 
@@ -64,6 +68,11 @@ class FiledRows:
         self._view_holders: list[weakref.ref[Array]] = []
         if self.array.nbytes <= SMALL:
             self.load(None)
+
+    @property
+    def policy(self) -> Policy:
+        """What the learners of these rows follow."""
+        return self._front.policy
 
     def load(self, ids: Array | None) -> None:
         """Have the rows of these learners, or of all, in memory and checked."""
@@ -236,3 +245,10 @@ if hasattr(os, "register_at_fork"):
 
 def _alive(holders: list[weakref.ref[Array]]) -> list[weakref.ref[Array]]:
     return [holder for holder in holders if holder() is not None]
+
+
+def check_rows(policy: Policy, rows: Array, path: StrPath, first: int = 0) -> None:
+    """Refuse rows that no learner of the policy can have, whatever the checksums say; ``first`` numbers them."""
+    found = gate.first_unsound(policy, rows)
+    if found < len(rows):
+        raise bad(path, f"its row {first + found} is no state of {policy!r}")

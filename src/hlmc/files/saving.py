@@ -1,4 +1,4 @@
-"""Load and save learners and fleets."""
+"""Read and write the files of learners and fleets. What is made of the rows is :mod:`hlmc.loading`'s affair."""
 
 from __future__ import annotations
 
@@ -7,52 +7,30 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hlmc import gate
 from hlmc.errors import BadType, shown
 from hlmc.files import disk, journal
-from hlmc.files.disk import StrPath, bad
+from hlmc.files.disk import StrPath
 from hlmc.files.format import Front, Layout, as_bytes, digest
+from hlmc.files.rows import FiledRows, check_rows
 from hlmc.files.writing import replacing
 
 if TYPE_CHECKING:
-    # A circle of imports: a fleet imports this package, to keep its rows in a file.
-    from hlmc.fleet import Fleet
-    from hlmc.learner import Learner
     from hlmc.policies.base import Policy
     from hlmc.routines.base import Routine
 
 Array = np.ndarray
 
 
-def load(path: StrPath, routines: Mapping[str, Routine] | None = None, *, mapped: bool = True) -> Learner | Fleet:
-    """The learner or the fleet of a file, as it was when it was saved.
+def read(
+    path: StrPath, routines: Mapping[str, Routine] | None = None, mapped: bool = True
+) -> FiledRows | tuple[Front, Array]:
+    """What a file holds: the rows of a fleet, or the front and the one row of a learner. The row has been checked.
 
     Parameters
     ----------
-    path
-        What :meth:`Learner.save`, :meth:`Fleet.save` or ``policy.fleet(..., file=path)`` has written.
-    routines
-        The routines of your own that the policy uses, by label: a file holds their names, not their code.
-    mapped
-        A fleet's rows are read as they are used, and :meth:`Fleet.checkpoint` writes them back; nobody else can open
-        the file meanwhile. False: all rows are read now, and the fleet has nothing more to do with the file.
-
-    Examples
-    --------
-    >>> import hlmc, tempfile
-    >>> learner = hlmc.EXP3(arms=3, horizon=100).start(seed=1)
-    >>> arm = learner.select()
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     learner.save(folder + "/learner")
-    ...     again = hlmc.load(folder + "/learner")
-    >>> again == learner, again.select() == arm
-    (True, True)
+    path, routines, mapped
+        As for :func:`hlmc.load`. A fleet's file is locked: by this process alone if it is ``mapped``, else for reading.
     """
-    # A fleet knows its file, and a file makes its fleet: imported here, the circle is never closed.
-    from hlmc.arms import NamedLearner
-    from hlmc.fleet import Fleet
-    from hlmc.learner import Learner
-
     if routines is not None and not isinstance(routines, Mapping):
         raise BadType(f"routines must be a dictionary of routines by label, not {shown(routines)}")
     with disk.opened(path) as file:
@@ -63,19 +41,13 @@ def load(path: StrPath, routines: Mapping[str, Routine] | None = None, *, mapped
             journal.finish(file, path, layout)
         front = Front.read(file, path, layout, routines)
         if layout.kind == "fleet":
-            fleet = Fleet.attached(front, file, path)
-            return fleet if mapped else fleet.copy()
+            return FiledRows(front, file, path)
         row = np.empty(layout.words, "<f8")
         disk.read_into(file, layout.offset, row.view(np.uint8))
         front.check_block(0, as_bytes(row), path)
         row = row.astype(np.float64, copy=False)
         check_rows(front.policy, row[None, :], path)
-        try:
-            if (names := front.arms) is not None:
-                return NamedLearner.loaded(front.policy, row, names)
-        except (ValueError, TypeError, KeyError, RecursionError) as error:
-            raise bad(path, f"its table of arms makes no sense ({error})") from None
-        return Learner.trusted(front.policy, row)
+        return front, row
 
 
 def save(path: StrPath, policy: Policy, rows: Array, kind: str, arms: dict[str, Any] | None = None) -> None:
@@ -99,10 +71,3 @@ def create(path: StrPath, front: Front, chunks: Iterable[Array], new: bool = Fal
             file.write(data)
         file.seek(0)
         file.write(front.encoded())
-
-
-def check_rows(policy: Policy, rows: Array, path: StrPath, first: int = 0) -> None:
-    """Refuse rows that no learner of the policy can have, whatever the checksums say; ``first`` numbers them."""
-    found = gate.first_unsound(policy, rows)
-    if found < len(rows):
-        raise bad(path, f"its row {first + found} is no state of {policy!r}")

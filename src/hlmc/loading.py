@@ -1,0 +1,53 @@
+"""``hlmc.load``: the learner or the fleet of a file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from hlmc.arms import NamedLearner
+from hlmc.files.disk import StrPath, bad
+from hlmc.files.rows import FiledRows
+from hlmc.files.saving import read
+from hlmc.fleet import Fleet
+from hlmc.learner import Learner
+
+if TYPE_CHECKING:
+    from hlmc.routines.base import Routine
+
+
+def load(path: StrPath, routines: Mapping[str, Routine] | None = None, *, mapped: bool = True) -> Learner | Fleet:
+    """The learner or the fleet of a file, as it was when it was saved.
+
+    Parameters
+    ----------
+    path
+        What :meth:`Learner.save`, :meth:`Fleet.save` or ``policy.fleet(..., file=path)`` has written.
+    routines
+        The routines of your own that the policy uses, by label: a file holds their names, not their code.
+    mapped
+        A fleet's rows are read as they are used, and :meth:`Fleet.checkpoint` writes them back; nobody else can open
+        the file meanwhile. False: all rows are read now, and the fleet has nothing more to do with the file.
+
+    Examples
+    --------
+    >>> import hlmc, tempfile
+    >>> learner = hlmc.EXP3(arms=3, horizon=100).start(seed=1)
+    >>> arm = learner.select()
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     learner.save(folder + "/learner")
+    ...     again = hlmc.load(folder + "/learner")
+    >>> again == learner, again.select() == arm
+    (True, True)
+    """
+    found = read(path, routines, mapped)
+    if isinstance(found, FiledRows):
+        fleet = Fleet.of_file(found)
+        return fleet if mapped else fleet.copy()
+    front, row = found
+    try:
+        if (names := front.arms) is not None:
+            return NamedLearner.loaded(front.policy, row, names)
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise bad(path, f"its table of arms makes no sense ({error})") from None
+    return Learner.trusted(front.policy, row)
