@@ -170,6 +170,24 @@ def test_what_identifies_a_kernel():
     assert cache.identity(relink(mix, {"_A": len})) is None
 
 
+def test_whatever_machine_code_follows_from_is_in_the_folders_name(tmp_path, monkeypatch):
+    """Kernels, wherever they stand, and the targets, which translate them; nothing else."""
+    monkeypatch.setattr(cache, "_package", lambda: tmp_path)
+
+    def digest_after(name, text):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return cache.source_digest.__wrapped__()
+
+    assert digest_after("cli/plan.py", "") is None
+    kernels = digest_after("routines/exp3.py", "@kernel\ndef f(): ...")
+    assert digest_after("cli/plan.py", "x = 1") == kernels
+    translated = digest_after("targets/native/wide/values.py", "LANES = 8")
+    assert translated != kernels
+    assert digest_after("targets/native/wide/values.py", "LANES = 4") not in (kernels, translated)
+
+
 @needs_compiler
 def test_options_are_part_of_an_entry(compiler):
     import numba

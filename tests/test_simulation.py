@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import hlmc
-from hlmc import adversaries, plotting
+from hlmc import adversaries, evaluation, plotting
 from hlmc.errors import BadArgument, BadFile, BadReward, BadType
 from hlmc.policies import CATALOGUE
 from hlmc.simulation import progress, runs
@@ -404,6 +404,40 @@ def result() -> hlmc.Result:
         "HLMC.S": hlmc.HLMC(arms=100, levels=2, horizon=4000, switches=5),
     }
     return hlmc.simulate(policies, adversaries.BlockTrap(), 4000, runs=4, points=20, progress=False)
+
+
+@pytest.mark.parametrize(
+    "copied", [lambda data: data, lambda data: data.copy(deep=True), lambda data: data[{"time": slice(2)}]]
+)
+def test_what_is_done_to_a_dataset_is_not_done_to_the_result(copied: Any) -> None:
+    result = hlmc.simulate(hlmc.UCB1(5), adversaries.UniformMeans(arms=5, seed=1), horizon=200, runs=2, points=7)
+    data = copied(result.data)
+    data["best_fixed"] += 1.0
+    data["best_arm"][0] = 9
+    assert (data["best_fixed"].values[:2] == result.data["best_fixed"].values[:2] + 1.0).all()
+    assert data["best_arm"].values[0] == 9
+    assert result.data["best_arm"].values[0] < 5
+
+
+def test_the_best_fixed_arm_is_computed_when_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    result = hlmc.simulate(hlmc.Uniform(arms=100), hlmc.adversaries.BlockTrap(), horizon=300, runs=2, progress=False)
+    counted = []
+    plain = evaluation.best_fixed
+    monkeypatch.setattr(evaluation, "best_fixed", lambda *a, **k: counted.append(1) or plain(*a, **k))
+    data = result.data
+    assert data["reward"].values.shape == (1, 2, data.sizes["time"])
+    assert list(data) == ["reward", "bound", "best_fixed", "best_arm"]
+    assert "BlockTrap" in repr(data)
+    earlier = data.copy(deep=True).isel(time=slice(-3, None))
+    assert counted == []
+    arms, earned = data["best_arm"].values, data["best_fixed"].values
+    assert counted == [1]
+    assert (arms.dtype, earned.dtype) == (np.int64, np.float64)
+    assert earned[-1] == max(result.adversary.rewards(0, 300).sum(axis=0))
+    again = pickle.loads(pickle.dumps(earlier))
+    assert again.identical(earlier)
+    assert earlier.identical(result.data.isel(time=slice(-3, None)))
+    assert counted == [1]
 
 
 def test_data_is_labelled(result: hlmc.Result) -> None:

@@ -101,17 +101,29 @@ class Result:
         """Cumulative ``reward(policy, run, time)`` and the proved ``bound(policy, time)``; what the best fixed arm
         earns, ``best_fixed(time)``, and which it is, ``best_arm(time)``.
 
-        The best fixed arm is computed when it is first asked for, here or as a regret. Where that would take very long
+        The best fixed arm is computed when it is first read, here or as a regret. Where that would take very long
         it is not a number; ``regret("weak", force=True)`` computes it all the same.
         """
+        if "best_fixed" in self._data:
+            return self._data
+        from hlmc.simulation.lazy import lazily
+
+        size = len(self.times)
+        return self._data.assign(
+            best_fixed=lazily("time", size, np.float64, lambda: self._affordable_best()[0]),
+            best_arm=lazily("time", size, np.int64, lambda: self._affordable_best()[1]),
+        )
+
+    def _affordable_best(self) -> tuple[Array, Array]:
+        """What the best fixed arm earns and which it is, at every time point; NaN and -1 with a warning if that is not
+        known and would take very long."""
         if "best_fixed" not in self._data:
             try:
                 self._find_best_fixed(force=False)
             except BadArgument as error:
                 warnings.warn(f"the best fixed arm is not known: {error}", stacklevel=2)
-                nothing = np.full(len(self.times), np.nan)
-                return self._data.assign(best_fixed=("time", nothing), best_arm=("time", np.full(len(nothing), -1)))
-        return self._data
+                return np.full(len(self.times), np.nan), np.full(len(self.times), -1)
+        return self._data["best_fixed"].values, self._data["best_arm"].values
 
     def _find_best_fixed(self, force: bool, progress: Progress = None) -> None:
         """Compute the best fixed arm of every time point and keep it."""

@@ -13,8 +13,9 @@ four ways:
 - **No place is required.** What cannot be written to the cache goes to a temporary folder, which the processes that
   this one starts use too and which is removed at exit. Where there is none, nothing is kept. Either is said once.
 
-The folder also carries a digest of all the package's kernels, because the implementations of primitives have no
-identity of their own. A kernel that stands outside the package, or names one that does, is not kept.
+The folder also carries a digest of all the package's kernels and targets, because the implementations of primitives
+and the translation to vectors have no identity of their own. A kernel that stands outside the package, or names one
+that does, is not kept.
 
 The seal detects damage, not malice: whoever can write to the cache folder can run code as its user, as with
 ``__pycache__``.
@@ -97,11 +98,13 @@ def identity(function: Callable[..., Any]) -> str | None:
 
 @cache
 def source_digest() -> str | None:
-    """A short digest of every source file that holds kernels; None where the package comes without its sources."""
+    """A short digest of the sources that machine code follows from: all files that hold kernels, and the targets,
+    which translate them; None where the package comes without its sources."""
     digest, found = hashlib.blake2b(digest_size=8), False
     for path in sorted(_package().rglob("*.py")):
         text = path.read_bytes()
-        if any(mark in text for mark in (b"@kernel", b"@primitive", b"@indirect", b"@intrinsic")):
+        translates = path.is_relative_to(_package() / "targets")
+        if translates or any(mark in text for mark in (b"@kernel", b"@primitive", b"@indirect")):
             digest.update(path.relative_to(_package()).as_posix().encode() + b"\0" + text)
             found = True
     return digest.hexdigest() if found else None
