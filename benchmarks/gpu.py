@@ -40,7 +40,7 @@ PARTS = {
     "champion": (
         "Champion, K = 100, M = 20, experiment 1",
         lambda T: hlmc.Champion(100, memory=20, horizon=T),
-        132 * 1280,
+        132 * 1024 * 8,
         10**6,
         50e9,
     ),

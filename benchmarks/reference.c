@@ -12,6 +12,9 @@
    pays 1 with its own probability). MEMORY is that of the trap, and of UCB-M. Random numbers are SplitMix64's. Weights
    are drawn by walking along them. Nothing here counts words: arms, means and sums lie in tables. */
 
+/* Collecting the scalars of a step in a vector, to store them at once, would make the next step wait for them. */
+#pragma GCC optimize("no-tree-slp-vectorize", "no-math-errno")
+
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -123,110 +126,124 @@ static double hlmc(Trap a, int64_t steps, int groups, int64_t epoch, double abov
     return earned;
 }
 
-/* --- Tsallis-INF, four losses at a time; slots past the last have losses of 1e55. --- */
+/* --- Tsallis-INF, four losses at a time; slots past the last have losses of 1e55.
+
+   A step makes one pass over the losses. The pass adds the baseline, takes the power sums S_2 and S_3 of r = scale /
+   (loss - x) at the predicted x, and keeps the running sums of r^2, in which the next draw counts. From S_2 and S_3
+   one step of Newton's method predicts the next x (docs/champion.md, "The draw"). --- */
 
 typedef double Four __attribute__((vector_size(32)));
 typedef int64_t Truths __attribute__((vector_size(32)));
 
 #define SLOTS 128
 typedef struct {
-    Four loss[SLOTS / 4];
-    int n, fours;
-    double x;
+    Four loss[SLOTS / 4], run[SLOTS / 4]; /* run[k]: the sum of r^2 up to four k, lane by lane */
+    int n, fours, last; /* the slot drawn last */
+    double x, scale, s2, s3, beyond; /* the sums at x and scale; beyond: the part of S_3 of slots with p < eta^2 */
+    double lanes[4];                 /* S_2 lane by lane */
 } Leader;
 
 static inline double *losses(Leader *f) { return (double *)f->loss; }
 
 static inline double added(Four v) { return (v[0] + v[2]) + (v[1] + v[3]); }
 
-static void lead(Leader *f, int n, double behind, double x) {
+/* Add the baseline to losses up to `near`, and take the sums at x and scale; `above` more to the loss of slot i.
+
+   A number stored alone would hold up the load of its four until the store has retired. */
+static inline void pass(Leader *f, double x, double scale, double near, double baseline, int i, double above) {
+    Four a = {0}, b = {0}, c = {0}, add = a + baseline, more = a + above;
+    Truths slot = {0, 1, 2, 3};
+    double far = 0.5 * scale * scale;
+    for (int k = 0; k < f->fours; k++, slot += 4) {
+        Four l = f->loss[k] + (Four)((f->loss[k] <= near) & (Truths)add) + (Four)((slot == i) & (Truths)more);
+        Four d = l - x, r = scale / d, p = r * r, q = p * r;
+        f->loss[k] = l;
+        f->run[k] = a += p;
+        b += q, c += (Four)((d > far) & (Truths)q);
+    }
+    for (int j = 0; j < 4; j++) f->lanes[j] = a[j];
+    f->x = x, f->scale = scale, f->s2 = added(a), f->s3 = added(b), f->beyond = added(c);
+}
+
+/* The x for which the probabilities sum to 1, and the sums there. */
+static __attribute__((noinline)) void solve(Leader *f, double x, double scale) {
+    double least = 1e55, z = 1.0;
+    for (int j = 0; j < f->n; j++) least = losses(f)[j] < least ? losses(f)[j] : least;
+    x = x < least - scale ? x : least - scale;
+    for (int step = 0; step < 64; step++) {
+        pass(f, x, scale, -1e55, 0.0, -1, 0.0);
+        if (fabs(z) < 1e-7) return;
+        z = f->s2 * (1.0 - sqrt(f->s2)) / f->s3;
+        x = x + scale * z < least - scale ? x + scale * z : least - scale;
+    }
+}
+
+static void lead(Leader *f, int n, double behind, double x, double scale) {
     f->n = n;
     f->fours = (n + 3) / 4;
-    f->x = x;
+    f->last = 0;
     for (int i = 0; i < 4 * f->fours; i++) losses(f)[i] = i >= n ? 1e55 : i ? behind : 0.0;
+    pass(f, x, scale, -1e55, 0.0, -1, 0.0);
 }
 
-static inline void sums(const Leader *f, double x, double scale, double *s2, double *s3, double *s4) {
-    Four a = {0}, b = {0}, c = {0};
-    for (int k = 0; k < f->fours; k++) {
-        Four r = scale / (f->loss[k] - x), p = r * r;
-        a += p, b += p * r, c += p * p;
-    }
-    *s2 = added(a), *s3 = added(b), *s4 = added(c);
+/* A slot with probability r^2 / S_2: first the lane, then the place in it.
+
+   Mostly it is the slot of the last draw. The branch on that is predicted, so that the step goes on at once. */
+static inline int follow(Leader *f) {
+    const double *s = f->lanes;
+    double u = uniform() * f->s2, one = s[0] + s[1], two = one + s[2];
+    int lane = (u >= s[0]) + (u >= one) + (u >= two);
+    u -= (double[]){0.0, s[0], one, two}[lane];
+    Truths passed = {0};
+    for (int k = 0; k < f->fours; k++) passed -= f->run[k] <= u;
+    int i = 4 * (int)passed[lane] + lane, guess = f->last, same = guess;
+    __asm__("" : "+r"(same)); /* or the compiler would return i, and the processor wait for it */
+    if (i == same) return guess;
+    return f->last = i < f->n ? i : f->n - 1;
 }
 
-static inline int follow(Leader *f, double scale, double *chance) {
-    double u = uniform(), r, p;
-    int i = 0;
-    for (;; i++) {
-        r = scale / (losses(f)[i] - f->x);
-        p = r * r;
-        if (u < p || i == f->n - 1) break;
-        u -= p;
-    }
-    *chance = p;
-    return i;
+static inline double chance(Leader *f, int i) {
+    double r = f->scale / (losses(f)[i] - f->x);
+    return r * r / f->s2;
 }
 
-/* S (1 - sqrt(S)) for S near 1. */
-static inline double newton(double e) { return -e * (0.5 + e * (0.375 - e * (0.0625 - e * 0.0234375))); }
-
-static inline void lose(Leader *f, double scale, int i, double chance, double loss, double baseline, double next) {
-    double far = 0.5 * scale * scale, s2, s3, s4, x = f->x;
-    sums(f, x, next, &s2, &s3, &s4);
-    double own = losses(f)[i] - x <= far ? baseline : 0.0;
-    double above = (loss - own) / chance, old = next / (losses(f)[i] - x);
-    double new = next / (losses(f)[i] - x + above + own - baseline), most = next / new - next;
-    s2 += new * new - old * old;
-    s3 += new * new * new - old * old * old;
-    s4 += new * new * new * new - old * old * old * old;
-    double e = s2 - 1.0, z = newton(e) / s3;
-    z -= 1.5 * z * z * (s4 / s3 - s3 * (1.0 - e));
-    Four near = (Four){0} + (x + far), add = (Four){0} + baseline;
-    x += baseline + (next * z < most ? next * z : most);
-    Four a = {0}, b = {0}, c = {0};
-    losses(f)[i] += above + (own == 0.0 && losses(f)[i] + above <= near[0] ? -baseline : 0.0);
-    for (int k = 0; k < f->fours; k++) {
-        Four l = f->loss[k] + (Four)((f->loss[k] <= near) & (Truths)add);
-        f->loss[k] = l;
-        Four r = next / (l - x), p = r * r;
-        a += p, b += p * r, c += p * p;
-    }
-    s2 = added(a), s3 = added(b), s4 = added(c);
-    z = newton(s2 - 1.0) / s3;
-    if (fabs(z) < 2e-5) {
-        f->x = x + next * (z - 1.5 * z * z * (s4 / s3 - s3));
-        return;
-    }
-    double least = 1e55;
-    for (int j = 0; j < f->n; j++) least = losses(f)[j] < least ? losses(f)[j] : least;
-    x = x < least - next ? x : least - next;
-    for (int step = 0; step < 64; step++) {
-        sums(f, x, next, &s2, &s3, &s4);
-        z = s2 * (1.0 - sqrt(s2)) / s3;
-        x = x + next * z < least - next ? x + next * z : least - next;
-        if (fabs(z) < 1e-8) break;
-    }
-    f->x = x;
+/* Learn the loss of a slot that was drawn, and make the sums for the next scale. */
+static inline void lose(Leader *f, int i, double loss, double baseline, double next) {
+    double x = f->x, scale = f->scale, far = 0.5 * scale * scale, near = x + far, inverse = 1.0 / scale;
+    double d = losses(f)[i] - x, root = d * inverse, old = scale / d, old2 = old * old, old3 = old2 * old;
+    double own = d <= far ? baseline : 0.0, above = (loss - own) * f->s2 * (root * root);
+    double after = d - (baseline - own) + above;
+    double rise = baseline * inverse, grown = next * inverse, grown2 = grown * grown;
+    double new = next / (after > 0.5 * next ? after : 0.5 * next), new2 = new * new;
+    double others = f->s2 - old2 + 2.0 * rise * (f->beyond - (d > far ? old3 : 0.0));
+    double e = (others * grown2 - 1.0) + new2;
+    double z = e * ((0.0625 * (e * e) - 0.5) - 0.375 * e) / ((f->s3 - old3) * (grown2 * grown) + new2 * new);
+    int good = after >= 0.9 * next && fabs(z) <= 0.25 && rise <= 1.0;
+    double step = next * z, held = 0.4 / (next * next);
+    if (!good) step = fmin(fmin(step, 0.25 * next), after - next);
+    held = held < 1e-12 ? 1e-12 : held > 0.05 ? 0.05 : held;
+    x += baseline + step;
+    pass(f, x, next, near, baseline, i, above);
+    if (!good || fabs(f->s2 - 1.0) > held) solve(f, x, next);
 }
 
 static double tsallis(Trap a, int64_t steps) {
     Leader f;
-    double chance, earned = 0.0;
-    lead(&f, (int)a.arms, 0.0, -0.5 * sqrt((double)a.arms));
+    double earned = 0.0;
+    lead(&f, (int)a.arms, 0.0, -0.5 * sqrt((double)a.arms), 0.5);
     for (int64_t t = 0; t < steps; t++) {
-        double scale = 0.5 * sqrt((double)t + 1.0);
-        int i = follow(&f, scale, &chance);
+        int i = follow(&f);
         double r = reward(&a, t, i);
-        lose(&f, scale, i, chance, 1.0 - r, 0.5, 0.5 * sqrt((double)t + 2.0));
+        lose(&f, i, 1.0 - r, 0.5, 0.5 * sqrt((double)t + 2.0));
         earned += r;
     }
     return earned;
 }
 
 static double champion(Trap a, int64_t steps, int groups, int64_t epoch, double least) {
-    int size = ((int)a.arms + groups - 1) / groups, place[SLOTS], order[4096], best = -1, tenure = 0, crisis = 0;
-    double doubt = 0.5, usual = 0.5, chance, taken, earned = 0.0;
+    int size = ((int)a.arms + groups - 1) / groups, place[SLOTS], arm[SLOTS], order[4096], best = -1, tenure = 0;
+    int crisis = 0, rematch = 0, group = 0;
+    double doubt = 0.5, usual = 0.5, earned = 0.0;
     int64_t turn = 0, s = 0;
     Leader top, f;
     for (int i = 0; i < a.arms; i++) order[i] = i;
@@ -234,48 +251,52 @@ static double champion(Trap a, int64_t steps, int groups, int64_t epoch, double 
         int j = (int)(uniform() * (i + 1)), other = order[i];
         order[i] = order[j], order[j] = other;
     }
-    lead(&top, groups, 0.0, -0.5 * sqrt((double)groups));
+    lead(&top, groups, 0.0, -0.5 * sqrt((double)groups), 0.5);
     for (int64_t t = 0; t < steps; s++) {
-        double rate = best < 0 || (double)turn + 1.0 > 4.0 * sqrt((double)s + 1.0) ? 0.0 : 0.25 / sqrt(tenure + 1.0);
-        int challenge = uniform() < (crisis && rate > 0.0 ? 1.0 : rate);
-        double above = 0.5 * sqrt((double)(s - turn) + 1.0);
-        int group = follow(&top, above, &taken);
-        if (challenge) group = (int)(turn++ % groups);
+        int may = best >= 0 && (double)turn + 1.0 <= 4.0 * sqrt((double)s + 1.0), after = crisis;
+        int challenge = may && (crisis || rematch || uniform() < 0.4 / sqrt(tenure + 1.0));
+        if (!challenge) group = follow(&top);
+        else if (!rematch) group = (int)(turn % groups);
+        turn += challenge;
         int first = group * size, arms = first + size < a.arms ? size : (int)a.arms - first, n = 0;
         place[n++] = best < 0 ? first : best;
         for (int j = first; j < first + arms; j++)
             if (j != place[0]) place[n++] = j;
-        double left = best < 0 ? 1.0 : challenge ? 0.5 : doubt;
+        for (int j = 0; j < n; j++) arm[j] = order[place[j]];
+        double left = best < 0 ? 1.0 : !challenge ? doubt : after ? 0.5 : 0.75;
         left = left < (n - 1.0) / n ? left : (n - 1.0) / n;
         double scale = 0.5 * sqrt((double)epoch + 1.0), sure = sqrt(1.0 - left);
-        lead(&f, n, scale * (sqrt((n - 1.0) / left) - 1.0 / sure), -scale / sure);
+        lead(&f, n, scale * (sqrt((n - 1.0) / left) - 1.0 / sure), -scale / sure, scale);
         int64_t began = t, end = t + epoch < steps ? t + epoch : steps;
         double baseline = 0.5, within = 0.0;
         for (; t < end; t++) {
-            double tau = (double)(t - began), next = 0.5 * sqrt((double)epoch + tau + 2.0);
-            int i = follow(&f, scale, &chance);
-            double r = reward(&a, t, order[place[i]]);
-            lose(&f, scale, i, chance, 1.0 - r, baseline, next);
+            double tau = (double)(t - began);
+            int i = follow(&f);
+            double r = reward(&a, t, arm[i]);
+            lose(&f, i, 1.0 - r, baseline, 0.5 * sqrt((double)epoch + tau + 2.0));
             baseline += (tau < 48.0 ? 1.0 / (tau + 2.0) : 0.02) * (1.0 - r - baseline);
-            scale = next;
             within += r;
         }
         double length = (double)(end - began), loss = 1.0 - within / length;
         crisis = s >= 5 && loss - usual > 2.0 / sqrt(length);
         usual += (s < 48 ? 1.0 / ((double)s + 2.0) : 0.02) * (loss - usual);
-        if (!challenge) lose(&top, above, group, taken, loss, 0.5, 0.5 * sqrt((double)(s - turn) + 2.0));
+        if (!challenge) lose(&top, group, loss, 0.5, 0.5 * sqrt((double)(s - turn) + 2.0));
         int winner = 0;
         for (int j = 1; j < n; j++)
             if (losses(&f)[j] < losses(&f)[winner]) winner = j;
-        double won = scale / (losses(&f)[winner] - f.x), held = scale / (losses(&f)[0] - f.x);
+        double held = chance(&f, 0);
+        int beaten = winner && (!challenge || chance(&f, winner) >= (after ? 0.65 : 0.5));
+        int firm = doubt <= 0.1 && !crisis && !rematch && !(challenge && after);
+        firm = firm && (double)turn + 1.0 <= 4.0 * sqrt((double)s + 2.0);
         tenure++;
-        if (best < 0 || (winner && (!challenge || won * won >= 0.65))) {
+        rematch = best >= 0 && beaten && firm;
+        if (best < 0 || (beaten && !firm)) {
             best = place[winner];
             doubt = 0.5;
             tenure = crisis = 0;
-        } else if (!challenge) {
-            if (held * held >= 0.5) doubt = 0.6 * doubt > least ? 0.6 * doubt : least;
-            else if (held * held < 0.25) doubt = 1.5 * doubt < 0.5 ? 1.5 * doubt : 0.5;
+        } else if (!beaten && !challenge) {
+            if (held >= 0.5) doubt = 0.6 * doubt > least ? 0.6 * doubt : least;
+            else if (held < 0.25) doubt = 1.5 * doubt < 0.5 ? 1.5 * doubt : 0.5;
         }
         earned += within;
     }

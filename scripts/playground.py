@@ -22,27 +22,20 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from string import Template
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import hlmc
-from hlmc.adversaries.alternating import alternating
 from hlmc.adversaries.base import Adversary
 from hlmc.adversaries.bernoulli import bernoulli_mean
-from hlmc.adversaries.block_trap import block_trap
 from hlmc.adversaries.chance import fork
-from hlmc.adversaries.decoy import decoy_mean, decoy_reward
-from hlmc.adversaries.late_bloomer import BLOOM, late_bloomer
-from hlmc.adversaries.needle import needle, needle_mean
-from hlmc.adversaries.phases import subphase_until
-from hlmc.adversaries.piecewise_stationary import CHANGE, SEGMENT, piecewise_stationary, segment_mean, segment_of
-from hlmc.adversaries.shifting import _phase, shifting
-from hlmc.adversaries.uniform_means import uniform_mean, uniform_means
+from hlmc.adversaries.late_bloomer import BLOOM
+from hlmc.adversaries.piecewise_stationary import CHANGE, SEGMENT, segment_of
 from hlmc.engine import layout
 from hlmc.engine.kernel import Address, kernel
 from hlmc.engine.layout import AT, CONTROL, FIELDS, FOREVER, LEVELS, RECORD, ROUTINE
-from hlmc.engine.linker import substitute
+from hlmc.engine.linker import Kernel, constant, relink, substitute
 from hlmc.engine.primitives import bits, call_select, offset, words
 from hlmc.engine.step import arm_of, reward_of, run
 from hlmc.engine.stream import unit
@@ -84,26 +77,123 @@ POLICIES: dict[str, Callable[[int, int, int], Policy]] = {
 }
 """Every policy of the page: how it is made for K arms, M words and T steps."""
 
-ADVERSARIES: dict[str, Callable[[int, int, int, int], Adversary] | None] = {
-    "You": None,
-    "Needle": lambda K, M, T, seed: hlmc.adversaries.Needle(arms=K, seed=seed),
-    "Decoy": lambda K, M, T, seed: hlmc.adversaries.Decoy(arms=K, seed=seed),
-    "UniformMeans": lambda K, M, T, seed: hlmc.adversaries.UniformMeans(arms=K, seed=seed),
-    "PiecewiseStationary": lambda K, M, T, seed: hlmc.adversaries.PiecewiseStationary(
-        arms=K, segment=T // 10, seed=seed
-    ),
-    "LateBloomer": lambda K, M, T, seed: hlmc.adversaries.LateBloomer(arms=K, bloom=T // 4, seed=seed),
-    "BlockTrap": lambda K, M, T, seed: hlmc.adversaries.BlockTrap(arms=K, memory=M),
-    "Alternating": lambda K, M, T, seed: hlmc.adversaries.Alternating(arms=K, memory=M),
-    "Shifting": lambda K, M, T, seed: hlmc.adversaries.Shifting(arms=K, horizon=T),
-}
-"""Every adversary of the page, in the order of their numbers; the first one is the visitor."""
+# --- Its adversaries. ``spec`` is the number of an adversary, then its own words; the rules read the latter.
 
-YOU, NEEDLE, DECOY, UNIFORM, PIECEWISE, BLOOMER, TRAP, ALTERNATING, SHIFTING = range(len(ADVERSARIES))
 NUMBER = 0
 """The first word of a spec in the page; the adversary's own words follow."""
 
-# --- Kernels. ``spec`` is the number of an adversary, then its own words.
+
+@kernel
+def never_changes(own: Array, t: int) -> tuple[int, int]:
+    """``phase_at`` of expected rewards that stay as they are."""
+    return 0, FOREVER
+
+
+@kernel
+def segment_until(own: Array, t: int) -> tuple[int, int]:
+    """``phase_at`` of piecewise stationary means: interval j of so many steps has one change."""
+    length = int(own[SEGMENT])
+    segment = segment_of(own, t)  # so many changes have been by step t
+    return segment, segment * length + int(unit(fork(bits(own, CHANGE), segment)) * length)
+
+
+@kernel
+def bloom_until(own: Array, t: int) -> tuple[int, int]:
+    """``phase_at`` of the late bloomer."""
+    if t < int(own[BLOOM]):
+        return 0, int(own[BLOOM])
+    return 1, FOREVER
+
+
+class Enemy(NamedTuple):
+    """An adversary of the page.
+
+    Parameters
+    ----------
+    make
+        How it is made for K arms, M words, T steps and a seed; None: the visitor sets its means.
+    rule, mean
+        Kernels ``(own, t, arm)``: its reward, and the reward that is to be expected.
+    phase_at
+        A kernel ``(own, t)``: which means hold at step t, and the first step after t at which others may.
+    """
+
+    make: Callable[[int, int, int, int], Adversary] | None
+    rule: Kernel
+    mean: Kernel
+    phase_at: Kernel
+
+    @classmethod
+    def of(
+        cls, kind: type[Adversary], make: Callable[[int, int, int, int], Adversary], phase_at: Kernel | None = None
+    ) -> Enemy:
+        """An adversary of the library, with the rules of its class. Default of ``phase_at``: also as its class says."""
+        known = kind.piecewise[0] if kind.piecewise else never_changes
+        return cls(make, kind.rule, kind.mean_rule or kind.rule, phase_at or known)
+
+
+_OF = hlmc.adversaries
+ADVERSARIES: dict[str, Enemy] = {
+    "You": Enemy(None, bernoulli_mean, bernoulli_mean, never_changes),
+    "Needle": Enemy.of(_OF.Needle, lambda K, M, T, seed: _OF.Needle(arms=K, seed=seed)),
+    "Decoy": Enemy.of(_OF.Decoy, lambda K, M, T, seed: _OF.Decoy(arms=K, seed=seed)),
+    "UniformMeans": Enemy.of(_OF.UniformMeans, lambda K, M, T, seed: _OF.UniformMeans(arms=K, seed=seed)),
+    "PiecewiseStationary": Enemy.of(
+        _OF.PiecewiseStationary,
+        lambda K, M, T, seed: _OF.PiecewiseStationary(arms=K, segment=T // 10, seed=seed),
+        segment_until,
+    ),
+    "LateBloomer": Enemy.of(
+        _OF.LateBloomer, lambda K, M, T, seed: _OF.LateBloomer(arms=K, bloom=T // 4, seed=seed), bloom_until
+    ),
+    "BlockTrap": Enemy.of(_OF.BlockTrap, lambda K, M, T, seed: _OF.BlockTrap(arms=K, memory=M)),
+    "Alternating": Enemy.of(_OF.Alternating, lambda K, M, T, seed: _OF.Alternating(arms=K, memory=M)),
+    "Shifting": Enemy.of(_OF.Shifting, lambda K, M, T, seed: _OF.Shifting(arms=K, horizon=T)),
+}
+"""Every adversary of the page, in the order of their numbers; the first one is the visitor."""
+
+
+# --- Chains: kernels that find an adversary's rule by the number in the spec, one link for each row of the table
+
+# What a link calls: its own number, the rule of that adversary, and for the others the next link.
+_this: Kernel = constant(0)
+_rule: Kernel = bernoulli_mean
+_others: Kernel = bernoulli_mean
+
+
+@kernel
+def _rule_link(spec: Array, t: int, arm: int) -> float:
+    """The rule of one adversary; of another, what the next link says."""
+    if int(spec[NUMBER]) == _this():
+        return _rule(offset(spec, 1), t, arm)  # type: ignore[no-any-return]
+    return _others(spec, t, arm)  # type: ignore[no-any-return]
+
+
+@kernel
+def _phase_link(spec: Array, t: int) -> tuple[int, int]:
+    """The ``phase_at`` of one adversary; of another, what the next link says."""
+    if int(spec[NUMBER]) == _this():
+        return _rule(offset(spec, 1), t)  # type: ignore[no-any-return]
+    return _others(spec, t)  # type: ignore[no-any-return]
+
+
+def _chain(name: str, link: Kernel, rules: list[Kernel], end: Kernel) -> Kernel:
+    """The first link of a chain with these rules. Its end is never called, because all numbers are listed."""
+    found = end
+    for number, rule in reversed(list(enumerate(rules))):
+        found = relink(link, {"_this": constant(number), "_rule": rule, "_others": found}, f"{name}_{number}")
+    return found
+
+
+reward = _chain("reward", _rule_link, [each.rule for each in ADVERSARIES.values()], bernoulli_mean)
+"""``reward(spec, t, arm)``: the reward of an arm at step t."""
+expected = _chain("expected", _rule_link, [each.mean for each in ADVERSARIES.values()], bernoulli_mean)
+"""``expected(spec, t, arm)``: the expected reward of an arm at step t."""
+phase_at = _chain("phase_at", _phase_link, [each.phase_at for each in ADVERSARIES.values()], never_changes)
+"""``phase_at(spec, t)``: which expected rewards hold, and the first step after t at which others may."""
+
+
+# --- The kernels that the page calls
 
 
 @kernel
@@ -111,61 +201,7 @@ def paid(reward_at: Address, spec: Array, state: int, t: int, arm: int) -> float
     """The reward of an arm at step t. Counts the plays of each arm at ``reward_at``, where the loop has a function."""
     plays = words(reward_at)
     plays[arm] += 1.0
-    own = offset(spec, 1)
-    number = int(spec[NUMBER])
-    if number == NEEDLE:
-        return needle(own, t, arm)
-    if number == DECOY:
-        return decoy_reward(own, t, arm)
-    if number == UNIFORM:
-        return uniform_means(own, t, arm)
-    if number == PIECEWISE:
-        return piecewise_stationary(own, t, arm)
-    return expected(spec, t, arm)
-
-
-@kernel
-def expected(spec: Array, t: int, arm: int) -> float:
-    """The expected reward of an arm at step t."""
-    own = offset(spec, 1)
-    number = int(spec[NUMBER])
-    if number == NEEDLE:
-        return needle_mean(own, t, arm)
-    if number == DECOY:
-        return decoy_mean(own, t, arm)
-    if number == UNIFORM:
-        return uniform_mean(own, t, arm)
-    if number == PIECEWISE:
-        return segment_mean(own, t, arm)
-    if number == BLOOMER:
-        return late_bloomer(own, t, arm)
-    if number == TRAP:
-        return block_trap(own, t, arm)
-    if number == ALTERNATING:
-        return alternating(own, t, arm)
-    if number == SHIFTING:
-        return shifting(own, t, arm)
-    return bernoulli_mean(own, t, arm)  # what the visitor has set
-
-
-@kernel
-def changes_at(spec: Array, t: int) -> int:
-    """The first step after t at which an expected reward may change; FOREVER if there is none."""
-    own = offset(spec, 1)
-    number = int(spec[NUMBER])
-    until = FOREVER
-    if number == PIECEWISE:
-        length = int(own[SEGMENT])
-        # Interval j of ``length`` steps has one change. By step t there have been so many:
-        segment = segment_of(own, t)
-        until = segment * length + int(unit(fork(bits(own, CHANGE), segment)) * length)
-    elif number == BLOOMER:
-        until = int(own[BLOOM]) if t < int(own[BLOOM]) else FOREVER
-    elif TRAP <= number <= ALTERNATING:
-        _, until = subphase_until(own, t)
-    elif number == SHIFTING:
-        _, until = _phase(own, t)
-    return until
+    return reward(spec, t, arm)  # type: ignore[no-any-return]
 
 
 @kernel
@@ -178,7 +214,8 @@ def judged(spec_at: Address, sums_at: Address, arms: int, first: int, last: int)
     sums = words(sums_at)
     t = first
     while t < last:
-        until = min(last, changes_at(spec, t))
+        _, end = phase_at(spec, t)
+        until = min(last, end)
         for arm in range(arms):
             sums[arm] += float(until - t) * expected(spec, t, arm)
         t = until
@@ -390,10 +427,10 @@ def data() -> dict[str, Any]:
         ]
         policies.append({"name": name, "bounded": bounded, "programs": entries, "keys": own})
     adversaries = []
-    for number, (name, rule) in enumerate(ADVERSARIES.items()):
+    for number, (name, enemy) in enumerate(ADVERSARIES.items()):
         of_seed: list[list[int]] = []
-        if rule is not None:
-            made = [rule(K, M, T, seed) for K in ARMS for M in MEMORY for T in HORIZON for seed in range(SEEDS)]
+        if enemy.make is not None:
+            made = [enemy.make(K, M, T, seed) for K in ARMS for M in MEMORY for T in HORIZON for seed in range(SEEDS)]
             of_seed = [[specs.put(_spec(number, each)), calls.put(repr(each))] for each in made]
         adversaries.append({"name": name, "specs": of_seed})
     constants = {

@@ -25,6 +25,14 @@ def figures() -> Iterator[None]:
         sys.modules["matplotlib.pyplot"].close("all")
 
 
+@pytest.fixture(autouse=True)
+def nothing_told() -> Iterator[None]:
+    """What a plain reading is told of one learner is forgotten before the next test."""
+    yield
+    if "reference_losses" in sys.modules:
+        sys.modules["reference_losses"].KEPT.clear()
+
+
 def pytest_make_parametrize_id(config: pytest.Config, val: object, argname: str) -> str | None:
     """Functions by name, not by address: workers that share the tests must find the same names."""
     return getattr(val, "__name__", None) if callable(val) else None

@@ -7,10 +7,12 @@ from typing import Protocol
 import numpy as np
 
 import hlmc
-from hlmc.engine.layout import KEY
+from hlmc.arms import NamedLearner
+from hlmc.engine.layout import CONTROL, FIELDS, KEY, SCALARS
 from hlmc.learner import Learner, fresh_rows
 from hlmc.streams import keys
 from hlmc.targets import address_of, linked, loop, notes_for
+from reference_losses import KEPT
 
 
 class Reference(Protocol):
@@ -34,11 +36,19 @@ def rewards(seed: int, kind: str = "mixed") -> Iterator[float]:
             yield float(rng.random()) if rng.random() < 0.7 else extremes[rng.integers(len(extremes))]
 
 
+def kept(learner: Learner) -> list[float]:
+    """The normalisers that a learner keeps (:data:`reference_losses.KEPT`)."""
+    program = learner.policy.program.reshape(-1, FIELDS)
+    controls = {int(control) for control in program[1:, CONTROL]}
+    return [float(learner.state[control + SCALARS]) for control in sorted(controls)]
+
+
 def follow(policy: hlmc.Policy, reference: Reference, steps: int, pay: Iterable[float], seed: int = 0) -> None:
     """Play, and at every step hold the learner's probability against the reference's."""
     learner = policy.start(seed=seed)
     for t, reward in zip(range(steps), pay, strict=False):
         arm = learner.select()
+        KEPT[:] = kept(learner)
         expected = reference.probability(arm)
         assert math.isclose(learner.probability, expected, rel_tol=1e-9), (
             f"step {t} of {policy}: arm {arm} has probability {learner.probability!r}, the reference says {expected!r}"
@@ -80,3 +90,12 @@ def played(
     who = (program, program, learner, learner, table, adversary.address, spec)
     assert loop(policy)(*who, until, earned, 1) == 0
     return float(sums[0]), row
+
+
+def named(policy: hlmc.Policy, live: int, seed: int = 0) -> NamedLearner:
+    """A learner with arms called 0, 1, ..., of which ``live`` are there."""
+    arms = hlmc.Arms(policy.arms)
+    arms.add(*range(live))
+    learner = policy.start(seed, arms=arms)
+    assert isinstance(learner, NamedLearner)
+    return learner

@@ -14,7 +14,7 @@ import numpy as np
 import hlmc
 from hlmc import gate, routines
 from hlmc.engine import weights
-from hlmc.engine.ftrl import loss_of, probability_of
+from hlmc.engine.ftrl import loss_of, probability_of, settle
 from hlmc.engine.layout import AT, BEGAN, CONTROL, COUNT, FIELDS, LEVELS, PARAMETERS, PROBABILITY, SCALARS, TIME
 from hlmc.learner import fresh_rows
 from hlmc.policies.tree import TreePolicy
@@ -126,7 +126,9 @@ def chances(policy: TreePolicy, row: np.ndarray, d: int) -> np.ndarray | None:
     if isinstance(routine, (routines.TsallisINF, routines.Contest)):
         tau = int(row[TIME]) - int(row[BEGAN])
         eta = b if isinstance(routine, routines.TsallisINF) else contest_rate(program, level, tau)
-        return np.array([probability_of(loss_of(row, at, slot), a, eta) for slot in range(n)])
+        x, squares, _, _ = settle(row, at, n, 2.0 / eta, a)
+        assert abs(squares - 1.0) <= 0.05
+        return np.array([probability_of(loss_of(row, at, slot), x, eta) for slot in range(n)]) / squares
     shares = np.array([weights.weights_share(row, at, n, a, slot) for slot in range(n)])
     if isinstance(routine, routines.EXP3Loss):
         return shares

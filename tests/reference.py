@@ -165,40 +165,6 @@ class LossEXP3:
         self.losses[slot] += (1.0 - reward) / (self.probabilities()[slot] + self.implicit)
 
 
-class TsallisINF:
-    """p_i = 4 (eta_t (L_i - x))^-2 where x makes them add up to 1, found by halving an interval.
-
-    Importance-weighted: eta_t = 2 / sqrt(t), L_a += loss / p_a. With reduced variance: eta_t = 4 / sqrt(t), and
-    L_i += 1{i=a} (loss - B_i) / p_i + B_i, where B_i is 1/2 if p_i >= eta_t^2 and 0 otherwise.
-    """
-
-    def __init__(self, n: int, reduced: bool) -> None:
-        self.reduced, self.t = reduced, 1
-        self.losses = [0.0] * n
-
-    def eta(self) -> float:
-        return (4.0 if self.reduced else 2.0) / math.sqrt(self.t)
-
-    def probabilities(self) -> list[float]:
-        eta, least, n = self.eta(), min(self.losses), len(self.losses)
-        # y = min L - x; p falls as y grows, from at least 1 at y = 2 / eta.
-        low, high = 2.0 / eta, 2.0 * math.sqrt(n) / eta
-        for _ in range(200):
-            y = (low + high) / 2.0
-            if math.fsum(4.0 / (eta * (loss - least + y)) ** 2 for loss in self.losses) > 1.0:
-                low = y
-            else:
-                high = y
-        return [4.0 / (eta * (loss - least + high)) ** 2 for loss in self.losses]
-
-    def update(self, slot: int, reward: float) -> None:
-        eta, loss = self.eta(), 1.0 - reward
-        for i, p in enumerate(self.probabilities()):
-            base = 0.5 if self.reduced and p >= eta * eta else 0.0
-            self.losses[i] += ((loss - base) / p if i == slot else 0.0) + base
-        self.t += 1
-
-
 class UCB1:
     """Each child once, in order; then the largest mean + sqrt(2 ln t / n_i), t counted from 1; ties by the rule."""
 
@@ -245,6 +211,8 @@ class Run:
         self.sizes, self.lengths, self.makers = sizes, lengths, makers
         self.children = [(a, min(a + sizes[0], end)) for a in range(first, end, sizes[0])]
         self.routine = makers[0](len(self.children)) if len(self.children) > 1 else None
+        if self.routine is not None:
+            self.routine.depth = len(sizes)  # for a reading that is told of a learner's levels
         self.child: int | None = None
         self.below: Run | None = None
         self.earned: list[float] = []

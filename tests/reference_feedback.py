@@ -83,7 +83,7 @@ class Remembering:
         if level.routine == "tsallis-inf":
             # At the arms every reward is a choice learned from; above, every choice that has ended is.
             tau = learned if level.length == 1 else (t - self.run(d, t)) // level.length
-            return tsallis([-x for x in sums], 2.0 / math.sqrt(tau + 1.0))[slot]
+            return tsallis([-x for x in sums], 2.0 / math.sqrt(tau + 1.0), len(self.levels) - d)[slot]
         gamma = level.parameters.get("gamma", 0.0)
         rate = gamma / level.children if level.routine == "exp3" else level.parameters["eta"]
         top = max(sums)

@@ -2,6 +2,10 @@
 
 Driven like those in :mod:`reference`: told what was played, they say with what probability it would have been. Losses
 are kept in full, never as differences, and the normaliser of Tsallis-INF is found by halving an interval.
+
+A learner keeps a normaliser that is only nearly right, and draws from weights divided by their sum if that is 1 but for
+a tenth of eta^2. That makes a small difference to what it draws from, so a reading is told (:data:`KEPT`) what numbers
+the learner keeps. It uses one only if the reading's own losses make such a sum with it.
 """
 
 import math
@@ -20,8 +24,21 @@ def exponential(losses: Sequence[float], eta: float) -> list[float]:
     return [w / whole for w in weights]
 
 
-def tsallis(losses: Sequence[float], eta: float) -> list[float]:
-    """p_i = 4 / (eta (L_i - x))^2 for the x that makes them add up to 1."""
+KEPT: list[float] = []
+"""The normalisers that the learner keeps, from the top level to the arms; of losses less that of the first slot."""
+
+
+def weights(losses: Sequence[float], eta: float, depth: int = 1) -> list[float]:
+    """4 / (eta (L_i - x))^2 for the x that makes them add up to 1, or for the one that is kept, if it nearly does.
+
+    ``depth`` counts the levels from this one down to the arms.
+    """
+    if len(KEPT) >= depth:
+        distances = [loss - losses[0] - KEPT[-depth] for loss in losses]
+        if min(distances) >= 0.9 * 2.0 / eta:
+            found = [(2.0 / (eta * distance)) ** 2 for distance in distances]
+            if abs(math.fsum(found) - 1.0) <= min(max(0.1 * eta * eta, 1e-12), 0.05):
+                return found
     least = min(losses)
     above = [loss - least for loss in losses]
     # y = min L - x lies between 2 / eta, where the least loss has all, and 2 sqrt(n) / eta, where all are equal.
@@ -34,10 +51,17 @@ def tsallis(losses: Sequence[float], eta: float) -> list[float]:
     return [(2.0 / (eta * (a + high))) ** 2 for a in above]
 
 
-def estimates(p: Sequence[float], slot: int, chance: float, loss: float, baseline: float, eta: float) -> list[float]:
-    """What each loss grows by: the baseline where p_i >= eta^2, and for the one played, what was above it / chance."""
+def tsallis(losses: Sequence[float], eta: float, depth: int = 1) -> list[float]:
+    """The probabilities of Tsallis-INF: its weights by their sum."""
+    found = weights(losses, eta, depth)
+    whole = math.fsum(found)
+    return [w / whole for w in found]
+
+
+def estimates(w: Sequence[float], slot: int, chance: float, loss: float, baseline: float, eta: float) -> list[float]:
+    """What each loss grows by: the baseline where w_i >= eta^2, and for the one played, what was above it / chance."""
     grown = []
-    for i, each in enumerate(p):
+    for i, each in enumerate(w):
         base = baseline if each >= eta * eta else 0.0
         grown.append(base + ((loss - base) / chance if i == slot else 0.0))
     return grown
@@ -61,14 +85,15 @@ class Tsallis:
 
     def __init__(self, n: int, reduced: bool) -> None:
         self.scale, self.baseline = (4.0, 0.5) if reduced else (2.0, 0.0)
-        self.losses, self.t = [0.0] * n, 1
+        self.losses, self.t, self.depth = [0.0] * n, 1, 1
 
     def probabilities(self) -> list[float]:
-        return tsallis(self.losses, self.scale / math.sqrt(self.t))
+        return tsallis(self.losses, self.scale / math.sqrt(self.t), self.depth)
 
     def update(self, slot: int, reward: float) -> None:
-        p, eta = self.probabilities(), self.scale / math.sqrt(self.t)
-        grown = estimates(p, slot, p[slot], 1.0 - reward, self.baseline, eta)
+        eta = self.scale / math.sqrt(self.t)
+        w, p = weights(self.losses, eta, self.depth), self.probabilities()
+        grown = estimates(w, slot, p[slot], 1.0 - reward, self.baseline, eta)
         self.losses = [a + b for a, b in zip(self.losses, grown, strict=True)]
         self.t += 1
 
@@ -107,22 +132,22 @@ def champion_epochs(groups: Sequence[int], horizon: int, switches: int = 1) -> l
 class Groups:
     """The choice among the n parts of one group, from the moment it is entered until it is forgotten."""
 
-    def __init__(self, n: int) -> None:
-        self.losses, self.done, self.own, self.mean = [0.0] * n, 0, 0, 0.5
+    def __init__(self, n: int, depth: int) -> None:
+        self.losses, self.done, self.own, self.mean, self.depth = [0.0] * n, 0, 0, 0.5, depth
         self.child, self.chance, self.earned = 0, 1.0, list[float]()
 
     def eta(self) -> float:
         return 4.0 / math.sqrt(self.own + 1.0)
 
     def probabilities(self) -> list[float]:
-        return tsallis(self.losses, self.eta())
+        return tsallis(self.losses, self.eta(), self.depth)
 
     def learn(self, challenged: bool) -> bool:
         """From the choice that has stood, unless it was a challenge; whether its loss was far above those before it."""
         steps = len(self.earned)
         loss = 1.0 - min(1.0, math.fsum(self.earned) / steps)
         far = self.done >= 5 and loss > self.mean + 4.0 * (0.5 / math.sqrt(steps))
-        grown = estimates(self.probabilities(), self.child, self.chance, loss, 0.5, self.eta())
+        grown = estimates(weights(self.losses, self.eta(), self.depth), self.child, self.chance, loss, 0.5, self.eta())
         if not challenged:
             self.losses = [a + b for a, b in zip(self.losses, grown, strict=True)]
             self.own += 1
@@ -150,6 +175,7 @@ class Champion:
         self.sizes = sizes_of(len(order), groups)
         self.doubles, self.length = horizon is None, horizon or 1
         self.place: int | None = None
+        self.kept_then: list[float] = []  # what the learner keeps after the step
         self.all_challenges = 0
         self.coronations = self.crises = self.rematches = self.begun = 0
         self.due_rate = 0.0  # the sum of the rates of challenges
@@ -160,7 +186,7 @@ class Champion:
         self.lengths = [math.prod(self.epochs[d + 1 :]) for d in range(len(self.groups))]
         self.local, self.doubt, self.tenure, self.crisis = 0, 0.5, 0, False
         self.rematch: int | None = None  # the first place of the group in which the champion was beaten once
-        self.runs: list[Groups] = [Groups(1)] * (len(self.groups) - 1)
+        self.runs: list[Groups] = [Groups(1, 0)] * (len(self.groups) - 1)
         self.due = True
         steps = self.epochs[-1]
         self.least_doubt = min(0.5, max(0.005, self.groups[-1] / (1.0 + 4.0 / 3.0 * math.sqrt(steps)) ** 2))
@@ -187,7 +213,7 @@ class Champion:
         for d, size in enumerate(self.sizes[:-1]):
             n = len(range(first, end, size))
             if fresh:
-                self.runs[d] = Groups(n)
+                self.runs[d] = Groups(n, len(self.sizes) - d)
             run, child = self.runs[d], (base - first) // size
             fresh = self.local % self.lengths[d] == 0
             if fresh:
@@ -253,7 +279,7 @@ class Champion:
 
     def play(self, arm: int, reward: float) -> None:
         slot, p, loss = self._slot(arm), self.probabilities(), 1.0 - reward
-        grown = estimates(p, slot, p[slot], loss, self.base, self.eta())
+        grown = estimates(weights(self.losses, self.eta()), slot, p[slot], loss, self.base, self.eta())
         self.losses = [a + b for a, b in zip(self.losses, grown, strict=True)]
         self.tau += 1
         self.base = faded(self.base, self.tau, loss)
@@ -281,6 +307,7 @@ class Champion:
             self._crown()
 
     def _crown(self) -> None:
+        KEPT[:] = self.kept_then
         p = self.probabilities()
         # The least loss wins; of several, the first.
         least = min(self.losses)
@@ -336,6 +363,7 @@ class Crowned:
         self.left, self.due = self.length, True
         self.parts = [(a, min(a + self.sizes[0], self.arms)) for a in range(0, self.arms, self.sizes[0])]
         self.top = Tsallis(len(self.parts) + 1, self.reduced)
+        self.top.depth = len(self.groups)
 
     def begin(self, arm: int, crowned: bool) -> None:
         """A choice of the top level is made: the crowned arm, or the group that holds this arm."""

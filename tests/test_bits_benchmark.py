@@ -39,14 +39,14 @@ def test_policies_and_best_arms_are_the_library_s(
     bits: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """In lanes as exported, and as in Python; the best arm is the best one; a second call plays nothing again."""
-    K, T = 11, 3000
+    K, T = 40, 3000
     texts = {
         "64 bits": "TsallisINF(K)",
         "7 bits": "TsallisINF(K, bits=7)",
-        "Champion": "Champion(K, memory=8, horizon=T, bits=9)",
+        "Champion": "Champion(K, memory=5, horizon=T, bits=9)",
         "flat": bits.FLAT,
     }
-    bits.write(tmp_path, K, T, 2, texts, ("Needle", "hairline"))
+    bits.write(tmp_path, bits.Experiment(K, T, 2, texts, ("Needle", "hairline")))
     bits.check(tmp_path)
     bits.play(tmp_path, 2, 600.0)
     found = bits.read(tmp_path)["."]

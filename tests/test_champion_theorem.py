@@ -11,7 +11,8 @@ import pytest
 
 import hlmc
 from hlmc import bounds
-from hlmc.engine.layout import BEGAN
+from hlmc.engine import ftrl
+from hlmc.engine.layout import AT, BEGAN, CHANCE, CHILD, CONTROL, COUNT, FIELDS
 from hlmc.engine.structures.champion import CHALLENGE, CRISIS, TURN
 from reference_losses import estimates, faded, tsallis
 
@@ -37,17 +38,33 @@ def instances(seed: int, count: int = 400) -> Iterator[tuple[np.random.Generator
         yield rng, n, p, eta
 
 
-def ceiling(v: float, p: float, eta: float) -> float:
-    """phi of (2)."""
-    return eta / 2 * v * v * p**1.5 / (1.0 + eta * v * math.sqrt(p) / 2)
+def ceiling(v: float, w: float, eta: float) -> float:
+    """phi of (1)."""
+    return eta / 2 * v * v * w**1.5 / (1.0 + eta * v * math.sqrt(w) / 2)
 
 
-def expected_ceiling(p: list[float], losses: list[float], base: float, off: float, eta: float) -> float:
-    """The expectation over the choice of the sum of phi, ``off`` taken from all components of the estimates."""
-    total = 0.0
-    for slot, chance in enumerate(p):
-        grown = estimates(p, slot, chance, losses[slot], base, eta)
-        total += chance * sum(ceiling(g - off, each, eta) for g, each in zip(grown, p, strict=True))
+def tolerance(eta: float) -> float:
+    """How far from 1 the sum of the weights may be that are drawn from."""
+    return min(0.1 * eta * eta, 0.05)
+
+
+def off(rng: np.random.Generator, eta: float) -> float:
+    """A sum W of the weights that a draw tolerates: often 1, or as far off as can be."""
+    return 1.0 + tolerance(eta) * float(rng.choice([-1.0, 1.0, rng.uniform(-1.0, 1.0), 0.0]))
+
+
+def gap(q: list[float], W: float, eta: float) -> float:
+    """gamma of Lemma 1."""
+    return 2.0 / eta * (1.0 - math.sqrt(W)) ** 2 / math.sqrt(W) * sum(map(math.sqrt, q))
+
+
+def expected_sigma(q: list[float], W: float, losses: list[float], base: float, c: float, eta: float) -> float:
+    """The expectation of sigma of (2) over the choice, with constant c."""
+    weights = [W * each for each in q]
+    total = (1.0 - W) * (sum(each * loss for each, loss in zip(q, losses, strict=True)) - c) + gap(q, W, eta)
+    for slot, chance in enumerate(q):
+        grown = estimates(weights, slot, chance, losses[slot], base, eta)
+        total += chance * sum(ceiling(g - c, w, eta) for g, w in zip(grown, weights, strict=True))
     return total
 
 
@@ -59,22 +76,59 @@ def losses_for(rng: np.random.Generator, n: int) -> list[float]:
 # --- Lemma 1 --------------------------------------------------------------------------------------------------
 
 
-def test_phi_is_the_maximum_that_it_stands_for() -> None:
-    for rng, _, p, eta in instances(0, 100):
-        v = float(rng.uniform(-1.0, 3.0))
-        if 1.0 + eta * v * math.sqrt(p[0]) / 2 <= 0.05:
+def potential(losses: list[float], x: float, eta: float) -> float:
+    """G of Lemma 1."""
+    return x - sum(4.0 / (eta * eta * (loss - x)) for loss in losses)
+
+
+def unnormalised(losses: list[float], x: float, eta: float) -> list[float]:
+    """The weights at some x."""
+    return [(2.0 / (eta * (loss - x))) ** 2 for loss in losses]
+
+
+def misplaced(losses: list[float], eta: float, W: float) -> float:
+    """The x at which the weights sum to W: Tsallis-INF's normaliser for a learning rate off by the root of W."""
+    rate = eta * math.sqrt(W)
+    return losses[0] - 2.0 / (rate * math.sqrt(tsallis(losses, rate)[0]))
+
+
+def test_the_identities_of_the_potential() -> None:
+    """The distance of G to what it bounds, its value at q, and (1)."""
+    for rng, n, p, eta in instances(0, 200):
+        losses = [2.0 / (eta * math.sqrt(each)) + 3.0 for each in simplex(rng, n)]
+        W = off(rng, eta)
+        x = misplaced(losses, eta, W)
+        w = unnormalised(losses, x, eta)
+        assert sum(w) == pytest.approx(W, rel=1e-9)
+        q = [each / W for each in w]
+        assert q == pytest.approx(tsallis(losses, eta * math.sqrt(W)), rel=1e-9)
+        G = potential(losses, x, eta)
+        for point, apart in ((p, None), (q, gap(q, W, eta))):
+            value = sum(a * loss for a, loss in zip(point, losses, strict=True)) - 4.0 / eta * sum(
+                map(math.sqrt, point)
+            )
+            squares = sum(
+                (loss - x) * (math.sqrt(a) - math.sqrt(b)) ** 2 for loss, a, b in zip(losses, point, w, strict=True)
+            )
+            assert value - G == pytest.approx(squares, rel=1e-7, abs=1e-7)
+            assert apart is None or squares == pytest.approx(apart, rel=1e-6, abs=1e-12)
+        c = float(rng.random())
+        grown = [float(each) for each in rng.uniform(0.0, 2.0, n) / np.array(q)]
+        v = [g - c for g in grown]
+        if min(loss - x + each for loss, each in zip(losses, v, strict=True)) <= 0.0:
             continue
-        root = math.sqrt(p[0])
-        best = root / (1.0 + eta * v * root / 2)
-        w = np.append(root * np.linspace(0.0, 20.0, 10_001), best) ** 2
-        values = (p[0] - w) * v - 2 / (eta * root) * (root - np.sqrt(w)) ** 2
-        assert values[-1] == pytest.approx(ceiling(v, p[0], eta), rel=1e-9, abs=1e-15)
-        assert values.max() <= values[-1] + 1e-12
+        moved = potential([a + b for a, b in zip(losses, grown, strict=True)], x + c, eta) - G
+        told = c + sum(a * b - ceiling(b, a, eta) for a, b in zip(w, v, strict=True))
+        assert moved == pytest.approx(told, rel=1e-6, abs=1e-9)
+        # The two forms of phi, and the bounds of gamma.
+        assert ceiling(v[0], w[0], eta) == pytest.approx(w[0] * v[0] ** 2 / (losses[0] - x + v[0]), rel=1e-9)
+        most = (1 - W) ** 2 * math.sqrt(n) / eta
+        assert gap(q, W, eta) <= (most / 2 if W >= 1 else 2 * most / ((1 + W**0.5) ** 2 * W**0.5)) + 1e-12
 
 
 @pytest.mark.parametrize("kind", ["iw", "rv", "contest"])
 def test_regret_on_the_estimates_is_stability_and_penalty(kind: str) -> None:
-    """(1), with the prior's term of Lemma 3, and sigma below the sum of phi, along random runs."""
+    """(2) before expectations are taken, with the prior's term of Lemma 3, along runs with draws that are off."""
     rng = np.random.default_rng(5)
     for _ in range(12):
         n, H = int(rng.integers(2, 8)), 60
@@ -90,65 +144,151 @@ def test_regret_on_the_estimates_is_stability_and_penalty(kind: str) -> None:
             [2.0 / rates[0] * (sum(map(math.sqrt, prior)) + 1.0 / math.sqrt(each) - 2.0) for each in prior]
         )
         for t, eta in enumerate(rates):
-            p = tsallis(totals, eta)
+            W = off(rng, eta) if t else 1.0
+            w = unnormalised(totals, misplaced(totals, eta, W), eta)
+            q = [each / W for each in w]
             if t == 0:
-                assert p == pytest.approx(prior)
+                assert q == pytest.approx(prior)
             else:
-                right += 4.0 * (1.0 / eta - 1.0 / rates[t - 1]) * (sum(map(math.sqrt, p)) - 1.0)
-            slot = int(rng.choice(n, p=np.array(p) / sum(p)))
+                right += 4.0 * (1.0 / eta - 1.0 / rates[t - 1]) * (sum(map(math.sqrt, q)) - 1.0)
+            slot = int(rng.choice(n, p=np.array(q) / sum(q)))
             loss = float(rng.random())
-            grown = estimates(p, slot, p[slot], loss, base, eta)
+            grown = estimates(w, slot, q[slot], loss, base, eta)
             totals = [a + b for a, b in zip(totals, grown, strict=True)]
-            w = tsallis(totals, eta)
-            apart = sum(2.0 / math.sqrt(a) * (math.sqrt(a) - math.sqrt(b)) ** 2 for a, b in zip(p, w, strict=True))
-            sigma = sum((a - b) * g for a, b, g in zip(p, w, grown, strict=True)) - apart / eta
-            off = 0.0 if kind == "iw" or eta >= 1.0 else base
-            assert sigma <= sum(ceiling(g - off, each, eta) for g, each in zip(grown, p, strict=True)) + 1e-9
-            left += sum(a * g for a, g in zip(p, grown, strict=True)) - np.array(grown)
-            right += sigma
+            c = 0.0 if kind == "iw" or eta >= 1.0 else base
+            left += W * sum(a * g for a, g in zip(q, grown, strict=True)) - np.array(grown)
+            right += sum(ceiling(g - c, each, eta) for g, each in zip(grown, w, strict=True))
+            right += gap(q, W, eta) - c * (1.0 - W)
             if kind == "contest":
                 base = faded(base, t + 1, loss)
         assert (left <= right + 1e-9).all()
 
 
-def test_stability_of_importance_weighting() -> None:
-    for rng, n, p, eta in instances(1):
-        wide = eta * float(rng.choice([1.0, 2.0]))
-        found = expected_ceiling(p, losses_for(rng, n), 0.0, 0.0, wide)
-        assert found <= wide * math.sqrt(n) / (2.0 + wide * math.sqrt(n)) + 1e-12
+def without_baseline(n: int, eta: float) -> float:
+    """f(eta sqrt(n))."""
+    return eta * math.sqrt(n) / (2.0 + eta * math.sqrt(n))
 
 
-def rv_stability(n: int, eta: float) -> float:
+def test_stability_without_a_baseline() -> None:
+    for rng, n, q, eta in instances(1):
+        wide = eta * float(rng.choice([1.0, 1.4]))
+        W = off(rng, wide)
+        found = expected_sigma(q, W, losses_for(rng, n), 0.0, 0.0, wide)
+        assert found <= without_baseline(n, wide) + abs(W - 1.0) + gap(q, W, wide) + 1e-12
+
+
+def rv_stability(n: int, eta: float, drawn: bool = True) -> float:
+    """What the proof says of E sigma for reduced variance: (4) and what a draw that is off adds, or without that."""
     first = eta / 8 * math.sqrt(n) + min(0.25, 5 / 24 * n * eta * eta)
-    return first + (eta * eta / 6 * min(1.0, n * eta * eta) if eta < 1.0 else 0.0)
+    far = min(1.0, n * eta * eta)
+    if eta >= 1.0:
+        return first + (tolerance(eta) + widest_gap(n, eta) if drawn else 0.0)
+    more = eta**2 / 20 + eta**3 * math.sqrt(n) / 41 + eta**2 / 18 * far
+    return first + eta**2 / 70 * far + (more if drawn else 0.0)
+
+
+def widest_gap(n: int, eta: float) -> float:
+    """gamma of n equals at the least W."""
+    return gap([1.0 / n] * n, 1.0 - tolerance(eta), eta)
 
 
 def test_stability_of_reduced_variance() -> None:
     worst = 0.0
-    for rng, n, p, eta in instances(2):
-        found = expected_ceiling(p, losses_for(rng, n), 0.5, 0.5, eta)
+    for rng, n, q, eta in instances(2, 1600):
+        exact = expected_sigma(q, 1.0, losses_for(rng, n), 0.5, 0.5, eta)
+        assert exact <= rv_stability(n, eta, drawn=False) + 1e-12
+        W = off(rng, eta)
+        found = expected_sigma(
+            [each * min(1.0, W) + (1.0 - min(1.0, W)) / n for each in q], W, [0.0] * n, 0.5, 0.5, eta
+        )
+        found = max(found, expected_sigma(q, W, losses_for(rng, n), 0.5, 0.5, eta))
         assert found <= rv_stability(n, eta) + 1e-12
-        worst = max(worst, found / rv_stability(n, eta))
-    assert worst > 0.8  # the instances come near
-    for s in range(1, 17):  # nothing is taken off while eta >= 1
-        for rng, n, p, _ in instances(s, 20):
+        worst = max(worst, exact / rv_stability(n, eta, drawn=False))
+    assert worst > 0.85  # the instances come near
+    for s in range(2, 17):  # nothing is taken off while eta >= 1
+        for rng, n, q, _ in instances(s, 40):
             eta = 4.0 / math.sqrt(s)
-            assert expected_ceiling(p, losses_for(rng, n), 0.5, 0.0, eta) <= rv_stability(n, eta) + 1e-12
+            assert expected_sigma(q, off(rng, eta), losses_for(rng, n), 0.5, 0.0, eta) <= rv_stability(n, eta) + 1e-12
 
 
-@pytest.mark.parametrize("n", [2, 3, 10, 32])
-@pytest.mark.parametrize("H", [1, 2, 16, 17, 40, 133, 134, 1000, 20_000])
+def test_one_slot_that_has_nearly_all_counts_a_baseline_early() -> None:
+    """w >= eta^2 >= 1 is possible for s = 16 alone; the slot's own phi is then below W h all the same."""
+    assert 1.0 + tolerance(4.0 / math.sqrt(15.0)) < 16.0 / 15.0
+    eta = 1.0
+    for W in np.linspace(1.0, 1.0 + tolerance(eta), 30):
+        for w in np.linspace(1.0, W, 10):
+            q = w / W
+            assert q >= 20 / 21 - 1e-12
+            h = W / (2.0 / (eta * math.sqrt(w)) + 1.0 / q)
+            for loss in (0.0, 0.3, 1.0):
+                mean = q * ceiling(0.5 + (loss - 0.5) / q, w, eta) + (1.0 - q) * ceiling(0.5, w, eta)
+                assert mean <= h + 1e-12
+
+
+def test_the_bracket_of_a_far_slot() -> None:
+    t = np.linspace(1e-6, 1.0, 2001)
+    for eta in (0.01, 0.5, 1.0):
+        for W in (0.9, 1.0, 1.1):
+            bracket = (t / 2) / (1 - eta * eta * t / 4) - 2 * t * t / (2 * t + W)
+            assert bracket.max() <= 0.0565
+
+
+@pytest.mark.parametrize("n", [2, 3, 10, 32, 1000])
+@pytest.mark.parametrize("H", [1, 2, 3, 5, 16, 17, 40, 133, 134, 1000, 20_000])
 def test_the_sums_of_lemma_1(n: int, H: int) -> None:
     penalty = {kind: 4.0 * (math.sqrt(n) - 1.0) * math.sqrt(H) / RATES[kind] for kind in RATES}
-    iw = sum(math.sqrt(n) / (math.sqrt(s) + math.sqrt(n)) for s in range(1, H + 1)) + penalty["iw"]
-    rv = sum(rv_stability(n, 4.0 / math.sqrt(s)) for s in range(1, H + 1)) + penalty["rv"]
+    iw, rv = penalty["iw"], penalty["rv"]
+    for s in range(1, H + 1):
+        slow, fast = 2.0 / math.sqrt(s), 4.0 / math.sqrt(s)
+        iw += without_baseline(n, slow)
+        rv += rv_stability(n, fast, drawn=s > 1)
+        if s > 1:
+            iw += tolerance(slow) + widest_gap(n, slow)
     assert min(H, iw) <= bounds.tsallis_iw_sharp(H, n) <= min(H, 1.01 * iw + 2.0)
-    assert min(H, rv) <= bounds.tsallis_rv_sharp(H, n) <= min(H, 1.05 * rv + 5.0)
-    # The forms that the proof is usually stopped at.
-    assert bounds.tsallis_iw_sharp(H, n) <= 4.0 * math.sqrt(n * H) - 2.0 * math.sqrt(H)
-    if H >= 16:
+    assert min(H, rv) <= bounds.tsallis_rv_sharp(H, n) <= min(H, 1.05 * rv + 6.0)
+    if H >= 16:  # the form that the proof is usually stopped at
         classical = 2 * math.sqrt(n * H) - math.sqrt(H) + 10 * math.sqrt(n) + (6 * n + 8 / 3) * math.log(H / 16)
         assert bounds.tsallis_rv_sharp(H, n) <= classical
+
+
+@pytest.mark.parametrize(
+    ("policy", "rate"),
+    [
+        (hlmc.TsallisINF(7), 4.0),
+        (hlmc.TsallisINF(7, estimator="importance-weighted"), 2.0),
+        (hlmc.Champion(7, horizon=3000), None),
+    ],
+    ids=repr,
+)
+def test_what_is_drawn_is_near_tsallis_inf(policy: hlmc.Policy, rate: float | None) -> None:
+    """In total variation w / W is within |W - 1| of the probabilities, and |W - 1| at most a tenth of eta^2."""
+    assert ftrl.OFF / 4.0 <= 0.1
+    assert ftrl.MOST_OFF <= 0.05
+    rng = np.random.default_rng(8)
+    learner = policy.start(seed=3)
+    row = learner._row
+    record = FIELDS * (1 if rate else 2)
+    at, control = (int(policy.program[record + field]) for field in (AT, CONTROL))
+    met = 0
+    for t in range(1500):
+        learner.select()
+        n, tau = int(row[COUNT]), t - int(row[BEGAN])
+        eta = rate / math.sqrt(t + 1) if rate else 4.0 / math.sqrt(policy.plan.epochs[-1] + tau + 1)
+        slot = int(row[control + CHILD])
+        if n > 1:
+            losses = [0.0, *row[at : at + n - 1]]
+            assert abs(row[control + CHANCE] - tsallis(losses, eta)[slot]) <= tolerance(eta) + 1e-9
+            met += 1
+        learner.update(float(rng.random() < 0.2 + 0.1 * slot))
+    assert met > 1000
+
+
+def test_a_draw_that_is_off_is_near() -> None:
+    for rng, n, _, eta in instances(7, 100):
+        losses = [2.0 / (eta * math.sqrt(each)) for each in simplex(rng, n)]
+        W = off(rng, eta)
+        p, q = tsallis(losses, eta), tsallis(losses, eta * math.sqrt(W))
+        assert sum(max(0.0, a - b) for a, b in zip(p, q, strict=True)) <= abs(W - 1.0) + 1e-9
 
 
 def test_the_bounds_grow_with_the_children_and_the_choices() -> None:
@@ -158,7 +298,6 @@ def test_the_bounds_grow_with_the_children_and_the_choices() -> None:
         assert (np.diff(table, axis=1) >= -1e-9).all()
     table = np.array([[bounds.contest(D, n, 0.01) for D in range(1, 400)] for n in range(1, 40)])
     assert (np.diff(table, axis=0) >= -1e-9).all()
-    assert (np.diff(table, axis=1) >= -1e-9).all()
 
 
 # --- Lemmas 2 and 3 -------------------------------------------------------------------------------------------
@@ -185,12 +324,17 @@ def test_the_moving_baseline_pays_a_quarter() -> None:
 
 
 def test_stability_of_the_contest() -> None:
-    for rng, n, p, eta in instances(4):
+    worst = 0.0
+    for rng, n, q, eta in instances(4, 1600):
         b = float(rng.choice([0.0, 0.5, 1.0, rng.random()]))
-        losses = losses_for(rng, n)
-        spread = sum(each * (loss - b) ** 2 for each, loss in zip(p, losses, strict=True))
-        found = expected_ceiling(p, losses, b, b, eta)
-        assert found <= eta / 2 * math.sqrt(n * spread) + (n / 2 + 1.0) * eta * eta + 1e-12
+        losses = [losses_for(rng, n), [0.0] * n, [1.0] * n][int(rng.integers(3))]
+        spread = sum(each * (loss - b) ** 2 for each, loss in zip(q, losses, strict=True))
+        W = off(rng, eta)
+        allowed = eta / 2 * math.sqrt(n * spread) + (n / 2 + 0.2) * eta**2 + 1.01 * n * eta**4
+        found = expected_sigma(q, W, losses, b, b, eta)
+        assert found <= allowed + 1e-12
+        worst = max(worst, found / allowed)
+    assert worst > 0.8
 
 
 def penalty_of(e: float, n: int, own: bool) -> float:
@@ -216,27 +360,37 @@ def test_the_sums_of_lemma_3(n: int, D: int) -> None:
     weighed = sum(eta**2 / (1.0 - max(1.0 / (t + 1.0), 0.02)) for t, eta in enumerate(rates, start=1))
     total = 2.0 / rates[0] * penalty_of(min(0.01, (n - 1) / n), n, own=False)
     total += 4.0 * (math.sqrt(n) - 1.0) * (1.0 / rates[-1] - 1.0 / rates[0])
-    total += math.sqrt(n) / 2 * math.sqrt(weighed * D / 4) + (n / 2 + 1.0) * sum(eta**2 for eta in rates)
-    assert min(D, total) <= bounds.contest(D, n, 0.01) <= min(D, 1.02 * total + 1.0)
+    total += math.sqrt(n) / 2 * math.sqrt(weighed * D / 4) + (n / 2 + 0.2) * sum(eta**2 for eta in rates)
+    total += 1.01 * n * sum(eta**4 for eta in rates)
+    assert min(D, total) <= bounds.contest(D, n, 0.01) <= min(D, 1.03 * total + 1.0)
 
 
 def test_what_an_epoch_loses_to_a_champion_that_is_ahead() -> None:
-    """The stability that Proposition 4 uses: the loss seen is taken off, and the champion is slot 0."""
-    for rng, n, p, eta in instances(6):
+    """The stability that Proposition 4 uses: the constant is the loss seen, and the champion is slot 0."""
+    for rng, n, q, eta in instances(6):
         b = float(rng.choice([0.0, 0.5, 1.0]))
         losses = losses_for(rng, n)
-        found = 0.0
-        for slot, chance in enumerate(p):
-            grown = estimates(p, slot, chance, losses[slot], b, eta)
-            found += chance * sum(ceiling(g - losses[slot], each, eta) for g, each in zip(grown, p, strict=True))
-        others = sum(math.sqrt(each) for each in p[1:])
-        assert found <= 2.0 * eta * others + 1e-12
-        assert sum(map(math.sqrt, p)) - 1.0 <= others + 1e-12
-    for D in (15, 100, 3796):
+        W = off(rng, eta)
+        w = [W * each for each in q]
+        found = gap(q, W, eta)
+        for slot, chance in enumerate(q):
+            grown = estimates(w, slot, chance, losses[slot], b, eta)
+            found += chance * sum(ceiling(g - losses[slot], each, eta) for g, each in zip(grown, w, strict=True))
+        others = sum(math.sqrt(each) for each in q[1:])
+        assert found <= 2.0 * swelling(eta) * eta * others + eta**3 / 180 * (1.0 + others) + 1e-12
+        assert sum(map(math.sqrt, q)) - 1.0 <= others + 1e-12
+    for D in (15, 100, 400, 3796):
         rates = [4.0 / math.sqrt(D + t) for t in range(1, D + 1)]
         slower = [4.0 * (1.0 / new - 1.0 / old) for old, new in pairwise(rates)]
         assert all(w <= 0.13 * eta for w, eta in zip(slower, rates[1:], strict=True))
-        assert sum((2.13 * eta) ** 2 for eta in rates) <= 51.0
+        assert sum(eta**3 / 180 for eta in rates) < 0.06
+        squares = sum((2.0 * swelling(rates[0]) + 0.136) ** 2 * eta**2 for eta in rates)
+        assert squares + 0.12 <= (52.0 if D >= 400 else 82.0)
+
+
+def swelling(eta: float) -> float:
+    """k of Proposition 4."""
+    return (1.0 + 0.1 * eta * eta) ** 1.5 / (1.0 - 0.1 * eta * eta)
 
 
 # --- The bounds that policies give ------------------------------------------------------------------------------
@@ -247,7 +401,7 @@ def R(n: int, H: int) -> float:
     if n == 1:
         return 0.0
     log = 10 * n / 3 * (1 + math.log(3 * H / (40 * n))) if 40 * n / 3 <= H else H / 4
-    return min(H, (2 * n**0.5 - 1) * H**0.5 + log + (8 / 3) * math.log(math.e * n))
+    return min(H, (2 * n**0.5 - 1) * H**0.5 + log + 0.8 * math.log(H) + 1.2 * math.log(n) + 0.3 * n**0.5)
 
 
 def beta(n: int, D: int, e: float) -> float:
@@ -255,8 +409,8 @@ def beta(n: int, D: int, e: float) -> float:
     e = min(e, 1 - 1 / n)
     prior = 0.5 * (D + 1) ** 0.5 * ((1 - e) ** 0.5 + ((n - 1) * e) ** 0.5 + ((n - 1) / e) ** 0.5 - 2)
     rest = (n**0.5 - 1) * ((2 * D) ** 0.5 - (D + 1) ** 0.5)
-    noise = 0.25 * (n * D * (16 * math.log(2) / 0.98 + 72 / (D + 1))) ** 0.5 + 16 * math.log(2) * (n / 2 + 1)
-    return min(D, prior + rest + noise) if D >= 15 else D
+    noise = 0.25 * (n * D * (16 * math.log(2) / 0.98 + 72 / (D + 1))) ** 0.5 + 16 * math.log(2) * (n / 2 + 0.2)
+    return min(D, prior + rest + noise + 130 * n / D) if D >= 15 else D
 
 
 def least(N: int, D: int) -> float:
@@ -277,7 +431,7 @@ def test_the_champion_s_bound_is_the_theorem_s() -> None:
     lowest = l2 * (R(N2, S2) + min(S2, math.floor(4 * math.sqrt(S2)))) + S2 * beta(N3 + 1, D, least(N3, D))
     assert deep.bound() == pytest.approx(l1 * R(N1, S1) + S1 * lowest)
     flat = hlmc.Champion(100, memory=100, horizon=T)
-    assert flat.bound() == pytest.approx(beta(100, T, 0.5))
+    assert flat.bound() == pytest.approx(R(100, T))
 
 
 def test_with_an_unknown_horizon_stages_are_added() -> None:
@@ -298,7 +452,7 @@ def test_the_bounds_at_ten_million_steps() -> None:
     crowned = hlmc.CrownedHLMC(100, memory=20, horizon=T)
     reduced = hlmc.CrownedHLMC(100, memory=20, horizon=T, estimator="reduced-variance")
     shares = [policy.bound() / T for policy in (champion, crowned, reduced)]  # type: ignore[operator]
-    assert [round(share, 3) for share in shares] == [0.672, 0.351, 0.292]
+    assert [round(share, 3) for share in shares] == [0.670, 0.353, 0.292]
     assert champion.bound() < hlmc.HLMC(100, memory=20, horizon=T).bound()  # type: ignore[operator]
     for policy in (champion, crowned, reduced):
         assert "docs/champion.md" in policy.guarantee.source
@@ -319,7 +473,6 @@ def run_of(policy: hlmc.Champion, stage: int) -> int:
         (hlmc.Champion(27, memory=9, horizon=20_000, switches=400), 2000),
         (hlmc.Champion(9, switches=30), 2100),
         (hlmc.Champion(27, memory=9, switches=400), 2100),
-        (hlmc.Champion(5, memory=5), 300),
     ],
     ids=repr,
 )

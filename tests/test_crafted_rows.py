@@ -22,6 +22,7 @@ from fleets import played
 from hlmc import gate, policies
 from hlmc.engine import ftrl
 from hlmc.engine.layout import (
+    ARM,
     ARMS,
     AT,
     CHANCE,
@@ -79,7 +80,7 @@ def test_true_rows_are_always_accepted(policy: hlmc.Policy) -> None:
 
 
 @pytest.mark.interpreted
-@pytest.mark.parametrize(("loss", "digest"), [(1e60, "340b30f67a2d4aa0"), (1e80, "325d98611f72ee16")])
+@pytest.mark.parametrize(("loss", "digest"), [(1e60, "6aa79119cee351c4"), (1e80, "be6ca23c1127d677")])
 def test_losses_that_no_word_can_tell_from_their_normaliser(loss: float, digest: str) -> None:
     """Infinities come up on the way and are not used: compiled and interpreted, without a warning, the same row."""
     policy = hlmc.TsallisINF(arms=4)
@@ -249,9 +250,25 @@ def test_flawed_programs_are_refused(name: str) -> None:
 
 @pytest.mark.interpreted
 def test_no_loss_is_so_large_that_its_slot_has_probability_0() -> None:
-    slot, chance = ftrl.ftrl_draw(np.array([0.0, 1e200]), 0, 3, 2.0, -4.0, 1.0 - 2.0**-53)
+    slot, chance = ftrl.ftrl_draw(np.array([0.0, 1e200]), 0, 3, 2.0, -4.0, 0.6, 1.0 - 2.0**-53)
     assert slot == 2
     assert chance > 0.0
+
+
+@pytest.mark.interpreted
+@pytest.mark.parametrize("chance", [1e-14, 1e-17, 1e-20, 1e-79])
+def test_a_loss_over_the_least_chance_leaves_a_row_that_is_accepted(chance: float) -> None:
+    """Slot 0 has no word, so its loss is taken from all others and from the normaliser, and rounds them."""
+    policy = hlmc.TsallisINF(3)
+    row = played(policy, 20, waiting=True).state.copy()
+    control = int(policy.program[int(row[RECORD]) + CONTROL])
+    row[ARM] = row[control + CHILD] = 0.0
+    row[control + CHANCE] = chance
+    learner = Learner(policy, row)
+    for _ in range(3):
+        learner.update(0.0)
+        assert gate.first_unsound(policy, learner.state[None, :].copy()) == 1
+        learner.select()
 
 
 @pytest.mark.interpreted

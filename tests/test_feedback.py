@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 import hlmc
+from driving import kept
 from fleets import killed_after
 from hlmc.engine.layout import BITS, DUE, TIME, UNANSWERED, UNTIL, WINDOW, describe
 from hlmc.engine.tickets import siphash
@@ -28,6 +29,7 @@ from hlmc.errors import BadArgument, BadReward, BadTicket, BadType, OutOfTurn
 from hlmc.policies import EXAMPLES
 from hlmc.tickets import CODES, ticket_dtype
 from reference_feedback import Remembering
+from reference_losses import KEPT
 
 
 def _waits(policy: hlmc.Policy) -> bool:
@@ -105,6 +107,7 @@ class Interleaving:
     def ask(self) -> None:
         if self.learner.time < self.learner.policy.horizon:
             ticket = self.learner.ask()
+            KEPT[:] = kept(self.learner)
             self.model.ask(ticket)
             self.tickets.append(ticket)
 

@@ -22,7 +22,6 @@ from reference import (
     Hierarchy,
     LossEXP3,
     Maker,
-    TsallisINF,
     Uniform,
     exp3,
     exp3s,
@@ -33,6 +32,7 @@ from reference import (
     theorem_3,
     theorem_5,
 )
+from reference_losses import Tsallis
 
 # --- The theorems' own parameters ---------------------------------------------------------------------------
 
@@ -112,7 +112,7 @@ MIXED: dict[str, tuple[routines.Routine, Maker]] = {
     "last": (routines.UCB1(ties="last"), lambda N: lambda n: UCB1(n, "last")),
     "uniform": (routines.Uniform(), lambda N: lambda n: Uniform(n)),
     "exp3-loss": (routines.EXP3Loss(eta=0.1), lambda N: lambda n: LossEXP3(n, 0.1)),
-    "tsallis": (routines.TsallisINF(), lambda N: lambda n: TsallisINF(n, True)),
+    "tsallis": (routines.TsallisINF(), lambda N: lambda n: Tsallis(n, True)),
 }
 
 

@@ -3,14 +3,13 @@
 import json
 import shutil
 import subprocess
-from html import unescape
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import hlmc
-from browser import BROWSER, FLAGS, serving
+from browser import BROWSER, Tab, serving
 from c_tools import needs
 from hlmc.cli import main
 from hlmc.errors import BadArgument
@@ -205,12 +204,14 @@ document.getElementById("found").textContent = JSON.stringify([found, await chec
 def test_a_browser_plays_as_python_does(site: tuple[Path, list[list[object]]]) -> None:
     folder, wanted = site
     (folder / "page.html").write_text(PAGE)
-    with serving(folder) as address:
-        profile = f"--user-data-dir={folder / 'profile'}"
-        command = [BROWSER, *FLAGS, profile, "--virtual-time-budget=60000", "--dump-dom", f"{address}/page.html"]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    text = done.stdout.split('<pre id="found">')[1].split("</pre>")[0]
-    found, checked = json.loads(unescape(text))
+    tab = Tab(folder / "profile")
+    try:
+        with serving(folder) as address:
+            tab.open(f"{address}/page.html")
+            # Waited for, however long it takes: the page writes it when it has played everything.
+            found, checked = json.loads(tab.until("document.getElementById('found').textContent"))
+    finally:
+        tab.close()
     assert found == wanted
     assert checked == EXPECTED
 

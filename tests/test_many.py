@@ -45,7 +45,7 @@ def one_by_one(policy, adversary, rows, points):
 
 def together(policy, adversary, rows, points):
     sums = np.zeros((len(rows), len(points) + 1))
-    assert side_by_side(policy, adversary).start(rows)(points.astype(float), sums.reshape(-1)) == 0
+    assert side_by_side(policy, adversary, len(rows)).start(rows)(points.astype(float), sums.reshape(-1)) == 0
     return sums[:, :-1]
 
 
@@ -61,8 +61,9 @@ def test_rewards_and_rows_are_those_of_runs_one_by_one(policy, adversary):
     assert rows.tobytes() == expected.tobytes()
 
 
-def test_neighbours_do_not_matter():
-    policy = POLICIES[2]
+@pytest.mark.parametrize("policy", POLICIES[1:3], ids=lambda policy: type(policy).__name__)
+def test_neighbours_do_not_matter(policy):
+    # More than eight runs of EXP3 are played in vectors of sixteen, fewer in vectors of eight.
     points = np.array([T])
     alone = fresh_rows(policy, keys(5, 0, 20))
     for row in alone:
@@ -116,7 +117,7 @@ def test_what_is_no_reward_is_refused_as_in_runs_one_by_one(monkeypatch):
     task = Task("it", POLICIES[0], TooMuch(), 0, 0, 5)
     sums = np.zeros(5 * 2)
     rows = fresh_rows(POLICIES[0], keys(1, 0, 5))
-    assert side_by_side(POLICIES[0], TooMuch()).start(rows)(np.array([float(T)]), sums) == -6
+    assert side_by_side(POLICIES[0], TooMuch(), 5).start(rows)(np.array([float(T)]), sums) == -6
     with pytest.raises(BadReward, match="at step 5"):
         play(task, np.array([T]))
 
@@ -129,5 +130,7 @@ def test_a_users_function_is_called_run_by_run(monkeypatch):
 
 def test_what_cannot_be_played_together_is_played_one_by_one():
     notes = hlmc.TsallisINF(600, bits=12)
-    assert side_by_side(notes, hlmc.adversaries.UniformMeans(arms=600)) is None  # better with notes
-    assert side_by_side(hlmc.EXP3(600, horizon=T), hlmc.adversaries.UniformMeans(arms=600)) is None  # weights in a tree
+    assert side_by_side(notes, hlmc.adversaries.UniformMeans(arms=600), 9) is None  # better with notes
+    tree = hlmc.EXP3(600, horizon=T)
+    assert side_by_side(tree, hlmc.adversaries.UniformMeans(arms=600), 9) is None  # weights in a tree
+    assert side_by_side(hlmc.UCBM(30, 6), MEANS, 9) is None  # faster with notes

@@ -122,7 +122,7 @@ def found(folder: Path) -> dict[str, Any]:
 def _by_hand(game: tuple[str, int, int, int, str]) -> dict[str, Any]:
     """A game with select and update, one step at a time."""
     name, K, M, T, enemy = game
-    adversary = playground.ADVERSARIES[enemy](K, M, T, SEED)
+    adversary = playground.ADVERSARIES[enemy].make(K, M, T, SEED)
     learner = playground.POLICIES[name](K, M, T).start(seed=derive_seed(SEED, name))
     chosen, earned = [], 0.0
     for t in range(STEPS):

@@ -19,13 +19,13 @@ from reference import (
     Doubling,
     Hierarchy,
     LossEXP3,
-    TsallisINF,
     Uniform,
     exp3,
     exp3p,
     exp3s,
     flat,
 )
+from reference_losses import Tsallis
 
 # Over 512 arms weights lie in a tree, up to that in a plain run of words; 8 is where a block of the scan ends.
 ARMS = [1, 2, 3, 7, 8, 9, 100, 512, 513, 700]
@@ -93,7 +93,7 @@ def test_tsallis_inf(arms: int, kind: str, reduced: bool) -> None:
     T = steps(arms) // 2
     routine = routines.TsallisINF(estimator="reduced-variance" if reduced else "importance-weighted")
     policy = hlmc.HLMC(arms, levels=1, horizon=T, routines=routine)
-    follow(policy, flat(arms, T, lambda n: TsallisINF(n, reduced)), T, rewards(arms, kind), seed=arms)
+    follow(policy, flat(arms, T, lambda n: Tsallis(n, reduced)), T, rewards(arms, kind), seed=arms)
 
 
 @pytest.mark.parametrize("arms", [1, 2, 3, 20, 300])
@@ -143,28 +143,95 @@ def test_the_share_of_exp3s_goes_to_every_arm() -> None:
     assert learner.probability == pytest.approx((1 - gamma) * expected[arm] / (played + other) + gamma / 2, rel=1e-12)
 
 
+def ucb1_program(rule: float) -> np.ndarray:
+    """A program of UCB1's own number: how ties are broken."""
+    program = np.zeros(PARAMETERS + 1)
+    program[PARAMETERS] = rule
+    return program
+
+
+def ucb1_notes(n: int) -> np.ndarray:
+    """Words for UCB1's notes on n slots. The last one is a guard."""
+    noted = routines.UCB1.kernels.noted
+    assert noted is not None
+    return np.full(noted.per_slot * n + 1, 5.5)
+
+
 @pytest.mark.interpreted
 @pytest.mark.parametrize("rule", [0.0, 1.0, 2.0])
 def test_ucb1_with_notes_selects_the_same(rule: float) -> None:
     """Statistics with many ties, exact and all but exact, after any number of steps."""
     rng = np.random.default_rng(int(rule))
-    program = np.zeros(PARAMETERS + 1)
-    program[PARAMETERS] = rule
+    program = ucb1_program(rule)
     close = 0
     for trial in range(400):
         n = int(rng.integers(2, 14))
         # No play: its reward is late.
         played = rng.integers(1 if trial % 7 else 0, 4 if trial % 2 else 1000, n).astype(float)
         earned = np.floor(played * rng.choice([0.0, 0.5, 1.0], n))
-        row, notes = np.concatenate([earned, played]), np.empty(4 * n)
+        row, notes = np.concatenate([earned, played]), ucb1_notes(n)
         tau, u = n + int(played.sum()), float(rng.random())
         ucb1.ucb1_start_notes(program, 0, row, 0, n, notes)
         plain = ucb1.ucb1_select(program, 0, row, 0, n, 0.0, 0.0, tau, u)
         assert ucb1.ucb1_noted_select(program, 0, row, 0, n, 0.0, 0.0, tau, u, notes) == plain
         _, highest, second, _ = ucb1.highest_two(notes, n, math.sqrt(2.0 * math.log(tau + 1.0)))
         close += second >= highest - ucb1.CLEAR * highest
-        ucb1.ucb1_noted_update(program, 0, row, 0, n, 0.0, 0.0, tau, plain[0], 1.0, 0.5, notes)
-        again = np.empty(4 * n)
-        ucb1.ucb1_start_notes(program, 0, row, 0, n, again)
-        assert notes[: 2 * n].tobytes() == again[: 2 * n].tobytes()
+        assert notes[-1] == 5.5
     assert 50 < close < 350
+
+
+@pytest.mark.interpreted
+@pytest.mark.parametrize("rule", [0.0, 1.0, 2.0])
+@pytest.mark.parametrize("law", ["nothing", "coins", "halves"])
+def test_ucb1_with_notes_plays_the_same(rule: float, law: str) -> None:
+    """Step after step, so that leads and ties are noted, stand and fall."""
+    rng = np.random.default_rng(int(rule))
+    program = ucb1_program(rule)
+    ways = {"lead": 0, "tie": 0, "compared": 0}
+    for n in (2, 3, 8, 13) * 2:
+        row, notes = np.zeros(2 * n), ucb1_notes(n)
+        means = rng.random(n)
+        ucb1.ucb1_start_notes(program, 0, row, 0, n, notes)
+        for tau in range(250):
+            u = float(rng.random())
+            plain = ucb1.ucb1_select(program, 0, row, 0, n, 0.0, 0.0, tau, u)
+            last, before = int(notes[2 * n + ucb1.AGAIN]), notes.copy()
+            assert ucb1.ucb1_noted_select(program, 0, row, 0, n, 0.0, 0.0, tau, u, notes) == plain
+            slot, chance = plain
+            if tau >= n:
+                ucb1.ucb1_note(row, 0, n, last, before)
+                stood = "tie" if ucb1.ucb1_tie_stands(n, last, tau, before) else "compared"
+                ways["lead" if ucb1.ucb1_lead_stands(row, 0, n, last, before) else stood] += 1
+            if law == "nothing":
+                reward = 0.0
+            elif law == "halves":
+                reward = float(rng.choice([0.0, 0.5, 1.0]))
+            else:
+                reward = float(rng.random() < means[slot])
+            ucb1.ucb1_noted_update(program, 0, row, 0, n, 0.0, 0.0, tau, slot, chance, reward, notes)
+        assert notes[-1] == 5.5
+    assert min(ways["tie"], ways["compared"]) > 50
+    assert (ways["lead"] > 50) == (law != "nothing")
+
+
+@pytest.mark.interpreted
+def test_ucb1_is_certain_of_a_lead_only_while_there_is_one() -> None:
+    """From any statistics, against rewards that follow the line of :func:`ucb1_note_lead` as low as it allows."""
+    rng = np.random.default_rng(3)
+    program = ucb1_program(0.0)
+    replayed = 0
+    for _ in range(150):
+        n = int(rng.integers(2, 6))
+        played = np.floor(10.0 ** rng.uniform(0.5, 2.5, n))
+        row, notes = np.concatenate([np.floor(played * rng.random(n)), played]), ucb1_notes(n)
+        tau = int(played.sum())
+        ucb1.ucb1_start_notes(program, 0, row, 0, n, notes)
+        slot, _ = ucb1.ucb1_noted_select(program, 0, row, 0, n, 0.0, 0.0, tau, 0.0, notes)
+        while ucb1.ucb1_lead_stands(row, 0, n, slot, notes):
+            assert ucb1.ucb1_select(program, 0, row, 0, n, 0.0, 0.0, tau, 0.0) == (slot, 1.0)
+            least = notes[2 * n + ucb1.LEAST] + notes[2 * n + ucb1.SLOPE] * (row[n + slot] + 1.0)
+            row[slot] += min(max(least - row[slot] + 1e-9, 0.0), 1.0)
+            row[n + slot] += 1.0
+            tau += 1
+            replayed += 1
+    assert replayed > 500

@@ -14,6 +14,7 @@ import hlmc
 from driving import next_choices, with_key
 from hlmc import routines
 from hlmc.engine import weights
+from hlmc.engine.ftrl import settle
 from hlmc.engine.layout import FIELDS, PARAMETERS
 from hlmc.routines.base import LevelContext, Routine
 from hlmc.streams import keys
@@ -304,7 +305,8 @@ def test_exp3_loss_estimates_are_unbiased() -> None:
 def test_tsallis_estimates_are_unbiased(estimator: str) -> None:
     def losses(bench: Bench) -> np.ndarray:
         eta = (4.0 if estimator == "reduced-variance" else 2.0) / math.sqrt(bench.tau + 1)
-        spread = 2.0 / (eta * np.sqrt(vector(bench)))
+        _, squares, _, _ = settle(bench.row, 0, bench.n, 2.0 / eta, bench.scalars[0])
+        spread = 2.0 / (eta * np.sqrt(squares * vector(bench)))
         return spread - spread[0]
 
     change = expected_change(routines.TsallisINF(estimator=estimator), losses, PAY)

@@ -18,7 +18,7 @@ if not JIT:
     pytest.skip("vectors are machine code", allow_module_level=True)
 
 from hlmc.targets.native.compiler import written
-from hlmc.targets.native.many import LANES, NotWide
+from hlmc.targets.native.many import LANES, TWICE, NotWide
 from hlmc.targets.native.wide import BITS, INT, RUN, Value, integer
 
 Array = np.ndarray
@@ -26,7 +26,7 @@ RUNS = ("int64", "words", "words", "int64")
 
 
 @cache
-def compiled(function):
+def compiled(function, lanes=LANES):
     """``function(own, shared, n, x, k)`` on all lanes; x and k are a lane's words 0 and 1, and it returns word 0."""
 
     def write(writer, arguments):
@@ -37,13 +37,13 @@ def compiled(function):
         writer.store(own, integer(0), result)
         return integer(0).ir
 
-    return written(function, RUNS, write)
+    return written(function, RUNS, write, lanes)
 
 
 def on_lanes(function, rows, shared, n):
     """What a kernel leaves in every lane's words."""
     held = np.ascontiguousarray(rows.T)
-    call = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 3)(compiled(function).address)
+    call = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 3)(compiled(function, len(rows)).address)
     call(address_of(held), address_of(shared), n)
     return held.T
 
@@ -142,13 +142,13 @@ def _calls(own: Array, shared: Array, n: int, x: float, k: int) -> float:
 
 
 @pytest.mark.parametrize("function", [_branches, _loops, _searches, _numbers, _calls])
-@pytest.mark.parametrize("n", [2, 6])
-def test_a_lane_gets_the_bits_that_it_would_get_alone(function, n):
+@pytest.mark.parametrize(("n", "lanes"), [(2, LANES), (6, LANES), (6, TWICE)])
+def test_a_lane_gets_the_bits_that_it_would_get_alone(function, n, lanes):
     shared = np.array([0.75, 3.0])
     for seed in range(12):
         rng = np.random.default_rng([seed, n])
-        rows = rng.random((LANES, 10))
-        rows[:, 1] = rng.integers(0, 7, LANES)
+        rows = rng.random((lanes, 10))
+        rows[:, 1] = rng.integers(0, 7, lanes)
         assert on_lanes(function, rows, shared, n).tobytes() == alone(function, rows, shared, n).tobytes()
 
 
@@ -194,5 +194,5 @@ def test_a_notebook_can_keep_what_it_compiles(tmp_path, monkeypatch):
         writer.call(mix, [writer.load(Value(RUN, arguments[0], True), integer(0), BITS)])
         return integer(0).ir
 
-    written(mix, ("int64", "words"), write)
+    written(mix, ("int64", "words"), write, LANES)
     assert list(tmp_path.glob("kernels-*/mix-*.nbc"))

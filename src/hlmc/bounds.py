@@ -18,16 +18,18 @@ References
 import math
 from collections.abc import Sequence
 
-from hlmc.checks import at_least, between, fraction, whole, wholes
+from hlmc.checks import at_least, between, flag, fraction, whole, wholes
 from hlmc.errors import BadArgument, shown
 
 __all__ = [
     "contest",
+    "contest_coded",
     "exp3",
     "exp3_coded",
     "exp3_delayed",
     "exp3_in_parts",
     "exp3_ix",
+    "exp3_ix_coded",
     "exp3_loss",
     "exp3_loss_coded",
     "hierarchy",
@@ -41,6 +43,7 @@ __all__ = [
     "theorem_3",
     "theorem_4",
     "theorem_5",
+    "tsallis_coded",
     "tsallis_iw",
     "tsallis_iw_sharp",
     "tsallis_rv",
@@ -371,6 +374,25 @@ def exp3_loss_coded(horizon: float, arms: int, eta: float, bits: int) -> float:
     return min(float(H), plain + CODED_ROUNDING * (n + 1) * H / (eta * 4.0**b)) if sound else float(H)
 
 
+def exp3_ix_coded(horizon: float, arms: int, eta: float, bits: int) -> float:
+    r"""EXP3-IX with losses of b bits, by the second theorem of ``docs/bits.md``.
+
+    .. math:: \mathbb{E}[R_w(H)] \le \frac{\ln n}{\eta} + \eta n H + \frac{61\,(n + 1) H}{\eta\,4^b}
+
+    In expectation only. For b of at least 6 and a learning rate of at most 1 / n. Never more than H.
+
+    >>> [round(exp3_ix_coded(10**6, 100, 0.0003038, bits)) for bits in (12, 16, 20)]
+    [1000000, 50260, 45557]
+    """
+    H, n, b = at_least("horizon", horizon, 1), whole("arms", arms, 1), whole("bits", bits, 1)
+    eta = between("eta", eta, 0.0, math.inf, "(0, inf)")
+    if n == 1:
+        return 0.0
+    plain = math.log(n) / eta + eta * n * H
+    sound = b >= 6 and eta * n <= 1.0
+    return min(float(H), plain + CODED_ROUNDING * (n + 1) * H / (eta * 4.0**b)) if sound else float(H)
+
+
 def exp3_ix(horizon: float, arms: int, delta: float | None = None) -> float:
     r"""EXP3-IX.
 
@@ -427,59 +449,68 @@ def tsallis_rv(horizon: float, arms: int) -> float:
     return 0.0 if n == 1 else 2 * math.sqrt(n * H) + 10 * n * math.log(H) + 16
 
 
+def _excess(H: float, n: int) -> float:
+    """E of Lemma 1: the sum of min(1/4, 10 n / (3 s)) over the choices s up to H, or more."""
+    return 10 / 3 * n * (1 + math.log(3 * H / (40 * n))) if 40 * n <= 3 * H else H / 4
+
+
 def tsallis_iw_sharp(horizon: float, arms: int) -> float:
     r"""Tsallis-INF with importance-weighted losses, by Lemma 1 of ``docs/champion.md``.
 
-    .. math:: \mathbb{E}[R_w(H)] \le 4\sqrt{nH} - 2\sqrt{H} - 2n\ln(1 + \sqrt{H/n})
+    .. math:: \mathbb{E}[R_w(H)] \le 4\sqrt{nH} - 2\sqrt{H} - 2n\ln(1 + \sqrt{H/n}) + 0.4\ln H + 0.1\sqrt{n}
 
-    Holds against a fixed arm also when the payoffs depend on the past. Never more than H.
+    The last two terms are for draws from probabilities whose sum was off by up to :math:`\eta^2/10`. Holds against a
+    fixed arm also when the payoffs depend on the past. Never more than H.
 
     >>> round(tsallis_iw_sharp(horizon=10**7, arms=100))
-    119015
+    119022
     """
     H, n = at_least("horizon", horizon, 1), whole("arms", arms, 1)
     if n == 1:
         return 0.0
-    return min(H, 4 * math.sqrt(n * H) - 2 * math.sqrt(H) - 2 * n * math.log(1 + math.sqrt(H / n)))
+    exact = 4 * math.sqrt(n * H) - 2 * math.sqrt(H) - 2 * n * math.log(1 + math.sqrt(H / n))
+    return min(H, exact + 0.4 * math.log(H) + 0.1 * math.sqrt(n))
 
 
 def tsallis_rv_sharp(horizon: float, arms: int) -> float:
     r"""Tsallis-INF with reduced-variance losses, by Lemma 1 of ``docs/champion.md``.
 
-    .. math:: \mathbb{E}[R_w(H)] \le 2\sqrt{nH} - \sqrt{H} + E + \tfrac{8}{3}(1 + \ln n), \qquad
+    .. math:: \mathbb{E}[R_w(H)] \le 2\sqrt{nH} - \sqrt{H} + E + 0.8\ln H + 1.2\ln n + 0.3\sqrt{n}, \qquad
               E = \tfrac{10}{3}\,n\Big(1 + \ln\frac{3H}{40n}\Big) \text{ if } 3H \ge 40n, \text{ else } H/4
 
-    Holds against a fixed arm also when the payoffs depend on the past. Never more than H.
+    Holds for draws from probabilities whose sum was off by up to :math:`\eta^2/10` and at most 1/20; against a fixed
+    arm also when the payoffs depend on the past. Never more than H.
 
     >>> round(tsallis_rv_sharp(horizon=10**7, arms=100))
-    63406
+    63412
     """
     H, n = at_least("horizon", horizon, 1), whole("arms", arms, 1)
     if n == 1:
         return 0.0
-    excess = 10 / 3 * n * (1 + math.log(3 * H / (40 * n))) if 40 * n <= 3 * H else H / 4
-    return min(H, 2 * math.sqrt(n * H) - math.sqrt(H) + excess + 8 / 3 * (1 + math.log(n)))
+    rest = 0.8 * math.log(H) + 1.2 * math.log(n) + 0.3 * math.sqrt(n)
+    return min(H, 2 * math.sqrt(n * H) - math.sqrt(H) + _excess(H, n) + rest)
 
 
 def tsallis_coded(horizon: float, arms: int, bits: int, reduced: bool = True) -> float:
     r"""Tsallis-INF with losses of b bits, by the theorem of ``docs/bits.md``.
 
-    .. math:: \mathbb{E}[R_w(H)] \le R(n, H) + \frac{800}{c}\,\frac{n (H + 1)^{3/2}}{4^b}
+    .. math:: \mathbb{E}[R_w(H)] \le R(n, H) + \frac{43}{c}\,\frac{(n + 1) (H + 1)^{3/2}}{4^b}
               + \frac{n}{7}\Big(1 + \ln\Big(1 + \frac{H}{16 n}\Big)\Big)
 
-    R is that of `tsallis_rv_sharp` (c = 4, ``reduced``) or of `tsallis_iw_sharp` (c = 2, and without the last term).
-    For b of at least 6 and 4^b of at least 100 sqrt(n). Never more than H.
+    R is `tsallis_rv_sharp` and c = 4 (``reduced``), or `tsallis_iw_sharp` and c = 2 (and without the last term). The
+    draw is that of 64 bits. For b of at least 6. Never more than H.
 
-    >>> [round(tsallis_coded(10**6, 100, bits)) for bits in (12, 14, 16, 20)]
-    [1000000, 96167, 26318, 21679]
+    >>> [round(tsallis_coded(10**6, 100, bits)) for bits in (10, 12, 16, 20)]
+    [1000000, 86382, 21919, 21667]
     """
     H, n, b = at_least("horizon", horizon, 1), whole("arms", arms, 1), whole("bits", bits, 1)
+    reduced = flag("reduced", reduced)
     if n == 1:
         return 0.0
-    if b < 6 or 4.0**b < 100 * math.sqrt(n):
+    if b < 6:
         return float(H)
     plain = tsallis_rv_sharp(H, n) if reduced else tsallis_iw_sharp(H, n)
-    rounding = 800 / (4 if reduced else 2) * n * (H + 1) * math.sqrt(H + 1) / 4.0**b
+    rounding = 43 / (4 if reduced else 2) * (n + 1) * (H + 1) * math.sqrt(H + 1) / 4.0**b
     lowering = n / 7 * (1 + math.log(1 + H / (16 * n))) if reduced else 0.0
     return min(float(H), plain + rounding + lowering)
 
@@ -492,12 +523,12 @@ def contest(steps: int, arms: int, doubt: float) -> float:
 
     .. math:: \tfrac12\sqrt{\Delta + 1}\,\big(\sqrt{1 - \varepsilon} + \sqrt{(n-1)\varepsilon}
               + \sqrt{(n-1)/\varepsilon} - 2\big) + (\sqrt n - 1)(\sqrt{2\Delta} - \sqrt{\Delta + 1})
-              + \tfrac14\sqrt{n\Delta(16\ln 2/0.98 + 72/(\Delta + 1))} + 16\ln 2\,(n/2 + 1)
+              + \tfrac14\sqrt{n\Delta(16\ln 2/0.98 + 72/(\Delta + 1))} + 16\ln 2\,(n/2 + 1/5) + 130 n/\Delta
 
     for :math:`\Delta \ge 15`, and never more than :math:`\Delta`.
 
     >>> round(contest(steps=3796, arms=11, doubt=0.005))
-    1657
+    1649
     """
     D, n = whole("steps", steps, 1), whole("arms", arms, 1)
     if n == 1:
@@ -508,5 +539,24 @@ def contest(steps: int, arms: int, doubt: float) -> float:
     prior = math.sqrt(D + 1) / 2 * (math.sqrt(1 - e) + math.sqrt((n - 1) * e) + math.sqrt((n - 1) / e) - 2)
     slowing = (math.sqrt(n) - 1) * (math.sqrt(2 * D) - math.sqrt(D + 1))
     rates = 16 * math.log(2)
-    stability = math.sqrt(n * D * (rates / 0.98 + 72 / (D + 1))) / 4 + rates * (n / 2 + 1)
+    stability = math.sqrt(n * D * (rates / 0.98 + 72 / (D + 1))) / 4 + rates * (n / 2 + 0.2) + 130 * n / D
     return min(float(D), prior + slowing + stability)
+
+
+def contest_coded(steps: int, arms: int, doubt: float, bits: int) -> float:
+    r"""One epoch of a champion and the arms of a group with losses of b bits, by the third theorem of ``docs/bits.md``.
+
+    .. math:: 1.0001\,\beta(\Delta, n, \varepsilon) + 0.36\,n + 12\,\frac{(n + 1)(\Delta + 1)^{3/2}}{4^b}
+
+    with :math:`\beta` of `contest`. For b of at least 6. Never more than :math:`\Delta`.
+
+    >>> [round(contest_coded(steps=3796, arms=11, doubt=0.005, bits=bits)) for bits in (8, 10, 12)]
+    [2167, 1685, 1655]
+    """
+    D, n, b = whole("steps", steps, 1), whole("arms", arms, 1), whole("bits", bits, 1)
+    if n == 1:
+        return 0.0
+    if b < 6:
+        return float(D)
+    rounding = 12 * (n + 1) * (D + 1) * math.sqrt(D + 1) / 4.0**b
+    return min(float(D), 1.0001 * contest(D, n, doubt) + 0.36 * n + rounding)

@@ -29,9 +29,11 @@ __all__ = [
     "deepest",
     "epochs",
     "even_groups",
-    "filled_groups",
+    "few_steps",
+    "fewest_levels",
     "least_memory",
     "lengths",
+    "level_width",
     "neighbours",
     "partition",
     "printed_depth",
@@ -274,32 +276,41 @@ def choose_split(arms: int, memory: int, horizon: int | None = None) -> Groups:
     return best_split(K, M)
 
 
-def filled_groups(arms: int, memory: int, words: Callable[[Groups], int], largest: int | None = None) -> Groups:
-    """The fewest levels that fit in M words; two levels with much room to spare get fewer, larger groups.
+FEW_STEPS = 30
+"""Steps per arm below which two levels of a champion lose less than Tsallis-INF with all arms (docs/bits.md)."""
 
-    Much is a quarter more than the hierarchy with the fewest words takes. ``words`` says how many words a hierarchy
-    takes, ``largest`` how many arms such a larger group may have.
 
-    >>> [filled_groups(1000, memory, sum) for memory in (64, 128, 341, 502, 1000)]
-    [(36, 28), (9, 112), (3, 334), (2, 500), (1000,)]
-    >>> filled_groups(1000, 40, sum), filled_groups(1000, 341, sum, largest=100)
-    ((10, 10, 10), (10, 100))
+def few_steps(arms: int, horizon: int | None) -> bool:
+    """Whether so few steps are left to each arm that a champion should have groups even where all arms fit.
+
+    >>> few_steps(100, 2999), few_steps(100, 3000), few_steps(100, None)
+    (True, False, False)
+    """
+    K = whole("arms", arms, 1)
+    return horizon is not None and whole("horizon", horizon, 1) < FEW_STEPS * K
+
+
+def fewest_levels(arms: int, memory: int, words: Callable[[Groups], int], horizon: int | None = None) -> Groups:
+    """A champion's levels: the fewest that fit in M words, each with about as many children as the others.
+
+    ``words`` says how many words a hierarchy takes. Words beyond those of the hierarchy with the fewest are left over
+    until one level less fits: unequal groups would fill them, but the regret of D levels of Tsallis-INF depends on the
+    product of the numbers of children only, and with a champion it was never less (docs/bits.md). Where there are few
+    steps for each arm, two levels go before one.
+
+    >>> [fewest_levels(1000, memory, sum) for memory in (40, 64, 341, 999, 1000)]
+    [(10, 10, 10), (36, 28), (36, 28), (36, 28), (1000,)]
+    >>> fewest_levels(1000, 1000, sum, horizon=10**4)
+    (36, 28)
     """
     K, M = whole("arms", arms, 1), whole("memory", memory, 1)
     splits = [tight_groups(K, D) for D in range(1, deepest(K) + 1)]
-    fitting = [groups for groups in splits if words(groups) <= M]
-    if not fitting:
-        raise BadArgument(f"memory must be at least {min(map(words, splits))} words for {K} arms, not {M}")
-    fewest = fitting[0]
-    if len(fewest) != 2 or 5 * words(fewest) > 4 * M:
-        return fewest
-    # Up to the size of the groups with the fewest words, larger groups take more words.
-    low, high = fewest[-1], max(fewest[-1], min(K, largest or K))
-    while low < high:
-        size = (low + high + 1) // 2
-        low, high = (size, high) if words((_ceil_div(K, size), size)) <= M else (low, size - 1)
-    count = _ceil_div(K, low)
-    return count, _ceil_div(K, count)
+    if few_steps(K, horizon):
+        splits[:2] = splits[1::-1]
+    for groups in splits:
+        if words(groups) <= M:
+            return groups
+    raise BadArgument(f"memory must be at least {min(map(words, splits))} words for {K} arms, not {M}")
 
 
 def coded_split(arms: int, memory: int, bits: int, horizon: int | None = None) -> Groups:
@@ -344,6 +355,16 @@ def best_width(arms: int, memory: int, horizon: int | None = None) -> int:
     room = 64 * M // K
     if room >= enough:
         return min(32, room)
+    return level_width(K, M)
+
+
+def level_width(arms: int, memory: int) -> int:
+    """Bits of a statistic of levels with epochs: 10, or 8, 6 or 4 where only these fit.
+
+    >>> level_width(1000, 20), level_width(10**9, 20)
+    (10, 10)
+    """
+    K, M = whole("arms", arms, 1), whole("memory", memory, 1)
     for bits in LEVEL_BITS[:-1]:
         if min(coded_words(tight_groups(K, D), bits) + 1 for D in range(1, deepest(K) + 1)) <= M:
             return bits

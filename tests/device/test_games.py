@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 import math
 import sys
+import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,7 +26,7 @@ from hlmc.errors import BadArgument, BadReward, NoDevice
 from hlmc.games import Game, Routing, Spectrum, jammers, on_device
 from hlmc.games.population import population
 from hlmc.games.runs import Task
-from hlmc.targets.cuda import memory
+from hlmc.targets.cuda import memory, simulator
 from hlmc.targets.cuda.compiler import SIMULATED
 
 AGENTS = 11 if SIMULATED else 3000
@@ -181,6 +183,34 @@ def test_single_precision_begins_like_the_processor(name):
     how = {"horizon": 5, "runs": 2, "seed": 3, "points": [5], "progress": False}
     there, here = (hlmc.play(who, game, **how, **where) for where in ({"device": "cuda"}, {}))
     np.testing.assert_allclose(there.data["reward"].values, here.data["reward"].values, 0.01)
+
+
+@pytest.mark.skipif(not SIMULATED, reason="a device has one array")
+def test_the_threads_of_a_simulated_block_share_their_arrays(monkeypatch):
+    """Eight threads that ask for an array at once get the same one, also if it takes long to make."""
+    from numba.cuda.simulator import kernelapi
+
+    simulator.mend()
+    made, waiting, found = np.empty, threading.Barrier(8), []
+
+    def slowly(*arguments):
+        time.sleep(0.02)
+        return made(*arguments)
+
+    monkeypatch.setattr(np, "empty", slowly)
+    shared = kernelapi.FakeCUDAShared(0)
+
+    def ask():
+        waiting.wait()
+        found.append(shared.array(1, np.int32))
+
+    threads = [threading.Thread(target=ask) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 8
+    assert len({id(array) for array in found}) == 1
 
 
 def test_weights_that_outgrow_single_precision_are_scaled():

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -142,18 +145,22 @@ def arena(
     derive_seed(seed)
     checked_progress(progress)
     law, never = checked_feedback(device, delays, missing)
-    cells = _cells(
-        chosen(policies, against, POLICIES if bytes is None else IN_BYTES),
-        _cases(SUITES[suite], adversaries),
-        [(K, T) for K in _sizes("arms", arms, usual_arms, 3) for T in _sizes("horizons", horizons, usual_horizons, 1)],
-        *_words(memory, bytes),
-        _kinds(kinds),
-        usual_runs if runs is None else whole("runs", runs, 2),
-        seed,
-        checked_arithmetic(device, precision),
-        law,
-        never,
+    words, limited = _words(memory, bytes)
+    setup = _Setup(
+        policies=chosen(policies, against, POLICIES if bytes is None else IN_BYTES),
+        cases=_cases(SUITES[suite], adversaries),
+        arms=_sizes("arms", arms, usual_arms, 3),
+        horizons=_sizes("horizons", horizons, usual_horizons, 1),
+        words=words,
+        limited=limited,
+        kinds=_kinds(kinds),
+        runs=usual_runs if runs is None else whole("runs", runs, 2),
+        seed=seed,
+        arithmetic=checked_arithmetic(device, precision),
+        delays=law,
+        missing=never,
     )
+    cells = setup.cells()
     if not cells:
         raise BadArgument("no adversary supports these sizes: most need K times T of at most 10^10")
     return ArenaResult(played(cells, store, jobs, executor, progress))
@@ -191,33 +198,61 @@ def _kinds(given: Any) -> list[str]:
     return ["weak", *(choice("kinds", kind, *KINDS) for kind in wanted)]
 
 
-def _cells(
-    field: Mapping[str, Any],
-    cases: Sequence[Case],
-    sizes: Sequence[tuple[int, int]],
-    memory: int | None,
-    limited: bool,
-    wanted: Sequence[str],
-    runs: int,
-    seed: int,
-    arithmetic: tuple[str, str],
-    delays: Delays | None = None,
-    missing: float = 0.0,
-) -> list[Cell]:
-    """Small sizes first, so that the first results come soon."""
-    cells = []
-    for arms, horizon in sorted(sizes, key=lambda size: size[0] * size[1]):
-        words = budget(arms) if memory is None else memory
-        policies = made(field, arms, words, horizon, limited)
-        if delays is not None or missing > 0.0:
-            window = 1 if delays is None else min(delays.longest + 1, horizon)
-            policies = {name: with_window(name, each, window) for name, each in policies.items()}
-        for case in cases:
-            kinds = tuple(kind for kind in case.kinds(arms, words, horizon) if kind in wanted)
-            if kinds:
-                sizes_of = case, arms, words, horizon, runs, seed, kinds
-                cells.append(Cell(*sizes_of, policies, arithmetic, delays, missing))
-    return cells
+@dataclass(frozen=True)
+class _Setup:
+    """What an arena plays, all of it checked.
+
+    Parameters
+    ----------
+    policies
+        How each policy is made for K arms, M words and T steps, by name.
+    cases, kinds
+        The adversaries, and which kinds of regret are wanted of them.
+    arms, horizons
+        All pairs of these are the sizes.
+    words, limited
+        Words of statistics of every policy, or None for those that go with K; and whether no policy may have more.
+    runs, seed
+        Runs of every pair of policy and adversary, and their seed.
+    arithmetic
+        Device and precision.
+    delays, missing
+        When rewards come, or None for at once; and the share that never does.
+    """
+
+    policies: Mapping[str, Any]
+    cases: Sequence[Case]
+    arms: Sequence[int]
+    horizons: Sequence[int]
+    words: int | None
+    limited: bool
+    kinds: Sequence[str]
+    runs: int
+    seed: int
+    arithmetic: tuple[str, str]
+    delays: Delays | None
+    missing: float
+
+    def cells(self) -> list[Cell]:
+        """Every adversary at every size that it supports; small sizes first, so that the first results come soon."""
+        cells = []
+        for arms, horizon in sorted(product(self.arms, self.horizons), key=math.prod):
+            words = budget(arms) if self.words is None else self.words
+            policies = self._policies(arms, words, horizon)
+            for case in self.cases:
+                kinds = tuple(kind for kind in case.kinds(arms, words, horizon) if kind in self.kinds)
+                if kinds:
+                    sizes = case, arms, words, horizon, self.runs, self.seed, kinds
+                    cells.append(Cell(*sizes, policies, self.arithmetic, self.delays, self.missing))
+        return cells
+
+    def _policies(self, arms: int, words: int, horizon: int) -> dict[str, Any]:
+        """The policies for a size, with a window where rewards come late or never."""
+        policies = made(self.policies, arms, words, horizon, self.limited)
+        if self.delays is None and self.missing == 0.0:
+            return policies
+        window = 1 if self.delays is None else min(self.delays.longest + 1, horizon)
+        return {name: with_window(name, each, window) for name, each in policies.items()}
 
 
 def played(

@@ -5,7 +5,7 @@ In terms of a slot's weight w, its distance is A = s / w - s, and
 
     sqrt(p) = (2 / eta) / (A - x) = (2 / (eta s)) w / (1 - (1 + x / s) w):
 
-one division for a slot, as with 64 bits.
+one division for a slot, as with 64 bits. The x that is kept is a prediction there and here (:func:`coded_settle`).
 """
 
 from __future__ import annotations
@@ -25,15 +25,13 @@ from hlmc.engine.codes import (
     weight_of,
 )
 from hlmc.engine.codes import NOTED as NOTED_WEIGHTS
-from hlmc.engine.ftrl import LEAST, STEPS
+from hlmc.engine.ftrl import LEAST, LONGEST, NEAR, STEPS, close_to_one, newton
 from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import INVERSE, WIDTH
 from hlmc.engine.linker import Kernel, substitute
 from hlmc.engine.stream import mix, unit
 
 Array = np.ndarray
-
-NEAR = 5e-4  # a step of so small a part of 2 / eta, of third order, is the last: it leaves an error of about NEAR^3
 
 SELDOM = 16.0
 """Slots of small probability are lowered once in 1 / (SELDOM eta^2) steps, at random, for as many steps at once.
@@ -81,13 +79,19 @@ def coded_draw(
     s: float,
     eta: float,
     x: float,
+    squares: float,
     u: float,
 ) -> tuple[int, float]:
-    """A slot, and its probability. Rounding can draw the last slot, however small its probability is."""
+    """A slot, and its probability; ``squares`` is the sum of the weights that are drawn from.
+
+    Rounding can draw the last slot, however small its probability is.
+    """
     width = int(program[level + WIDTH])
     inverse = program[level + INVERSE]
     c = 2.0 / (eta * s)
     d = 1.0 + x / s
+    u *= squares
+    part = 1.0 / squares
     slot = 0
     p0, p1, p2, p3 = chances_of(row, notes, at, n, width, inverse, 0, c, d)
     p01 = p0 + p1
@@ -102,14 +106,14 @@ def coded_draw(
     slot = min(slot + (u >= p0) + (u >= p01) + (u >= p02), n - 1)
     w = weight_of(row, notes, at, width, inverse, slot)
     root = c * w / (1.0 - d * w)
-    return slot, max(root * root, LEAST)
+    return slot, max(root * root * part, LEAST)
 
 
 @kernel
 def weight_sums(
     row: Array, notes: Array, at: int, n: int, width: int, inverse: float, c: float, d: float
-) -> tuple[float, float, float, float]:
-    """The sums of the squares, cubes and fourth powers of r = c w / (1 - d w), and the largest w.
+) -> tuple[float, float, float]:
+    """The sums of the squares and cubes of r = c w / (1 - d w), and the largest w.
 
     In four lanes, as a processor takes them; last digits depend on the order.
     """
@@ -121,10 +125,6 @@ def weight_sums(
     b1 = 0.0
     b2 = 0.0
     b3 = 0.0
-    c0 = 0.0
-    c1 = 0.0
-    c2 = 0.0
-    c3 = 0.0
     m0 = 0.0
     m1 = 0.0
     m2 = 0.0
@@ -141,15 +141,14 @@ def weight_sums(
         p0, p1, p2, p3 = r0 * r0, r1 * r1, r2 * r2, r3 * r3
         a0, a1, a2, a3 = a0 + p0, a1 + p1, a2 + p2, a3 + p3
         b0, b1, b2, b3 = b0 + p0 * r0, b1 + p1 * r1, b2 + p2 * r2, b3 + p3 * r3
-        c0, c1, c2, c3 = c0 + p0 * p0, c1 + p1 * p1, c2 + p2 * p2, c3 + p3 * p3
     most = max(max(m0, m1), max(m2, m3))
-    return (a0 + a2) + (a1 + a3), (b0 + b2) + (b1 + b3), (c0 + c2) + (c1 + c3), most
+    return (a0 + a2) + (a1 + a3), (b0 + b2) + (b1 + b3), most
 
 
 @kernel
 def noted_sums(
     row: Array, notes: Array, at: int, n: int, width: int, inverse: float, c: float, d: float
-) -> tuple[float, float, float, float]:
+) -> tuple[float, float, float]:
     """The same from the notes: a kernel of its own, so that a target can take four slots at a time."""
     return _noted_sums(row, notes, at, n, width, inverse, c, d)  # type: ignore[no-any-return]
 
@@ -157,7 +156,7 @@ def noted_sums(
 _noted_sums = substitute(weight_sums, {weight_of: noted_weight})
 _noted_chances = substitute(chances_of, {weight_of: noted_weight})
 
-NOTED_DRAW: dict[Kernel, Kernel] = {weight_of: noted_weight, chances_of: noted_chances}
+NOTED_DRAW: dict[Kernel, Kernel] = {weight_of: noted_weight, chances_of: noted_chances, weight_sums: noted_sums}
 NOTED: dict[Kernel, Kernel] = {**NOTED_WEIGHTS, weight_sums: noted_sums}
 """What stands for other kernels in a draw and in an update where weights are noted."""
 
@@ -168,8 +167,7 @@ def coded_normaliser(
 ) -> tuple[float, float]:
     """The x for which the probabilities sum to 1, from a guess below every distance; and the largest weight.
 
-    The method is that of :mod:`hlmc.engine.ftrl`: Newton's on the sum to the power -1/2, and a last step of third
-    order.
+    The method is that of :mod:`hlmc.engine.ftrl`: Newton's on the sum to the power -1/2.
     """
     width = int(program[level + WIDTH])
     inverse = program[level + INVERSE]
@@ -177,17 +175,32 @@ def coded_normaliser(
     c = scale / s
     most = 0.0
     for _ in range(STEPS):
-        squares, cubes, fourths, most = weight_sums(row, notes, at, n, width, inverse, c, 1.0 + x / s)
+        squares, cubes, most = weight_sums(row, notes, at, n, width, inverse, c, 1.0 + x / s)
         step = squares * (1.0 - math.sqrt(squares)) / cubes
-        close = abs(step) < NEAR
-        if close:
-            step -= 1.5 * step * step * (fourths / cubes - cubes / squares)
         # Where the least loss alone has probability 1: no root lies further to the right.
         moved = min(x + scale * step, distance_of(most, s) - scale)
-        if close or moved == x:
+        if abs(step) < NEAR or moved == x:
             return moved, most
         x = moved
     return x, most
+
+
+@kernel
+def coded_settle(
+    program: Array, level: int, row: Array, notes: Array, at: int, n: int, s: float, eta: float, x: float
+) -> tuple[float, float, float, float]:
+    """An x at which the probabilities sum to 1, or nearly so, from the one that is kept; there the sums of squares and
+    of cubes; and the largest weight (:func:`hlmc.engine.ftrl.settle`).
+    """
+    width = int(program[level + WIDTH])
+    inverse = program[level + INVERSE]
+    scale = 2.0 / eta
+    c = scale / s
+    squares, cubes, most = weight_sums(row, notes, at, n, width, inverse, c, 1.0 + x / s)
+    if not close_to_one(squares, scale, x):
+        x, most = coded_normaliser(program, level, row, notes, at, n, s, eta, min(x, distance_of(most, s) - scale))
+        squares, cubes, most = weight_sums(row, notes, at, n, width, inverse, c, 1.0 + x / s)
+    return x, squares, cubes, most
 
 
 @kernel
@@ -203,13 +216,16 @@ def coded_learn(
     eta: float,
     following: float,
     x: float,
+    squares: float,
+    cubes: float,
+    most: float,
     slot: int,
     chance: float,
     loss: float,
     baseline: float,
     draw: np.uint64,
 ) -> float:
-    """Learn a loss; the normaliser for the next choice.
+    """Learn a loss; predict the normaliser for the next choice.
 
     The estimates are those of :func:`hlmc.engine.ftrl.ftrl_learn`, less the baseline for every slot: (loss - baseline)
     over the probability for the slot played if its probability is at least eta^2, else loss over the probability;
@@ -222,6 +238,8 @@ def coded_learn(
         The scale of the codes, and that of the next choice.
     eta, following
         The learning rate of this choice and of the next one, which is not larger.
+    x, squares, cubes, most
+        What :func:`coded_settle` said before this choice.
     draw
         64 random bits.
     """
@@ -229,7 +247,8 @@ def coded_learn(
     inverse = program[level + INVERSE]
     scale = 2.0 / eta
     far = x + 2.0 / (eta * eta)  # beyond it, p < eta^2
-    before = distance_of(weight_of(row, notes, at, width, inverse, slot), s)
+    w = weight_of(row, notes, at, width, inverse, slot)
+    before = distance_of(w, s)
     own = baseline if before <= far else 0.0
     value = before + (loss - own) / chance
     drop = 0.0
@@ -237,22 +256,36 @@ def coded_learn(
         batch = max(1.0, 1.0 / (SELDOM * eta * eta))
         if unit(mix(draw)) * batch < 1.0:
             drop = batch * baseline
-    shift, least = move_slot(row, notes, at, n, width, inverse, s, grown, slot, value, far, drop, draw)
-    # The guess: where x would be if the other slots were one. It must be below all distances: other slots than the one
-    # played have a probability of at most 1 - p, so that their distances are at least x + scale / sqrt(1 - p); or they
-    # have been rounded, and are at least ``least``.
+    shift, held = move_slot(row, notes, at, n, width, inverse, s, grown, slot, value, far, drop, draw)
     behind = 2.0 / following
     root = scale / (before - x)
-    others = max(1.0 - root * root, 1e-6)
-    cube = root * root * root
+    square = root * root
+    cube = square * root
+    # The least loss can only have risen if it was that of the slot played.
+    rises = shift == 0.0 and w >= most and too_high(held)
+    if rises:
+        rises = too_high(largest_weight(row, notes, at, n, width, inverse))
+    if shift == 0.0 and not rises:
+        # Only the slot played has moved: it is taken out of the sums and put in again, at s / held - s.
+        span = behind * held
+        after = s - (s + x) * held  # its new distance to x, times its weight
+        new = span / max(after, 0.5 * span)
+        ratio = behind / scale
+        excess = ((squares - square) * (ratio * ratio) - 1.0) + new * new
+        step = newton(excess) / ((cubes - cube) * (ratio * ratio * ratio) + new * new * new)
+        if after >= 0.9 * span and abs(step) <= LONGEST:
+            return x + behind * step
+    # The guess: where x would be if the other slots were one. It must be below all distances: other slots than the one
+    # played have a probability of at most 1 - p, so that their distances are at least x + scale / sqrt(1 - p); or they
+    # have been rounded, and the least of them is that of ``held``.
+    others = max(1.0 - square, 1e-6)
     moved = (value - before) * cube / (cube + others * math.sqrt(others))
     within = scale / math.sqrt(others) if shift == 0.0 else scale
-    x = min(min(x + moved, x + within - behind) + shift, least - behind)
-    x, most = coded_normaliser(program, level, row, notes, at, n, grown, following, x)
-    if too_high(most, grown):
-        shift, least = move_base(row, notes, at, n, width, inverse, grown, grown, -1, 0.0, 0.0, 0.0, mix(draw))
-        x = min(x + shift, least - behind)
-        x, most = coded_normaliser(program, level, row, notes, at, n, grown, following, x)
+    x = min(min(x + moved, x + within - behind) + shift, distance_of(held, grown) - behind)
+    if rises:
+        shift, held = move_base(row, notes, at, n, width, inverse, grown, grown, -1, 0.0, 0.0, 0.0, mix(draw))
+        x = min(x + shift, distance_of(held, grown) - behind)
+    x, _ = coded_normaliser(program, level, row, notes, at, n, grown, following, x)
     return x
 
 

@@ -100,7 +100,7 @@ def grid_weight(inverse: float, code: int) -> float:
 
 
 # Hooks. ``notes`` is the row itself, or where a loop keeps the weights of all slots beside it
-# (:class:`hlmc.engine.routines.NotedKernels`); then :func:`noted_weight` and :func:`put_noted` take their places.
+# (:class:`hlmc.engine.routines.NotedKernels`); then :func:`noted_weight` and :func:`keep_note` take their places.
 
 
 @kernel
@@ -110,9 +110,8 @@ def weight_of(row: Array, notes: Array, at: int, width: int, inverse: float, slo
 
 
 @kernel
-def put_weight(row: Array, notes: Array, at: int, width: int, inverse: float, slot: int, code: int) -> None:
-    """Store the code of a slot."""
-    put_code(row, at, width, slot, code)
+def note_weight(notes: Array, slot: int, w: float) -> None:
+    """Take note of the weight of a slot. Default: there are no notes."""
 
 
 @kernel
@@ -122,10 +121,9 @@ def noted_weight(row: Array, notes: Array, at: int, width: int, inverse: float, 
 
 
 @kernel
-def put_noted(row: Array, notes: Array, at: int, width: int, inverse: float, slot: int, code: int) -> None:
-    """Store the code of a slot, and note its weight."""
-    put_code(row, at, width, slot, code)
-    notes[slot] = grid_weight(inverse, code)
+def keep_note(notes: Array, slot: int, w: float) -> None:
+    """Note the weight of a slot."""
+    notes[slot] = w
 
 
 @kernel
@@ -137,7 +135,7 @@ def note_weights(program: Array, level: int, row: Array, at: int, n: int, notes:
         notes[j] = grid_weight(inverse, code_at(row, at, width, j))
 
 
-NOTED: dict[Kernel, Kernel] = {weight_of: noted_weight, put_weight: put_noted}
+NOTED: dict[Kernel, Kernel] = {weight_of: noted_weight, note_weight: keep_note}
 """What stands for the hooks where weights are noted."""
 
 
@@ -148,25 +146,38 @@ def distance_of(w: float, s: float) -> float:
 
 
 @kernel
+def edge_of(far: float, s: float) -> float:
+    """The weight such that slots farther than ``far`` have a smaller one; 2, which is more than any, if far < 0."""
+    return s / (s + far) if far >= 0.0 else 2.0
+
+
+@kernel
 def rounded(value: float, s: float, width: int, inverse: float, u: float) -> int:
     """The code of a distance: one of the two neighbours, so that the mean over a uniform u is the distance.
 
     A distance below 0 becomes 0, one beyond the last code the last code.
     """
+    return rounded_weight(s / (s + value), width, inverse, u) if value > 0.0 else 0
+
+
+@kernel
+def rounded_weight(w: float, width: int, inverse: float, u: float) -> int:
+    """The same for the distance s / w - s, 0 < w < 1.
+
+    Of codes k and k + 1 the second has the probability (A - A_k) / (A_(k+1) - A_k) for a distance A between theirs. In
+    terms of weights this is (w_k - w) w_(k+1) / ((w_k - w_(k+1)) w), whatever s is.
+    """
     last = (1 << width) - 1
-    if value <= 0.0:
-        return 0
-    k = int((1.0 - math.sqrt(s / (s + value))) * float(last + 1))
-    k = min(max(k, 0), last)
-    below = distance_of(grid_weight(inverse, k), s)
-    if below > value and k > 0:
-        # The root was rounded up past a code.
+    k = min(max(int((1.0 - math.sqrt(w)) * float(last + 1)), 0), last)
+    below = grid_weight(inverse, k)
+    if below < w and k > 0:
+        # The root was rounded down past a code.
         k -= 1
-        below = distance_of(grid_weight(inverse, k), s)
+        below = grid_weight(inverse, k)
     if k == last:
         return last
-    above = distance_of(grid_weight(inverse, k + 1), s)
-    return k + 1 if u * (above - below) < value - below else k
+    above = grid_weight(inverse, k + 1)
+    return k + 1 if u * ((below - above) * w) < (below - w) * above else k
 
 
 # --- Random numbers
@@ -235,13 +246,15 @@ def move_slot(
 
     Returns
     -------
-    (shift, least): how far the distances were moved in common, and the least distance of the slots that were rounded.
+    (shift, held): how far the distances were moved in common, and the largest weight of the slots that were rounded.
     """
-    lowers = drop > 0.0 and distance_of(smallest_weight(row, notes, at, n, width, inverse), s) > far
+    lowers = drop > 0.0 and smallest_weight(row, notes, at, n, width, inverse) < edge_of(far, s)
     if not (lowers or value < 0.0 or grown != s):
         code = rounded(value, s, width, inverse, unit(draw))
-        put_weight(row, notes, at, width, inverse, slot, code)
-        return 0.0, distance_of(grid_weight(inverse, code), s)
+        put_code(row, at, width, slot, code)
+        held = grid_weight(inverse, code)
+        note_weight(notes, slot, held)
+        return 0.0, held
     return move_base(row, notes, at, n, width, inverse, s, grown, slot, value, far, drop, draw)
 
 
@@ -265,18 +278,30 @@ def move_base(
 
     A ``slot`` of -1 is none.
     """
+    edge = edge_of(far, s)
+    near = 0.0
+    beyond = 0.0
     least = math.inf
     for j in range(n):
-        old = distance_of(weight_of(row, notes, at, width, inverse, j), s)
-        least = min(least, (value if j == slot else old) - (drop if old > far else 0.0))
+        w = weight_of(row, notes, at, width, inverse, j)
+        if j == slot:
+            least = value - (drop if w < edge else 0.0)
+        elif w < edge:
+            beyond = max(beyond, w)
+        else:
+            near = max(near, w)
+    if near > 0.0:
+        least = min(least, distance_of(near, s))
+    if beyond > 0.0:
+        least = min(least, distance_of(beyond, s) - drop)
     shift = GUARD * grown - least
-    return shift, _rounded_anew(row, notes, at, n, width, inverse, s, grown, slot, value, far, drop, shift, draw)
+    return shift, _rounded_anew(row, notes, at, n, width, inverse, s, grown, slot, value, edge, drop, shift, draw)
 
 
 @kernel
-def too_high(most: float, s: float) -> bool:
-    """Whether the least distance, that of the weight ``most``, is so large that the base must follow."""
-    return distance_of(most, s) > 2.0 * GUARD * s
+def too_high(most: float) -> bool:
+    """Whether the least distance, that of the weight ``most``, is so large that the base must follow: 2 GUARD s."""
+    return most < 1.0 / (1.0 + 2.0 * GUARD)
 
 
 @kernel
@@ -291,21 +316,43 @@ def _rounded_anew(
     grown: float,
     slot: int,
     value: float,
-    far: float,
+    edge: float,
     drop: float,
     shift: float,
     draw: np.uint64,
 ) -> float:
-    """Round every slot again, after moving it by ``shift``; each by a number of its own. The least distance then."""
-    least = math.inf
+    """Round every slot again, after moving it by ``shift``; each by a number of its own. The largest weight then.
+
+    Slots whose weight was less than ``edge`` are lowered by ``drop``. As all codes change, in order, each word is put
+    together and written once; by then the codes in it have been read.
+    """
+    most = 0.0
+    word = np.uint64(0)
+    index = at
+    filled = 0
     for j in range(n):
-        old = distance_of(weight_of(row, notes, at, width, inverse, j), s)
-        moved = (value if j == slot else old) - (drop if old > far else 0.0) + shift
+        w = weight_of(row, notes, at, width, inverse, j)
+        moved = grown - s + shift - (drop if w < edge else 0.0)
+        # The new weight is grown / (grown + new distance), and the old distance s / w - s.
+        numerator = grown if j == slot else grown * w
+        denominator = s + value + moved if j == slot else s + w * moved
         draw += _ODD
-        code = rounded(moved, grown, width, inverse, unit(mix(draw)))
-        put_weight(row, notes, at, width, inverse, j, code)
-        least = min(least, distance_of(grid_weight(inverse, code), grown))
-    return least
+        code = 0
+        if numerator < denominator:
+            code = rounded_weight(numerator / denominator, width, inverse, unit(mix(draw)))
+        word = word | (np.uint64(code) << np.uint64(filled))
+        filled += width
+        if filled >= 64:
+            put_bits(row, index, word)
+            index += 1
+            filled -= 64
+            word = np.uint64(code) >> np.uint64(width - filled)
+        held = grid_weight(inverse, code)
+        note_weight(notes, j, held)
+        most = max(most, held)
+    if filled > 0:
+        put_bits(row, index, word)
+    return most
 
 
 @kernel

@@ -12,14 +12,16 @@ and where all are equal. It falls and is concave left of the least loss, because
 leads from the right of the root towards it and stays on the right. From the left one step leads to the right side or
 past the point where the least loss alone has probability 1, which is then taken instead (:func:`normaliser`).
 
-**The last step** is one of third order, x + scale (z - B z^2) with B = 3/2 (S_4 / S_3 - S_3 / S_2), taken where
-|z| < NEAR. It needs no check: what it leaves out is 2 B^2 - C times z^3, C = 2 S_5 / S_3 - 9/2 S_4 / S_2 + 5/2 (S_3 /
-S_2)^2, of order 1 because no r exceeds 1 by more than a little, and a step of z^3 changes the sum by 2 S_3 z^3.
+**A step makes one pass over the losses.** The x that is kept is a prediction. Where probabilities are needed
+(:func:`settle`), the sums are taken at this x. If S_2 is 1 but for a tenth of eta^2, slot j is drawn with probability
+r_j^2 / S_2. This is exactly the distribution for the losses at the learning rate eta sqrt(S_2), and estimates divide by
+exactly these probabilities; docs/champion.md has what it adds to the regret, a constant. Where the prediction is not as
+good as that, :func:`normaliser` goes on from it.
 
-**After an update** (:func:`ftrl_update`) two passes over the losses are enough. The first is made at the old x, before
-the reward is known; what the slot played then adds or takes away is exact, so that one step of third order from there
-predicts x. The second pass is made at the prediction, while the losses are written, and the last step follows. Where
-the prediction was too far off, :func:`normaliser` goes on from it.
+**After an update** (:func:`ftrl_update`) the same sums predict the next x in one step of Newton's method, without
+another look at the losses: the slot played is taken out and put in again at its new loss; the scale of the next choice
+multiplies S_k by the k-th power of a quotient; and the slots beyond those that the baseline counts for, which come
+nearer by it, are dealt with to first order.
 """
 
 from __future__ import annotations
@@ -33,14 +35,18 @@ from hlmc.engine.kernel import kernel
 
 Array = np.ndarray
 
+LONGEST = 0.25  # a predicted step is relied on if it is no larger a part of the scale
+LOST = 0.1  # nor is one where a word holds x no better than to this part of the scale
 STEPS = 64  # never reached: Newton's method at least halves the excess until it is quadratic
-NEAR = 2e-5  # a step of so small a part of the scale
+NEAR = 1e-7  # after a step of so small a part of the scale the sum is 1 but for rounding
+OFF = 0.4  # what is drawn from sums to 1 but for OFF / scale^2, a tenth of the learning rate's square,
+ROUNDING = 1e-12  # or this where it is more,
+MOST_OFF = 0.05  # and never more than this
 APART = 1e-15  # a relative difference that a word can still tell
 PAD = 1e55  # a loss whose probability no sum notices, and of which not even the square underflows
 LEAST = 1e-80  # no probability is stated below this, so that 2^53 losses over their probabilities stay below MOST
-NOWHERE = math.inf
 MOST = 1e100  # a loss, with which every probability is still a positive float64
-SINGLE = {"NEAR": 1e-2, "PAD": 1e15, "APART": 1e-6, "LEAST": 1e-18}
+SINGLE = {"NEAR": 1e-3, "PAD": 1e15, "APART": 1e-6, "LEAST": 1e-18, "ROUNDING": 2e-5}
 
 
 @kernel
@@ -73,17 +79,8 @@ def four_chances(row: Array, at: int, n: int, slot: int, x: float, scale: float)
 
 
 @kernel
-def distance_of(row: Array, at: int, n: int, slot: int, x: float, far: float, behind: float) -> float:
-    """How far right of x the loss of a slot is; beyond ``far``, less what it is ``behind``."""
-    distance = padded_loss(row, at, n, slot) - x
-    return distance if distance <= far else distance - behind
-
-
-@kernel
-def power_sums(
-    row: Array, at: int, n: int, x: float, scale: float, far: float, behind: float
-) -> tuple[float, float, float, float]:
-    """S_2, S_3 and S_4, and the least distance from x to a loss. Distances above ``far`` count as less by ``behind``.
+def power_sums(row: Array, at: int, n: int, x: float, scale: float) -> tuple[float, float, float]:
+    """S_2 and S_3, and the part of S_3 that is of slots with p < eta^2; x is less than every loss.
 
     The sums are taken in four lanes, as a processor takes them: slots 0 and those left over first, then slots 1 to 4,
     5 to 8 and so on. Last digits depend on the order.
@@ -100,24 +97,25 @@ def power_sums(
     c1 = 0.0
     c2 = 0.0
     c3 = 0.0
-    least = PAD
+    far = 0.5 * scale * scale
     fours = (n - 1) // 4
     first = 0
     slot = 4 * fours + 1
     for four in range(fours + 1):
-        d0 = distance_of(row, at, n, first, x, far, behind)
-        d1 = distance_of(row, at, n, slot, x, far, behind)
-        d2 = distance_of(row, at, n, slot + 1, x, far, behind)
-        d3 = distance_of(row, at, n, slot + 2, x, far, behind)
-        least = min(min(min(d0, d1), min(d2, d3)), least)
+        d0 = padded_loss(row, at, n, first) - x
+        d1 = padded_loss(row, at, n, slot) - x
+        d2 = padded_loss(row, at, n, slot + 1) - x
+        d3 = padded_loss(row, at, n, slot + 2) - x
         r0, r1, r2, r3 = divide(scale, d0), divide(scale, d1), divide(scale, d2), divide(scale, d3)
         p0, p1, p2, p3 = r0 * r0, r1 * r1, r2 * r2, r3 * r3
         a0, a1, a2, a3 = a0 + p0, a1 + p1, a2 + p2, a3 + p3
-        b0, b1, b2, b3 = b0 + p0 * r0, b1 + p1 * r1, b2 + p2 * r2, b3 + p3 * r3
-        c0, c1, c2, c3 = c0 + p0 * p0, c1 + p1 * p1, c2 + p2 * p2, c3 + p3 * p3
+        q0, q1, q2, q3 = p0 * r0, p1 * r1, p2 * r2, p3 * r3
+        b0, b1, b2, b3 = b0 + q0, b1 + q1, b2 + q2, b3 + q3
+        c0, c1 = c0 + (q0 if d0 > far else 0.0), c1 + (q1 if d1 > far else 0.0)
+        c2, c3 = c2 + (q2 if d2 > far else 0.0), c3 + (q3 if d3 > far else 0.0)
         first = 4 * four + 1
         slot = first + 1
-    return (a0 + a2) + (a1 + a3), (b0 + b2) + (b1 + b3), (c0 + c2) + (c1 + c3), least
+    return (a0 + a2) + (a1 + a3), (b0 + b2) + (b1 + b3), (c0 + c2) + (c1 + c3)
 
 
 @kernel
@@ -131,29 +129,48 @@ def normaliser(row: Array, at: int, n: int, eta: float, x: float) -> float:
     right = min(least - scale, least + APART * least)
     x = x if x < right else right
     for _ in range(STEPS):
-        squares, cubes, fourths, least = power_sums(row, at, n, x, scale, NOWHERE, 0.0)
+        squares, cubes, _ = power_sums(row, at, n, x, scale)
         step = squares * (1.0 - math.sqrt(squares)) / cubes
-        close = abs(step) < NEAR
-        if close:
-            step -= 1.5 * step * step * (fourths / cubes - cubes / squares)
-        moved = x + scale * step
-        moved = moved if moved < right else right
-        if close or moved == x:
+        moved = min(x + scale * step, right)
+        if abs(step) < NEAR or moved == x:
             return moved
         x = moved
     return x
 
 
 @kernel
+def close_to_one(squares: float, scale: float, x: float) -> bool:
+    """Whether weights of this sum can be drawn from at this scale; a word holds x to a part of APART."""
+    off = abs(squares - 1.0)
+    held = ROUNDING + divide(APART * abs(x), scale)
+    return off <= MOST_OFF and (off <= divide(OFF, scale * scale) or off <= held)
+
+
+@kernel
+def settle(row: Array, at: int, n: int, scale: float, x: float) -> tuple[float, float, float, float]:
+    """An x at which the probabilities sum to 1, or nearly so, from the one that is kept; and the sums there.
+
+    The sums are S_2, S_3 and the part of S_3 that is of slots with p < eta^2. ``scale`` is 2 / eta. The x that is kept
+    is less than every loss (:func:`ftrl_sound`); so where the sum is nearly 1, x is the right one.
+    """
+    squares = 1.0
+    cubes = 1.0
+    beyond = 0.0
+    for attempt in range(STEPS):  # one or two: the second where the prediction was not good enough
+        squares, cubes, beyond = power_sums(row, at, n, x, scale)
+        if attempt > 0 or close_to_one(squares, scale, x):
+            break
+        x = normaliser(row, at, n, 2.0 / scale, x)
+    return x, squares, cubes, beyond
+
+
+@kernel
 def newton(excess: float) -> float:
     """S (1 - sqrt(S)) for S = 1 + excess, by its series: the root would take longer than all the rest of a step.
 
-    Off by less than |excess|^7 / 50.
+    Off by less than excess^4 / 30 for |excess| <= 1/2.
     """
-    e2 = excess * excess
-    low = -0.5 - 0.375 * excess
-    high = (0.0625 - 0.0234375 * excess) + e2 * (0.01171875 - 0.0068359375 * excess)
-    return excess * (low + e2 * high)
+    return excess * ((0.0625 * (excess * excess) - 0.5) - 0.375 * excess)
 
 
 @kernel
@@ -163,67 +180,71 @@ def ftrl_update(
     n: int,
     drawn: float,
     x: float,
+    squares: float,
+    cubes: float,
+    beyond: float,
     slot: int,
     chance: float,
     loss: float,
     baseline: float,
     scale: float,
 ) -> float:
-    """Learn a loss (:func:`ftrl_learn`); the normaliser for the losses then and the ``scale`` of the next choice.
+    """Learn a loss (:func:`ftrl_learn`); predict the normaliser for the losses and the ``scale`` of the next choice.
 
-    ``x`` is the normaliser for the losses before and ``drawn``, the scale with which the slot was drawn. A scale is
-    2 / eta.
+    ``x``, ``squares``, ``cubes`` and ``beyond`` are what :func:`settle` says of the losses before and of ``drawn``, the
+    scale with which the slot was drawn. A scale is 2 / eta.
     """
     far, own, above, zero = estimates(row, at, drawn, x, slot, chance, loss, baseline)
-    # At the new rate and at x moved by the baseline, as if no slot had lost more than that.
-    squares, cubes, fourths, least = power_sums(row, at, n, x, scale, far, baseline)
-    before = loss_of(row, at, slot) - x - (baseline - own)
-    after = before + above
-    old = divide(scale, before)
+    distance = loss_of(row, at, slot) - x
+    # x moves by the baseline. Slots beyond ``far`` do not, so their distance shrinks, and r grows by a part rise * r.
+    after = distance - (baseline - own) + above
+    inverse = divide(1.0, drawn)
+    rise = baseline * inverse
+    grown = scale * inverse
+    grown2 = grown * grown
+    old = divide(drawn, distance)
     old2 = old * old
-    new = divide(scale, after)
+    old3 = old2 * old
+    new = divide(scale, max(after, 0.5 * scale))
     new2 = new * new
-    excess = (squares - 1.0 - old2) + new2
-    cubes = (cubes - old2 * old) + new2 * new
-    fourths = (fourths - old2 * old2) + new2 * new2
-    inverse = divide(1.0, cubes)
-    step = newton(excess) * inverse
-    step -= 1.5 * (step * step) * (fourths * inverse - cubes * (1.0 - excess + excess * excess))
-    # A loss below the baseline, estimated from a small chance, can make the slot played the one that decides.
-    predicted = (x + baseline - zero) + min(scale * step, after - scale)
-    squares, cubes, fourths, least = learned_sums(row, at, n, predicted, scale, x + far, baseline, zero, slot, above)
-    inverse = divide(1.0, cubes)
-    excess = squares - 1.0
-    step = newton(excess) * inverse
-    if abs(step) < NEAR and least > 0.9 * scale:
-        return predicted + scale * (step - 1.5 * (step * step) * (fourths * inverse - cubes))
-    return normaliser(row, at, n, 2.0 / scale, predicted)
+    others = squares - old2 + 2.0 * rise * (beyond - (old3 if distance > far else 0.0))
+    excess = (others * grown2 - 1.0) + new2
+    step = divide(newton(excess), (cubes - old3) * (grown2 * grown) + new2 * new)
+    add_losses(row, at, n, x + far, baseline, zero, slot, above)
+    moved = x + baseline - zero
+    if after >= 0.9 * scale and abs(step) <= LONGEST and rise <= 1.0 and APART * abs(moved) <= LOST * scale:
+        return moved + scale * step
+    # The first few steps; a loss below the baseline that a small chance makes a large gain; and a loss of slot 0 over a
+    # chance so small that x, and the losses of the others, are rounded by more than their distance.
+    return normaliser(row, at, n, 2.0 / scale, moved + min(scale * min(step, LONGEST), after - scale))
 
 
 @kernel
-def ftrl_draw(row: Array, at: int, n: int, scale: float, x: float, u: float) -> tuple[int, float]:
-    """A slot, and its probability. Rounding can draw the last slot, however small its probability is."""
+def ftrl_draw(row: Array, at: int, n: int, scale: float, x: float, squares: float, u: float) -> tuple[int, float]:
+    """A slot, and its probability; ``squares`` is S_2 at x. Rounding can draw the last slot, however small that is."""
+    u *= squares
+    part = divide(1.0, squares)
     root = divide(scale, -x)
     p = root * root
-    if u < p:
-        return 0, max(p, LEAST)
-    u -= p
-    slot = 1
-    p0 = 0.0
-    p01 = 0.0
-    p02 = 0.0
-    for first in range(1, n, 4):
-        slot = first
-        p0, p1, p2, p3 = four_chances(row, at, n, first, x, scale)
-        p01 = p0 + p1
-        p02 = p01 + p2
-        if u < p02 + p3 or first + 4 >= n:
-            break
-        u -= p02 + p3
-    # Counting the partial sums that u has passed takes no branch that could be mispredicted.
-    slot = min(slot + (u >= p0) + (u >= p01) + (u >= p02), n - 1)
-    root = divide(scale, row[at + slot - 1] - x)
-    return slot, max(root * root, LEAST)
+    slot = 0
+    if u >= p:
+        u -= p
+        p0 = 0.0
+        p01 = 0.0
+        p02 = 0.0
+        for first in range(1, n, 4):
+            slot = first
+            p0, p1, p2, p3 = four_chances(row, at, n, first, x, scale)
+            p01 = p0 + p1
+            p02 = p01 + p2
+            if u < p02 + p3 or first + 4 >= n:
+                break
+            u -= p02 + p3
+        # Counting the partial sums that u has passed takes no branch that could be mispredicted.
+        slot = min(slot + (u >= p0) + (u >= p01) + (u >= p02), n - 1)
+        root = divide(scale, row[at + slot - 1] - x)
+        p = root * root
+    return slot, max(p * part, LEAST)
 
 
 @kernel
@@ -335,24 +356,6 @@ def add_losses(row: Array, at: int, n: int, near: float, baseline: float, zero: 
         row[k] += (baseline if row[k] <= near else 0.0) - zero
     if slot > 0:
         row[at + slot - 1] += above
-
-
-@kernel
-def learned_sums(
-    row: Array,
-    at: int,
-    n: int,
-    x: float,
-    scale: float,
-    near: float,
-    baseline: float,
-    zero: float,
-    slot: int,
-    above: float,
-) -> tuple[float, float, float, float]:
-    """:func:`add_losses`, and then :func:`power_sums` of the losses."""
-    add_losses(row, at, n, near, baseline, zero, slot, above)
-    return power_sums(row, at, n, x, scale, NOWHERE, 0.0)
 
 
 @kernel

@@ -104,6 +104,10 @@ class LoopHooks(Hooks):
     """The last level's choice by a routine that takes notes."""
     noted_update: Hook = step.noted_update
     """What it learns."""
+    handed_select: Hook = step.handed_select
+    """The last level's choice by a routine that hands on to its update what it has found."""
+    handed_update: Hook = step.handed_update
+    """What it learns."""
     start_arms: Hook = step.start_arms
     """Make the table of the slots' arms ready."""
     slot_arm: Hook = step.slot_arm

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -40,18 +40,29 @@ def routine_change(
 class NotedKernels(NamedTuple):
     """The same routine with notes beside its statistics: numbers that follow from these and save work.
 
-    Only the loop over the steps on a processor takes notes, in memory of its own, and only while it runs; a learner's
-    row has no room for them. What is selected and what is written to the row must be the same to the last bit.
+    Only the loops over the steps take notes, and only while they run; a learner's row has no room for them. What is
+    selected and what is written to the row must be the same to the last bit.
 
-    ``start(program, level, row, at, n, notes)`` makes the notes on statistics as they stand; ``select`` and ``update``
-    are those of :class:`RoutineKernels` with one more argument, ``notes``. ``per_slot`` is how many words of them there
-    are for a slot.
+    There are two kinds of notes.
+
+    - Words in memory, ``per_slot`` for every slot. Only the loop on a processor that plays one run at a time has such
+      memory; the others use the plain kernels of a routine that needs it. ``start(program, level, row, at, n, notes)``
+      makes these notes on statistics as they stand. ``select`` and ``update`` are those of :class:`RoutineKernels` with
+      one more argument, ``notes``.
+    - Numbers that a choice passes to its own update, if ``hands`` is true: ``select`` has four more results, all
+      floats, and ``update`` takes these as four more arguments after ``notes``. Every loop can do that.
     """
 
     start: Callable[..., None]
-    select: Callable[..., tuple[int, float]]
+    select: Callable[..., tuple[Any, ...]]
     update: Callable[..., tuple[float, float]]
     per_slot: int
+    hands: bool = False
+
+
+@kernel
+def no_notes(program: Array, level: int, row: Array, at: int, n: int, notes: Array) -> None:
+    """``start`` of a routine that has no words of notes."""
 
 
 class RoutineKernels(NamedTuple):

@@ -230,6 +230,38 @@ def noted_update(
 
 
 @kernel
+def handed_select(
+    program: Array, level: int, row: Array, at: int, n: int, a: float, b: float, tau: int, u: float, notes: Array
+) -> tuple[int, float, float, float, float, float]:
+    """:func:`noted_select`, and four numbers for :func:`handed_update`. Default: none."""
+    slot, chance = noted_select(program, level, row, at, n, a, b, tau, u, notes)
+    return slot, chance, 0.0, 0.0, 0.0, 0.0
+
+
+@kernel
+def handed_update(
+    program: Array,
+    level: int,
+    row: Array,
+    at: int,
+    n: int,
+    a: float,
+    b: float,
+    tau: int,
+    slot: int,
+    chance: float,
+    reward: float,
+    notes: Array,
+    w: float,
+    x: float,
+    y: float,
+    z: float,
+) -> tuple[float, float]:
+    """:func:`noted_update` with what the choice has handed on."""
+    return noted_update(program, level, row, at, n, a, b, tau, slot, chance, reward, notes)
+
+
+@kernel
 def stride() -> int:
     """Steps that are taken without asking how many are left."""
     return 1
@@ -392,7 +424,7 @@ def stretch(
             counter_bits += advance
             following = unit(mix(counter_bits))
             if n > 1:
-                slot, chance = noted_select(own, level, workspace, place, n, a, b, since + done, u, beside)
+                slot, chance, w, x, y, z = handed_select(own, level, workspace, place, n, a, b, since + done, u, beside)
             arm = arm_number(base + slot if neighbours else slot_arm(program, row, notes, slot))
             reward = reward_of(reward_at, spec, state, t + done, arm)
             if refused(reward):
@@ -400,7 +432,9 @@ def stretch(
             gain = learned_reward(spec, state, arm, reward)
             earned = acc_add(earned, reward, gain)
             if n > 1:
-                a, b = noted_update(own, level, workspace, place, n, a, b, since + done, slot, chance, gain, beside)
+                a, b = handed_update(
+                    own, level, workspace, place, n, a, b, since + done, slot, chance, gain, beside, w, x, y, z
+                )
             u = following
             done = counter(done + 1)
         if needs_rescale(a):
@@ -500,11 +534,18 @@ def run(
     return 0
 
 
+def last_level(routine: RoutineKernels, memory: bool = True) -> dict[Kernel, Kernel]:
+    """What stands for the hooks of a loop so that it has the last level's routine in it.
+
+    ``memory``: whether the loop has memory for notes on every slot.
+    """
+    noted = routine.noted
+    if noted is None or (noted.per_slot > 0 and not memory):
+        return {leaf_select: routine.select, leaf_update: routine.update}
+    select, update = (handed_select, handed_update) if noted.hands else (noted_select, noted_update)
+    return {start_notes: noted.start, select: noted.select, update: noted.update}
+
+
 def loop_over(routine: RoutineKernels | None) -> Kernel:
     """:func:`run` with the last level's routine compiled into it; None: called through the program's table."""
-    if routine is None:
-        return run
-    if routine.noted is None:
-        return substitute(run, {leaf_select: routine.select, leaf_update: routine.update})
-    noted = routine.noted
-    return substitute(run, {start_notes: noted.start, noted_select: noted.select, noted_update: noted.update})
+    return run if routine is None else substitute(run, last_level(routine))

@@ -40,26 +40,29 @@ def highest_two(notes: Array, n: int, spread: float) -> tuple[int, float, float,
 
 
 @kernel
-def close_slots(row: Array, at: int, n: int, slot: int, notes: Array, spread: float, floor: float) -> tuple[int, int]:
-    """How many indices are at least ``floor`` by the notes, and how many of these are of other statistics than a slot.
+def unlike_slots(row: Array, at: int, n: int, slot: int, notes: Array, spread: float, floor: float) -> int:
+    """How many slots with an index of at least ``floor`` have other statistics than ``slot``.
 
     A slot's statistics are words ``at + slot`` and ``at + n + slot`` of the row.
     """
-    close = 0
-    others = 0
+    unlike = 0
     for j in range(n):
-        counts = int(noted_index(notes, n, j, spread) >= floor)
-        close += counts
-        others += counts & (int(row[at + j] != row[at + slot]) | int(row[at + n + j] != row[at + n + slot]))
-    return close, others
+        close = int(noted_index(notes, n, j, spread) >= floor)
+        unlike += close & (int(row[at + j] != row[at + slot]) | int(row[at + n + j] != row[at + n + slot]))
+    return unlike
 
 
 @kernel
-def close_slot(n: int, notes: Array, spread: float, floor: float, wanted: int) -> int:
-    """Of the slots whose index is at least ``floor``, the one that ``wanted`` others precede."""
-    slot = 0
-    seen = int(noted_index(notes, n, 0, spread) >= floor)
-    while seen <= wanted and slot < n - 1:
-        slot += 1
-        seen += int(noted_index(notes, n, slot, spread) >= floor)
-    return slot
+def list_slots(n: int, notes: Array, spread: float, floor: float, first: int) -> tuple[int, float]:
+    """List the slots with an index of at least ``floor`` from ``notes[first]`` on, in order.
+
+    Returns how many there are and the highest index below ``floor``, or -1. Up to n words are overwritten.
+    """
+    count = 0
+    below = -1.0
+    for slot in range(n):
+        index = noted_index(notes, n, slot, spread)
+        notes[first + count] = slot
+        count += int(index >= floor)
+        below = max(below, -1.0 if index >= floor else index)
+    return count, below

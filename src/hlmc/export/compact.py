@@ -5,10 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from hlmc.engine import ftrl, weights
-from hlmc.engine.ftrl import LEAST, PAD, distance_of, padded_loss
+from hlmc.engine.ftrl import LEAST, loss_of, padded_loss, settle
 from hlmc.engine.kernel import kernel
 from hlmc.engine.linker import Kernel
+from hlmc.engine.structures.champion import contest_rate
 from hlmc.engine.weights import _positive
+from hlmc.routines.contest import contest_scale, contest_select
+from hlmc.routines.tsallis import tsallis_select
 
 Array = np.ndarray
 
@@ -50,79 +53,113 @@ def compact_draw(row: Array, at: int, n: int, x: float) -> int:
 
 
 @kernel
-def lane_sums(
-    row: Array, at: int, n: int, lane: int, x: float, scale: float, far: float, behind: float
-) -> tuple[float, float, float, float]:
+def lane_sums(row: Array, at: int, n: int, lane: int, x: float, scale: float) -> tuple[float, float, float]:
     """What one of the four lanes of :func:`hlmc.engine.ftrl.power_sums` adds up."""
     squares = 0.0
     cubes = 0.0
-    fourths = 0.0
-    least = PAD
+    beyond = 0.0
+    far = 0.5 * scale * scale
     fours = (n - 1) // 4
     slot = 0 if lane == 0 else 4 * fours + lane
     for four in range(fours + 1):
-        distance = distance_of(row, at, n, slot, x, far, behind)
-        least = min(distance, least)
+        distance = padded_loss(row, at, n, slot) - x
         root = scale / distance
         p = root * root
         squares += p
-        cubes += p * root
-        fourths += p * p
+        p *= root
+        cubes += p
+        if distance > far:
+            beyond += p
         slot = 4 * four + 1 + lane
-    return squares, cubes, fourths, least
+    return squares, cubes, beyond
 
 
 @kernel
-def compact_sums(
-    row: Array, at: int, n: int, x: float, scale: float, far: float, behind: float
-) -> tuple[float, float, float, float]:
-    """S_2, S_3 and S_4, and the least distance from x to a loss. Distances above far count as less by behind.
+def compact_sums(row: Array, at: int, n: int, x: float, scale: float) -> tuple[float, float, float]:
+    """S_2 and S_3, and the part of S_3 that is of slots with p < eta^2.
 
     One lane after the other, each in the order of the engine's own kernel: the same last digits.
     """
     a = 0.0
     b = 0.0
     c = 0.0
-    least = PAD
-    for lane in range(2):
-        a0, b0, c0, near = lane_sums(row, at, n, lane, x, scale, far, behind)
-        a2, b2, c2, nearer = lane_sums(row, at, n, lane + 2, x, scale, far, behind)
-        a += a0 + a2
-        b += b0 + b2
-        c += c0 + c2
-        least = min(least, min(near, nearer))
-    return a, b, c, least
+    for odd in range(2):
+        a2 = 0.0
+        b2 = 0.0
+        c2 = 0.0
+        for lane in range(odd, 4, 2):
+            a1, b1, c1 = lane_sums(row, at, n, lane, x, scale)
+            a2 += a1
+            b2 += b1
+            c2 += c1
+        a += a2
+        b += b2
+        c += c2
+    return a, b, c
 
 
 @kernel
-def compact_ftrl_draw(row: Array, at: int, n: int, scale: float, x: float, u: float) -> tuple[int, float]:
-    """A slot, and its probability. Rounding can draw the last slot, however small its probability is."""
-    root = scale / -x
-    p = root * root
-    if u < p:
-        return 0, max(p, LEAST)
-    u -= p
-    slot = 1
-    drawn = -1
-    while drawn < 0:
-        total = 0.0
-        passed = 0
-        for k in range(slot, slot + 4):
-            root = scale / (padded_loss(row, at, n, k) - x)
-            total += root * root
-            passed += u >= total
-        if passed == 4 and slot + 4 < n:
+def compact_ftrl_draw(
+    row: Array, at: int, n: int, scale: float, x: float, squares: float, u: float
+) -> tuple[int, float]:
+    """A slot, and its probability; ``squares`` is S_2 at x. Rounding can draw the last slot, however small that is.
+
+    Slot 0 is a block of its own, and then there are blocks of four: the sums of the engine's own kernel.
+    """
+    u *= squares
+    slot = 0
+    block = 1
+    total = 0.0
+    p = 0.0
+    for k in range(n):
+        slot = k
+        if k == block:
             u -= total
-            slot += 4
-        else:
-            drawn = min(slot + passed, n - 1)
-    root = scale / (row[at + drawn - 1] - x)
-    return drawn, max(root * root, LEAST)
+            total = 0.0
+            block += 4
+        root = scale / (loss_of(row, at, k) - x)
+        p = root * root
+        total += p
+        if u < total:
+            break
+    return slot, max(p * (1.0 / squares), LEAST)
+
+
+@kernel
+def settle_and_draw(row: Array, at: int, n: int, scale: float, x: float, u: float) -> tuple[int, float]:
+    """A slot, and its probability, from the normaliser that is kept: what both levels of a champion do."""
+    x, squares, _, _ = settle(row, at, n, scale, x)
+    return compact_ftrl_draw(row, at, n, scale, x, squares, u)
+
+
+@kernel
+def compact_tsallis_select(
+    program: Array, level: int, row: Array, at: int, n: int, x: float, eta: float, tau: int, u: float
+) -> tuple[int, float]:
+    """:func:`hlmc.routines.tsallis.tsallis_select`."""
+    return settle_and_draw(row, at, n, 2.0 / eta, x, u)
+
+
+@kernel
+def compact_contest_select(
+    program: Array, level: int, row: Array, at: int, n: int, x: float, baseline: float, tau: int, u: float
+) -> tuple[int, float]:
+    """:func:`hlmc.routines.contest.contest_select`."""
+    return settle_and_draw(row, at, n, contest_scale(program, level, tau), x, u)
+
+
+@kernel
+def compact_contest_rate(program: Array, level: int, tau: int) -> float:
+    """The learning rate of the contest from its scale: 4 / sqrt(y) = 2 / (sqrt(y) / 2), exactly."""
+    return 2.0 / contest_scale(program, level, tau)
 
 
 COMPACT: dict[Kernel, Kernel] = {
     weights._scan_draw: compact_draw,
     ftrl.power_sums: compact_sums,
     ftrl.ftrl_draw: compact_ftrl_draw,
+    contest_rate: compact_contest_rate,
+    tsallis_select: compact_tsallis_select,
+    contest_select: compact_contest_select,
 }
 """What stands for what in exported C."""

@@ -29,10 +29,6 @@ REACH = 2.0 / 3.0
 """The champion's share is also limited so that an arm that always pays 1 overtakes a champion that never pays within
 this fraction of an epoch."""
 
-LARGEST_CODED = 1024
-"""The most arms of a group that codes of few bits make room for: with more, epochs become too few. Of 45, 64 and 100
-groups of 10^5 arms, 100 were the best on three tuning adversaries at T = 10^7 (docs/bits.md)."""
-
 
 @dataclass(frozen=True, repr=False)
 class Champion(TreePolicy):
@@ -47,22 +43,26 @@ class Champion(TreePolicy):
     arms
         K.
     memory
-        M: as few levels as at most M words allow, with groups as large as they allow. Default: two levels, about
-        2 sqrt(K) words.
+        M: as few levels as at most M words allow, with groups of nearly equal size; two levels where T is less than
+        30 K. Default: two levels, about 2 sqrt(K) words.
     horizon
         T, or None when it is not known: groups and doubts start afresh in stages of 2^r steps, the champion stays.
     switches
-        V, if it is known how often the best arm changes: epochs are sqrt(V) times shorter.
+        V, if it is known how often the best arm changes: epochs are sqrt(V) times shorter. With one level there are no
+        epochs, and V changes nothing.
     bits
         Bits of a loss: 64, 4 to 32, or ``"auto"``: what is best in ``memory``. With fewer than 64 the losses are
-        packed codes, and ``memory`` holds more of them; where it holds those of all arms, there is one level, and it is
-        Tsallis-INF (``docs/bits.md``).
+        packed codes, and ``memory`` holds more of them (``docs/bits.md``).
+
+    Where ``memory`` holds the losses of all arms, there is one level and nothing for a champion to outlive: it is
+    :class:`TsallisINF <hlmc.TsallisINF>`.
 
     Guarantee
     ---------
     Against every sequence of rewards that is fixed in advance, at every depth, with ``switches`` and with an unknown
     horizon: the expected weak regret is at most :meth:`bound`, of order T^(3/4) K^(1/4) for two levels (Theorem 1 of
-    ``docs/champion.md``). :class:`CrownedHLMC <hlmc.CrownedHLMC>` has the smaller bound and the larger regret.
+    ``docs/champion.md``; with 6 to 32 ``bits``, the third theorem of ``docs/bits.md``).
+    :class:`CrownedHLMC <hlmc.CrownedHLMC>` has the smaller bound and the larger regret.
 
     Examples
     --------
@@ -71,7 +71,7 @@ class Champion(TreePolicy):
     >>> policy.words.statistics, policy.plan.lengths
     (20, (1200, 1))
     >>> round(hlmc.Champion(arms=100, memory=20, horizon=10**7).bound())
-    6719548
+    6701741
     """
 
     arms: int
@@ -87,9 +87,9 @@ class Champion(TreePolicy):
 
     @property
     def structure(self) -> Structure:  # type: ignore[override]
-        if self.bits_used == ALL_BITS:
-            return CHAMPION
-        return CODED_CHAMPION if len(self.groups_used) > 1 else TREE
+        if len(self.groups_used) == 1:
+            return TREE
+        return CHAMPION if self.bits_used == ALL_BITS else CODED_CHAMPION
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -107,20 +107,23 @@ class Champion(TreePolicy):
         if isinstance(self.bits, int):
             return self.bits
         assert self.memory is not None
+        if planning.few_steps(self.arms, self.horizon):
+            return planning.level_width(self.arms, self.memory)
         return planning.best_width(self.arms, self.memory, self.horizon)
 
     @cached_property
     def groups_used(self) -> tuple[int, ...]:
         if self.memory is None:
             return planning.even_groups(self.arms, min(2, planning.deepest(self.arms)))
-        largest = None if self.bits_used == ALL_BITS else LARGEST_CODED
-        return planning.filled_groups(self.arms, self.memory, lambda groups: sum(self._level_words(groups)), largest)
+        return planning.fewest_levels(
+            self.arms, self.memory, lambda groups: sum(self._level_words(groups)), self.horizon
+        )
 
     @cached_property
     def routines_used(self) -> tuple[Routine, ...]:
-        groups = len(self.groups_used) - 1
+        *groups, _ = self.groups_used
         # Where all arms fit there are no epochs for a champion to outlive.
-        plain = (*(TsallisINF(),) * groups, Contest() if groups or self.bits_used == ALL_BITS else TsallisINF())
+        plain = (*(TsallisINF() for _ in groups), Contest() if groups else TsallisINF())
         return tuple(coded(routine, self.bits_used) for routine in plain)
 
     def epochs_used(self, horizon: int) -> tuple[int, ...]:
@@ -136,14 +139,13 @@ class Champion(TreePolicy):
 
     def _level_words(self, groups: tuple[int, ...]) -> tuple[int, ...]:
         *above, last = groups
+        if not above:
+            return (coded(TsallisINF(), self.bits_used).words(last) if last > 1 else 0,)
         if self.bits_used < ALL_BITS:
-            if not above:
-                return (planning.coded_words(groups, self.bits_used) if last > 1 else 0,)
             *groups_words, arms = (-(-n * self.bits_used // ALL_BITS) for n in (*above, last + 1))
             return (*groups_words, arms + 1)  # and the champion's name
         # At the arms: the losses of the others, less that of the champion, and the champion's name.
-        others = last if above else last - 1
-        return (*(n - 1 for n in above), others + 1)
+        return (*(n - 1 for n in above), last + 1)
 
     @property
     def words(self) -> Words:
@@ -159,36 +161,40 @@ class Champion(TreePolicy):
         return min(0.5, max(FLOOR, arms.children / (1.0 + 2.0 * REACH * math.sqrt(arms.choices)) ** 2))
 
     def _stage_bound(self, horizon: int, switches: int | None) -> float | None:
-        if self.bits_used < ALL_BITS:
-            return None if len(self.groups_used) > 1 else super()._stage_bound(horizon, switches)
+        if self.structure is TREE:
+            return super()._stage_bound(horizon, switches)
         *above, last = self.levels_at(horizon)
         total, runs = 0.0, 1
         for level in above:
-            total += runs * level.length * bounds.tsallis_rv_sharp(level.context.choices, level.context.children)
+            lost = level.routine.regret(level.context)
+            if lost is None:
+                return None
+            total += runs * level.length * lost
             runs *= level.context.choices
-        if above:
-            # Challenges are made at the lowest group level, and a run of S choices has few.
-            choices = above[-1].context.choices
-            total += runs // choices * above[-1].length * min(choices, math.floor(MOST * math.sqrt(choices)))
-        # With one level a stage is one epoch, which starts from an even prior.
-        n, doubt = (last.context.children + 1, self._least_doubt(horizon)) if above else (last.context.children, 0.5)
-        return total + runs * bounds.contest(last.context.choices, n, doubt)
+        # Challenges are made at the lowest group level, and a run of S choices has few.
+        choices = above[-1].context.choices
+        total += runs // choices * above[-1].length * min(choices, math.floor(MOST * math.sqrt(choices)))
+        epoch = last.context.choices, last.context.children + 1, self._least_doubt(horizon)
+        if self.bits_used < ALL_BITS:
+            return total + runs * bounds.contest_coded(*epoch, self.bits_used)
+        return total + runs * bounds.contest(*epoch)
 
     @property
     def _proof(self) -> str:
         if self.structure is TREE:
             return super()._proof
+        if self.bits_used < ALL_BITS:
+            return "the third theorem of docs/bits.md"
         return "Theorem 1 of docs/champion.md"
 
     @property
     def _measured(self) -> str:
+        if self.structure is TREE:
+            return super()._measured
         return "2 to 20 % of HLMC's regret on most adversaries here (docs/champion.md)"
 
     @property
     def _lost(self) -> str:
-        if self.bits_used < ALL_BITS:
-            bounded = self.bound(self.horizon or 2**20) is not None
-            return super()._lost if bounded else "a bound: the theorem is for losses of 64 bits"
         return "regret of single runs, a best arm that changes, rewards that react to the play"
 
     def _write(self, records: Array, horizon: int) -> None:

@@ -49,7 +49,7 @@ class CrownedHLMC(TreePolicy):
     >>> import hlmc
     >>> policy = hlmc.CrownedHLMC(arms=100, memory=20, horizon=10**7)
     >>> policy.words.statistics, policy.plan.groups, round(policy.bound())
-    (20, (11, 10), 3509877)
+    (20, (11, 10), 3532332)
 
     References
     ----------

@@ -341,7 +341,8 @@ class EXP3IX(FlatPolicy):
     Guarantee
     ---------
     Weak regret of a single run at any confidence level (``hlmc.bounds.exp3_ix``), and therefore in expectation,
-    against any oblivious adversary, for the default eta and a known horizon.
+    against any oblivious adversary, for the default eta and a known horizon. With fewer than 64 bits in expectation
+    only (``hlmc.bounds.exp3_ix_coded``).
 
     Examples
     --------
@@ -363,8 +364,8 @@ class EXP3IX(FlatPolicy):
     @property
     def guarantee(self) -> Guarantee:
         known = super().guarantee
-        if not known.proved or self.horizon is None:
-            return known
+        if not known.proved or self.horizon is None or self.bits < 64:
+            return known  # of single runs, nothing is proved for codes
         bound = bounds.exp3_ix(self.horizon, self.arms, 0.05)
         proved = f"{known.proved}; with probability 0.95, of a single run, at most {bound:,.0f}"
         return replace(known, proved=proved, lost="a best arm that changes, rewards that react to the play")

@@ -5,7 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from hlmc.engine.coded_ftrl import NOTED, NOTED_DRAW, coded_draw, coded_learn, coded_normaliser, coded_sound
+from hlmc.engine.coded_ftrl import (
+    NOTED,
+    NOTED_DRAW,
+    coded_draw,
+    coded_learn,
+    coded_normaliser,
+    coded_settle,
+    coded_sound,
+)
 from hlmc.engine.codes import clear_codes, next_seed, note_weights, rounding_bits, rounding_seed, seed_sound
 from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import WIDTH
@@ -28,12 +36,15 @@ def coded_contest_start(program: Array, level: int, row: Array, at: int, n: int)
 
 
 @kernel
-def coded_contest_draw(
+def coded_contest_choose(
     program: Array, level: int, row: Array, at: int, n: int, x: float, both: float, tau: int, u: float, notes: Array
-) -> tuple[int, float]:
+) -> tuple[int, float, float, float, float, float]:
     """Draw a slot by Tsallis-INF with the learning rate of this choice."""
+    s = contest_scale(program, level)
     eta = contest_rate(program, level, tau)
-    return coded_draw(program, level, row, notes, at, n, contest_scale(program, level), eta, x, u)
+    x, squares, cubes, most = coded_settle(program, level, row, notes, at, n, s, eta, x)
+    slot, chance = coded_draw(program, level, row, notes, at, n, s, eta, x, squares, u)
+    return slot, chance, x, squares, cubes, most
 
 
 @kernel
@@ -41,7 +52,8 @@ def coded_contest_select(
     program: Array, level: int, row: Array, at: int, n: int, x: float, both: float, tau: int, u: float
 ) -> tuple[int, float]:
     """Without notes."""
-    return coded_contest_draw(program, level, row, at, n, x, both, tau, u, row)
+    slot, chance, _, _, _, _ = coded_contest_choose(program, level, row, at, n, x, both, tau, u, row)
+    return slot, chance
 
 
 @kernel
@@ -51,22 +63,29 @@ def coded_contest_learn(
     row: Array,
     at: int,
     n: int,
-    x: float,
+    kept: float,
     both: float,
     tau: int,
     slot: int,
     chance: float,
     reward: float,
     notes: Array,
+    x: float,
+    squares: float,
+    cubes: float,
+    most: float,
 ) -> tuple[float, float]:
-    """Add the estimated losses, update the baseline, and compute the next normaliser."""
+    """Add the estimated losses, update the baseline, and predict the next normaliser."""
     s = contest_scale(program, level)
     eta = contest_rate(program, level, tau)
     following = contest_rate(program, level, tau + 1)
     loss = 1.0 - reward
     baseline = baseline_in(both)
     draw = rounding_bits(both)
-    x = coded_learn(program, level, row, notes, at, n, s, s, eta, following, x, slot, chance, loss, baseline, draw)
+    x = coded_learn(
+        program, level, row, notes, at, n, s, s, eta, following, x, squares, cubes, most, slot, chance, loss, baseline,
+        draw,
+    )  # fmt: skip
     baseline += max(1.0 / (float(tau) + 2.0), FADING) * (loss - baseline)
     return x, seed_and_baseline(next_seed(both), baseline)
 
@@ -86,7 +105,11 @@ def coded_contest_update(
     reward: float,
 ) -> tuple[float, float]:
     """Without notes."""
-    return coded_contest_learn(program, level, row, at, n, x, both, tau, slot, chance, reward, row)
+    eta = contest_rate(program, level, tau)
+    x, squares, cubes, most = coded_settle(program, level, row, row, at, n, contest_scale(program, level), eta, x)
+    return coded_contest_learn(
+        program, level, row, at, n, x, both, tau, slot, chance, reward, row, x, squares, cubes, most
+    )
 
 
 @kernel
@@ -99,7 +122,11 @@ def coded_contest_check(
 
 
 _NOTED = NotedKernels(
-    note_weights, substitute(coded_contest_draw, NOTED_DRAW), substitute(coded_contest_learn, NOTED), per_slot=1
+    note_weights,
+    substitute(coded_contest_choose, NOTED_DRAW),
+    substitute(coded_contest_learn, NOTED),
+    per_slot=1,
+    hands=True,
 )
 
 

@@ -87,7 +87,7 @@ def coded_shares_move(
     s = 2.0 / rate
     value = distance_of(weight_of(row, row, at, width, inverse, slot), s) + change
     move_slot(row, row, at, n, width, inverse, s, s, slot, value, 0.0, 0.0, draw)
-    if too_high(largest_weight(row, row, at, n, width, inverse), s):
+    if too_high(largest_weight(row, row, at, n, width, inverse)):
         move_base(row, row, at, n, width, inverse, s, s, -1, 0.0, 0.0, 0.0, mix(draw))
     return shares_total(program, level, row, at, n, rate)
 
@@ -262,4 +262,10 @@ class CodedEXP3IX(CodedRoutine):
     name: ClassVar[str] = "exp3-ix"
     feedback: ClassVar[Literal["gain", "loss", "counts"]] = "loss"
     plain_class: ClassVar[type[EXP3IX]] = EXP3IX
+    source: ClassVar[str] = "the second theorem of docs/bits.md"
     kernels: ClassVar[Kernels] = _LOSS_KERNELS
+
+    def regret(self, context: LevelContext) -> float | None:
+        if context.children == 1:
+            return 0.0
+        return bounds.exp3_ix_coded(context.choices, context.children, self.parameters(context)["eta"], self.bits)

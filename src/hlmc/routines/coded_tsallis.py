@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from hlmc import bounds
-from hlmc.engine.coded_ftrl import NOTED, NOTED_DRAW, coded_draw, coded_learn, coded_sound
+from hlmc.engine.coded_ftrl import NOTED, NOTED_DRAW, coded_draw, coded_learn, coded_settle, coded_sound
 from hlmc.engine.codes import (
     clear_codes,
     next_seed,
@@ -49,7 +49,7 @@ def coded_tsallis_start(program: Array, level: int, row: Array, at: int, n: int)
 
 
 @kernel
-def coded_tsallis_draw(
+def coded_tsallis_choose(
     program: Array,
     level: int,
     row: Array,
@@ -60,10 +60,13 @@ def coded_tsallis_draw(
     tau: int,
     u: float,
     notes: Array,
-) -> tuple[int, float]:
-    """``x`` is the normaliser for the losses and the learning rate as they stand."""
+) -> tuple[int, float, float, float, float, float]:
+    """``x`` is the normaliser for the losses and the learning rate as they stand, or nearly so."""
     s = coded_scale(program, level, tau)
-    return coded_draw(program, level, row, notes, at, n, s, coded_rate(program, level, tau), x, u)
+    eta = coded_rate(program, level, tau)
+    x, squares, cubes, most = coded_settle(program, level, row, notes, at, n, s, eta, x)
+    slot, chance = coded_draw(program, level, row, notes, at, n, s, eta, x, squares, u)
+    return slot, chance, x, squares, cubes, most
 
 
 @kernel
@@ -71,7 +74,8 @@ def coded_tsallis_select(
     program: Array, level: int, row: Array, at: int, n: int, x: float, seed: float, tau: int, u: float
 ) -> tuple[int, float]:
     """Without notes."""
-    return coded_tsallis_draw(program, level, row, at, n, x, seed, tau, u, row)
+    slot, chance, _, _, _, _ = coded_tsallis_choose(program, level, row, at, n, x, seed, tau, u, row)
+    return slot, chance
 
 
 @kernel
@@ -81,15 +85,19 @@ def coded_tsallis_learn(
     row: Array,
     at: int,
     n: int,
-    x: float,
+    kept: float,
     seed: float,
     tau: int,
     slot: int,
     chance: float,
     reward: float,
     notes: Array,
+    x: float,
+    squares: float,
+    cubes: float,
+    most: float,
 ) -> tuple[float, float]:
-    """Add the estimated losses and compute the normaliser for the next learning rate.
+    """Add the estimated losses and predict the normaliser for the next learning rate.
 
     A part of a loss that is credited later, at choice -1 - ``tau``, is added over its probability; the baseline has
     been counted, and the learning rate stays.
@@ -103,7 +111,10 @@ def coded_tsallis_learn(
     loss = 1.0 - reward
     baseline = program[level + BASELINE] if tau >= 0 else 0.0
     draw = rounding_bits(seed)
-    x = coded_learn(program, level, row, notes, at, n, s, grown, eta, following, x, slot, chance, loss, baseline, draw)
+    x = coded_learn(
+        program, level, row, notes, at, n, s, grown, eta, following, x, squares, cubes, most, slot, chance, loss,
+        baseline, draw,
+    )  # fmt: skip
     return x, next_seed(seed)
 
 
@@ -122,7 +133,12 @@ def coded_tsallis_update(
     reward: float,
 ) -> tuple[float, float]:
     """Without notes."""
-    return coded_tsallis_learn(program, level, row, at, n, x, seed, tau, slot, chance, reward, row)
+    now = tau if tau >= 0 else -1 - tau
+    s = coded_scale(program, level, now)
+    x, squares, cubes, most = coded_settle(program, level, row, row, at, n, s, coded_rate(program, level, now), x)
+    return coded_tsallis_learn(
+        program, level, row, at, n, x, seed, tau, slot, chance, reward, row, x, squares, cubes, most
+    )
 
 
 @kernel
@@ -136,9 +152,10 @@ def coded_tsallis_check(
 
 _NOTED = NotedKernels(
     note_weights,
-    substitute(coded_tsallis_draw, NOTED_DRAW),
+    substitute(coded_tsallis_choose, NOTED_DRAW),
     substitute(coded_tsallis_learn, NOTED),
     per_slot=1,
+    hands=True,
 )
 
 

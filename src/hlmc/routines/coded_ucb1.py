@@ -24,7 +24,7 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from hlmc.engine.arithmetic import exponential, exponential_less_one, logarithm
+from hlmc.engine.arithmetic import exponential, exponential_less_one
 from hlmc.engine.codes import (
     clear_codes,
     code_at,
@@ -35,14 +35,14 @@ from hlmc.engine.codes import (
     seed_sound,
 )
 from hlmc.engine.kernel import kernel
-from hlmc.engine.layout import IDLE, LAST, PENDING, RANDOM, WIDTH
+from hlmc.engine.layout import IDLE, PENDING, WIDTH
 from hlmc.engine.linker import Kernel, substitute
 from hlmc.engine.routines import NotedKernels
 from hlmc.engine.stream import mix, unit
 from hlmc.engine.ucb import noted_index
 from hlmc.routines.base import Array, Kernels, LevelContext
 from hlmc.routines.coded import MOST_BITS, CodedRoutine
-from hlmc.routines.ucb1 import TIE, UCB1
+from hlmc.routines.ucb1 import TIE, UCB1, ucb1_best, ucb1_index, ucb1_select
 
 GROWTH, SHRINK, MEAN_WIDTH = TIE + 1, TIE + 2, TIE + 3  # ln(1 + a), 1 / a, m
 UNPLAYED = 1e150  # stands for 1 / sqrt(0)
@@ -104,24 +104,24 @@ def coded_root(program: Array, level: int, row: Array, at: int, n: int, slot: in
     return 1.0 / math.sqrt(counted(program, level, code)) if code > 0 else UNPLAYED
 
 
-# Hook: the index of a slot. ``notes`` is the row itself, or where a loop keeps means and roots beside it.
+# The index of a slot, for :func:`hlmc.routines.ucb1.ucb1_best`.
 
 
 @kernel
 def coded_index(
-    program: Array, level: int, row: Array, notes: Array, at: int, n: int, slot: int, spread: float
+    program: Array, level: int, row: Array, notes: Array, at: int, n: int, slot: int, twice_log: float
 ) -> float:
-    """Mean reward plus spread / sqrt(N), where spread = sqrt(2 ln t)."""
+    """Mean reward plus sqrt(2 ln t) / sqrt(N)."""
     mean = coded_mean(program, level, row, at, n, slot)
-    return mean + spread * coded_root(program, level, row, at, n, slot)
+    return mean + math.sqrt(twice_log) * coded_root(program, level, row, at, n, slot)
 
 
 @kernel
 def _noted_index(
-    program: Array, level: int, row: Array, notes: Array, at: int, n: int, slot: int, spread: float
+    program: Array, level: int, row: Array, notes: Array, at: int, n: int, slot: int, twice_log: float
 ) -> float:
     """The same from the notes."""
-    return noted_index(notes, n, slot, spread)
+    return noted_index(notes, n, slot, math.sqrt(twice_log))
 
 
 @kernel
@@ -130,47 +130,6 @@ def coded_ucb1_start(program: Array, level: int, row: Array, at: int, n: int) ->
     clear_codes(row, at, int(program[level + WIDTH]), n)
     clear_codes(row, means_at(program, level, at, n), int(program[level + MEAN_WIDTH]), n)
     return 0.0, rounding_seed(row, level)
-
-
-@kernel
-def coded_ucb1_best(
-    program: Array, level: int, row: Array, at: int, n: int, a: float, seed: float, tau: int, u: float, notes: Array
-) -> tuple[int, float]:
-    """Play every slot once, then the highest index; break ties by the tie rule."""
-    if tau < n:
-        return tau, 1.0
-    rule = program[level + TIE]
-    spread = math.sqrt(2.0 * logarithm(float(tau) + 1.0))
-    best = 0
-    highest = -1.0
-    ties = 0
-    for j in range(n):
-        index = coded_index(program, level, row, notes, at, n, j, spread)
-        if index > highest:
-            best = j
-            highest = index
-            ties = 1
-        elif index == highest:
-            ties += 1
-            if rule == LAST:
-                best = j
-    if rule != RANDOM or ties == 1:
-        return best, 1.0
-    wanted = min(int(u * float(ties)), ties - 1)
-    for j in range(best, n):
-        if coded_index(program, level, row, notes, at, n, j, spread) == highest:
-            if wanted == 0:
-                return j, 1.0 / float(ties)
-            wanted -= 1
-    return best, 1.0 / float(ties)
-
-
-@kernel
-def coded_ucb1_select(
-    program: Array, level: int, row: Array, at: int, n: int, a: float, seed: float, tau: int, u: float
-) -> tuple[int, float]:
-    """Without notes."""
-    return coded_ucb1_best(program, level, row, at, n, a, seed, tau, u, row)
 
 
 @kernel
@@ -251,7 +210,8 @@ def coded_ucb1_check(
     return seed_sound(seed) and (slot < 0 or tau >= n or slot == tau)
 
 
-_NOTED: dict[Kernel, Kernel] = {coded_index: _noted_index}
+_CODED: dict[Kernel, Kernel] = {ucb1_index: coded_index}
+_NOTED: dict[Kernel, Kernel] = {ucb1_index: _noted_index}
 
 
 @dataclass(frozen=True, repr=False)
@@ -272,10 +232,10 @@ class CodedUCB1(CodedRoutine):
     plain_class: ClassVar[type[UCB1]] = UCB1
     kernels: ClassVar[Kernels] = Kernels(
         coded_ucb1_start,
-        coded_ucb1_select,
+        substitute(ucb1_select, _CODED),
         coded_ucb1_update,
         coded_ucb1_check,
-        NotedKernels(_start_notes, substitute(coded_ucb1_best, _NOTED), _noted_update, per_slot=2),
+        NotedKernels(_start_notes, substitute(ucb1_best, _NOTED), _noted_update, per_slot=2),
     )
 
     def words(self, n: int) -> int:

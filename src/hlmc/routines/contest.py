@@ -9,8 +9,9 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from hlmc.engine.ftrl import ftrl_change, ftrl_draw, ftrl_sound, ftrl_update
+from hlmc.engine.ftrl import ftrl_change, ftrl_draw, ftrl_sound, ftrl_update, settle
 from hlmc.engine.kernel import kernel
+from hlmc.engine.routines import NotedKernels, no_notes
 from hlmc.engine.structures.champion import FADING, SPAN_STEPS, contest_rate
 from hlmc.routines.base import Array, Kernels, LevelContext, Routine
 
@@ -30,11 +31,23 @@ def contest_start(program: Array, level: int, row: Array, at: int, n: int) -> tu
 
 
 @kernel
+def contest_choose(
+    program: Array, level: int, row: Array, at: int, n: int, x: float, baseline: float, tau: int, u: float, notes: Array
+) -> tuple[int, float, float, float, float, float]:
+    """:func:`contest_select`, and what :func:`contest_learn` needs of it."""
+    scale = contest_scale(program, level, tau)
+    x, squares, cubes, beyond = settle(row, at, n, scale, x)
+    slot, chance = ftrl_draw(row, at, n, scale, x, squares, u)
+    return slot, chance, x, squares, cubes, beyond
+
+
+@kernel
 def contest_select(
     program: Array, level: int, row: Array, at: int, n: int, x: float, baseline: float, tau: int, u: float
 ) -> tuple[int, float]:
     """Draw a slot by Tsallis-INF with the learning rate of this choice."""
-    return ftrl_draw(row, at, n, contest_scale(program, level, tau), x, u)
+    slot, chance, _, _, _, _ = contest_choose(program, level, row, at, n, x, baseline, tau, u, row)
+    return slot, chance
 
 
 @kernel
@@ -51,10 +64,37 @@ def contest_update(
     chance: float,
     reward: float,
 ) -> tuple[float, float]:
-    """Add the estimated losses, update the baseline, and compute the next normaliser."""
+    """Add the estimated losses, update the baseline, and predict the next normaliser."""
+    x, squares, cubes, beyond = settle(row, at, n, contest_scale(program, level, tau), x)
+    return contest_learn(
+        program, level, row, at, n, x, baseline, tau, slot, chance, reward, row, x, squares, cubes, beyond
+    )
+
+
+@kernel
+def contest_learn(
+    program: Array,
+    level: int,
+    row: Array,
+    at: int,
+    n: int,
+    kept: float,
+    baseline: float,
+    tau: int,
+    slot: int,
+    chance: float,
+    reward: float,
+    notes: Array,
+    x: float,
+    squares: float,
+    cubes: float,
+    beyond: float,
+) -> tuple[float, float]:
+    """:func:`contest_update` with what :func:`hlmc.engine.ftrl.settle` said before the choice."""
     loss = 1.0 - reward
     scale = contest_scale(program, level, tau)
-    x = ftrl_update(row, at, n, scale, x, slot, chance, loss, baseline, contest_scale(program, level, tau + 1))
+    following = contest_scale(program, level, tau + 1)
+    x = ftrl_update(row, at, n, scale, x, squares, cubes, beyond, slot, chance, loss, baseline, following)
     return x, baseline + max(1.0 / (float(tau) + 2.0), FADING) * (loss - baseline)
 
 
@@ -97,7 +137,12 @@ class Contest(Routine):
     name: ClassVar[str] = "contest"
     feedback: ClassVar[Literal["gain", "loss", "counts"]] = "loss"
     kernels: ClassVar[Kernels] = Kernels(
-        contest_start, contest_select, contest_update, contest_check, change=contest_change
+        contest_start,
+        contest_select,
+        contest_update,
+        contest_check,
+        NotedKernels(no_notes, contest_choose, contest_learn, per_slot=0, hands=True),
+        change=contest_change,
     )
 
     def words(self, n: int) -> int:

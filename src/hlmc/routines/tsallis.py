@@ -11,9 +11,10 @@ from typing import ClassVar, Literal
 
 from hlmc import bounds
 from hlmc.checks import choice
-from hlmc.engine.ftrl import ftrl_change, ftrl_draw, ftrl_sound, ftrl_update
+from hlmc.engine.ftrl import ftrl_change, ftrl_draw, ftrl_sound, ftrl_update, settle
 from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import PARAMETERS
+from hlmc.engine.routines import NotedKernels, no_notes
 from hlmc.routines.base import Array, Kernels, LevelContext, Routine
 
 RATE = PARAMETERS  # eta_t = RATE / sqrt(t)
@@ -32,11 +33,23 @@ def tsallis_start(program: Array, level: int, row: Array, at: int, n: int) -> tu
 
 
 @kernel
+def tsallis_choose(
+    program: Array, level: int, row: Array, at: int, n: int, x: float, eta: float, tau: int, u: float, notes: Array
+) -> tuple[int, float, float, float, float, float]:
+    """:func:`tsallis_select`, and what :func:`tsallis_learn` needs of it."""
+    scale = 2.0 / eta
+    x, squares, cubes, beyond = settle(row, at, n, scale, x)
+    slot, chance = ftrl_draw(row, at, n, scale, x, squares, u)
+    return slot, chance, x, squares, cubes, beyond
+
+
+@kernel
 def tsallis_select(
     program: Array, level: int, row: Array, at: int, n: int, x: float, eta: float, tau: int, u: float
 ) -> tuple[int, float]:
-    """``x`` is the normaliser for the losses and the learning rate ``eta`` as they stand."""
-    return ftrl_draw(row, at, n, 2.0 / eta, x, u)
+    """``x`` is the normaliser for the losses and the learning rate ``eta`` as they stand, or nearly so."""
+    slot, chance, _, _, _, _ = tsallis_choose(program, level, row, at, n, x, eta, tau, u, row)
+    return slot, chance
 
 
 @kernel
@@ -53,14 +66,40 @@ def tsallis_update(
     chance: float,
     reward: float,
 ) -> tuple[float, float]:
-    """Add the estimated losses and compute the normaliser for the next learning rate.
+    """Add the estimated losses and predict the normaliser for the next learning rate.
 
     A part of a loss that is credited later (tau < 0) is added over its probability, as it is in either estimator once
     the baseline has been counted, and the learning rate stays.
     """
+    x, squares, cubes, beyond = settle(row, at, n, 2.0 / eta, x)
+    return tsallis_learn(program, level, row, at, n, x, eta, tau, slot, chance, reward, row, x, squares, cubes, beyond)
+
+
+@kernel
+def tsallis_learn(
+    program: Array,
+    level: int,
+    row: Array,
+    at: int,
+    n: int,
+    kept: float,
+    eta: float,
+    tau: int,
+    slot: int,
+    chance: float,
+    reward: float,
+    notes: Array,
+    x: float,
+    squares: float,
+    cubes: float,
+    beyond: float,
+) -> tuple[float, float]:
+    """:func:`tsallis_update` with what :func:`hlmc.engine.ftrl.settle` said before the choice."""
     following = program[level + RATE] / math.sqrt(float(tau) + 2.0) if tau >= 0 else eta
     baseline = program[level + BASELINE] if tau >= 0 else 0.0
-    return ftrl_update(row, at, n, 2.0 / eta, x, slot, chance, 1.0 - reward, baseline, 2.0 / following), following
+    loss = 1.0 - reward
+    scale = 2.0 / following
+    return ftrl_update(row, at, n, 2.0 / eta, x, squares, cubes, beyond, slot, chance, loss, baseline, scale), following
 
 
 @kernel
@@ -106,7 +145,12 @@ class TsallisINF(Routine):
     source: ClassVar[str] = "Lemma 1 of docs/champion.md (Zimmert and Seldin, 2021, Theorem 1, with constants)"
     anytime: ClassVar[bool] = True
     kernels: ClassVar[Kernels] = Kernels(
-        tsallis_start, tsallis_select, tsallis_update, tsallis_check, change=tsallis_change
+        tsallis_start,
+        tsallis_select,
+        tsallis_update,
+        tsallis_check,
+        NotedKernels(no_notes, tsallis_choose, tsallis_learn, per_slot=0, hands=True),
+        change=tsallis_change,
     )
 
     def __post_init__(self) -> None:

@@ -14,7 +14,7 @@ from hlmc.engine.arithmetic import logarithm
 from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import IDLE, LAST, PARAMETERS, PENDING, RANDOM
 from hlmc.engine.routines import NotedKernels
-from hlmc.engine.ucb import close_slot, close_slots, highest_two, noted_index
+from hlmc.engine.ucb import highest_two, list_slots, noted_index, unlike_slots
 from hlmc.routines.base import Array, Kernels, LevelContext, Routine
 
 TIE = PARAMETERS
@@ -32,21 +32,29 @@ def ucb1_start(program: Array, level: int, row: Array, at: int, n: int) -> tuple
     return 0.0, 0.0
 
 
+# Hook: the index of a slot. ``notes`` is what a loop keeps beside the row, or where there is nothing, the row itself.
+
+
 @kernel
-def ucb1_index(row: Array, at: int, n: int, j: int, twice_log: float) -> float:
-    """Mean reward of slot j plus its confidence radius, sqrt(2 ln t / n_j); infinite before its first reward."""
-    earned: float = row[at + j]
-    played: float = row[at + n + j]
+def ucb1_index(
+    program: Array, level: int, row: Array, notes: Array, at: int, n: int, slot: int, twice_log: float
+) -> float:
+    """Mean reward of a slot plus its confidence radius, sqrt(2 ln t / n_j); infinite before its first reward."""
+    earned: float = row[at + slot]
+    played: float = row[at + n + slot]
     if played == 0.0:
         return INFINITE
     return earned / played + math.sqrt(twice_log / played)
 
 
 @kernel
-def ucb1_select(
-    program: Array, level: int, row: Array, at: int, n: int, a: float, b: float, tau: int, u: float
+def ucb1_best(
+    program: Array, level: int, row: Array, at: int, n: int, a: float, b: float, tau: int, u: float, notes: Array
 ) -> tuple[int, float]:
-    """Play every slot once, then the highest index; break ties by the tie rule."""
+    """Play every slot once, then the highest index; break ties by the tie rule.
+
+    Gives the slot and its probability: 1 unless ties are broken at random, then 1 / (number of slots that tie).
+    """
     if tau < n:
         return tau, 1.0
     rule = program[level + TIE]
@@ -55,7 +63,7 @@ def ucb1_select(
     highest = -1.0
     ties = 0
     for j in range(n):
-        index = ucb1_index(row, at, n, j, twice_log)
+        index = ucb1_index(program, level, row, notes, at, n, j, twice_log)
         if index > highest:
             best = j
             highest = index
@@ -68,11 +76,19 @@ def ucb1_select(
         return best, 1.0
     wanted = min(int(u * float(ties)), ties - 1)
     for j in range(best, n):
-        if ucb1_index(row, at, n, j, twice_log) == highest:
+        if ucb1_index(program, level, row, notes, at, n, j, twice_log) == highest:
             if wanted == 0:
                 return j, 1.0 / float(ties)
             wanted -= 1
     return best, 1.0 / float(ties)
+
+
+@kernel
+def ucb1_select(
+    program: Array, level: int, row: Array, at: int, n: int, a: float, b: float, tau: int, u: float
+) -> tuple[int, float]:
+    """:func:`ucb1_best` without notes."""
+    return ucb1_best(program, level, row, at, n, a, b, tau, u, row)
 
 
 @kernel
@@ -95,10 +111,19 @@ def ucb1_update(
     return a, b
 
 
-# --- Notes: the mean reward of every slot; 1 / sqrt(n_j) of every slot; and three words of the last time that all slots
-# --- were compared: until another slot than AGAIN is played, no other has an index above BOUND + WIDEST sqrt(2 ln t)
+# --- Notes: the mean reward of every slot; 1 / sqrt(n_j) of every slot; the words below; and a list of up to n slots.
+# --- To compare all indices is slow, so it is also noted for how long the outcome of the comparison is certain:
+# --- * One slot was highest. It is slot AGAIN. Until it has been played more than PLAYS times, it stays highest while
+# ---   its rewards sum to more than LEAST + SLOPE times its plays (:func:`ucb1_note_lead`). Otherwise PLAYS is -1.
+# --- * Several slots with equal statistics were highest. The LEFT of them that have not been played since are on the
+# ---   list, in order. They stay highest while each slot that is played falls below FLOOR, by the SPREAD of then, and
+# ---   GROWTH times the time is less than ROOM (:func:`ucb1_tie_stands`). Otherwise LEFT is 0.
+# --- AGAIN is the slot selected last. Its mean and 1 / sqrt(n_j) are noted by the next selection that needs them.
 
-AGAIN, BOUND, WIDEST = range(3)
+AGAIN, LEAST, SLOPE, PLAYS, LEFT, SPREAD, FLOOR, GROWTH, ROOM, LIST = range(10)
+
+FURTHER = 1.25  # how far a lead is looked ahead: to so many times the plays
+CHORD = (math.sqrt(FURTHER) - 1.0) / (FURTHER - 1.0)
 
 
 @kernel
@@ -115,7 +140,81 @@ def ucb1_start_notes(program: Array, level: int, row: Array, at: int, n: int, no
     """Note what the statistics say of every slot."""
     for slot in range(n):
         ucb1_note(row, at, n, slot, notes)
-    notes[2 * n + AGAIN] = -1.0
+    notes[2 * n + AGAIN] = 0.0
+    notes[2 * n + PLAYS] = -1.0
+    notes[2 * n + LEFT] = 0.0
+
+
+@kernel
+def ucb1_note_lead(
+    row: Array, at: int, n: int, slot: int, radius: float, lead: float, second: float, growth: float, notes: Array
+) -> None:
+    """Note for how long a slot is certain to keep the highest index.
+
+    After j more plays of the slot and of no other, and with N plays and the rewards E at first, its index is at least
+    E_j / (N + j) + s / sqrt(N + j), since the spread s only grows. The index of every other slot is at most
+    second + j growth. So the slot stays highest while
+
+    E_j > (N + j) (second + j growth) - s sqrt(N + j).
+
+    For j <= (FURTHER - 1) N a line in j lies above the right-hand side: (N + j) j growth <= FURTHER N j growth, and the
+    concave root lies above its chord, sqrt(N + j) >= sqrt(N) + CHORD j / sqrt(N). At j = 0 the right-hand side is
+    E - N lead. All terms are at most a few times N times the index, so the part CLEAR of the index by which ``lead`` is
+    reduced is more than rounding can change.
+
+    Parameters
+    ----------
+    slot, radius
+        The slot, and s / sqrt(N).
+    lead, second, growth
+        How far its index, less the part CLEAR of it, is above those of the others; the highest of these; and by how
+        much each of these grows in a step at most: 1 / (t s) / sqrt(n_j), as s = sqrt(2 ln t) is concave.
+    """
+    played = row[at + n + slot]
+    slope = second - CHORD * radius + FURTHER * played * growth
+    notes[2 * n + AGAIN] = slot
+    notes[2 * n + LEAST] = row[at + slot] - played * (lead + slope)
+    notes[2 * n + SLOPE] = slope
+    notes[2 * n + PLAYS] = FURTHER * played
+
+
+@kernel
+def ucb1_lead_stands(row: Array, at: int, n: int, slot: int, notes: Array) -> bool:
+    """Whether slot AGAIN is certain to have the highest index still."""
+    played = row[at + n + slot]
+    return bool(
+        played <= notes[2 * n + PLAYS] and row[at + slot] > notes[2 * n + LEAST] + notes[2 * n + SLOPE] * played
+    )
+
+
+@kernel
+def ucb1_tie_stands(n: int, slot: int, tau: int, notes: Array) -> bool:
+    """Whether the slots on the list are certain to have the highest index still.
+
+    ``slot`` was on the list and was played since, so its 1 / sqrt(n_j) is less than theirs. If it is behind at the
+    spread of the time at which the list was made, it is so at every later one. The slots played before it were judged
+    in the same way.
+    """
+    return bool(
+        notes[2 * n + LEFT] > 0.0
+        and noted_index(notes, n, slot, notes[2 * n + SPREAD]) < notes[2 * n + FLOOR]
+        and float(tau) * notes[2 * n + GROWTH] < notes[2 * n + ROOM]
+    )
+
+
+@kernel
+def ucb1_next_tied(program: Array, level: int, n: int, u: float, notes: Array) -> tuple[int, float]:
+    """Choose one of the slots on the list by the tie rule, and take it from the list; its probability."""
+    first = 2 * n + LIST
+    ties = int(notes[2 * n + LEFT])
+    rule = program[level + TIE]
+    wanted = min(int(u * float(ties)), ties - 1) if rule == RANDOM else ties - 1 if rule == LAST else 0
+    slot = int(notes[first + wanted])
+    for k in range(first + wanted, first + ties - 1):
+        notes[k] = notes[k + 1]
+    notes[2 * n + LEFT] = ties - 1
+    notes[2 * n + AGAIN] = slot
+    return slot, 1.0 / float(ties) if rule == RANDOM else 1.0
 
 
 @kernel
@@ -125,27 +224,33 @@ def ucb1_noted_select(
     """By the notes, whose indices are exact but for rounding; where that could decide, by the statistics."""
     if tau < n:
         return tau, 1.0
-    spread = math.sqrt(2.0 * logarithm(float(tau) + 1.0))
     last = int(notes[2 * n + AGAIN])
-    if last >= 0:
-        index = noted_index(notes, n, last, spread)
-        if index - CLEAR * index > notes[2 * n + BOUND] + spread * notes[2 * n + WIDEST]:
-            return last, 1.0
+    if ucb1_lead_stands(row, at, n, last, notes):
+        return last, 1.0
+    ucb1_note(row, at, n, last, notes)
+    if ucb1_tie_stands(n, last, tau, notes):
+        return ucb1_next_tied(program, level, n, u, notes)
+    notes[2 * n + PLAYS] = -1.0
+    notes[2 * n + LEFT] = 0.0
+    spread = math.sqrt(2.0 * logarithm(float(tau) + 1.0))
     best, highest, second, widest = highest_two(notes, n, spread)
+    growth = widest / ((float(tau) + 1.0) * spread)
     floor = highest - CLEAR * highest
     if second < floor:
-        notes[2 * n + AGAIN] = best
-        notes[2 * n + BOUND] = second - spread * widest
-        notes[2 * n + WIDEST] = widest
+        ucb1_note_lead(row, at, n, best, spread * notes[n + best], floor - second, second, growth, notes)
         return best, 1.0
-    notes[2 * n + AGAIN] = -1.0
-    ties, others = close_slots(row, at, n, best, notes, spread, floor)
-    if others > 0:
-        return ucb1_select(program, level, row, at, n, a, b, tau, u)
+    if unlike_slots(row, at, n, best, notes, spread, floor) > 0:
+        slot, chance = ucb1_select(program, level, row, at, n, a, b, tau, u)
+        notes[2 * n + AGAIN] = slot
+        return slot, chance
     # Slots that have earned the same in as many plays: their indices are equal, however they are rounded.
-    rule = program[level + TIE]
-    wanted = min(int(u * float(ties)), ties - 1) if rule == RANDOM else ties - 1 if rule == LAST else 0
-    return close_slot(n, notes, spread, floor, wanted), 1.0 / float(ties) if rule == RANDOM else 1.0
+    ties, below = list_slots(n, notes, spread, floor, 2 * n + LIST)
+    notes[2 * n + LEFT] = ties
+    notes[2 * n + SPREAD] = spread
+    notes[2 * n + FLOOR] = floor
+    notes[2 * n + GROWTH] = growth
+    notes[2 * n + ROOM] = floor - below + float(tau) * growth
+    return ucb1_next_tied(program, level, n, u, notes)
 
 
 @kernel
@@ -163,9 +268,10 @@ def ucb1_noted_update(
     reward: float,
     notes: Array,
 ) -> tuple[float, float]:
-    """Count the play and its reward, and note it."""
+    """Count the play and its reward, and note the first play of a slot: :func:`ucb1_noted_select` notes the others."""
     a, b = ucb1_update(program, level, row, at, n, a, b, tau, slot, chance, reward)
-    ucb1_note(row, at, n, slot, notes)
+    if tau < n:
+        ucb1_note(row, at, n, slot, notes)
     return a, b
 
 
@@ -236,7 +342,7 @@ class UCB1(Routine):
         ucb1_select,
         ucb1_update,
         ucb1_check,
-        NotedKernels(ucb1_start_notes, ucb1_noted_select, ucb1_noted_update, per_slot=4),
+        NotedKernels(ucb1_start_notes, ucb1_noted_select, ucb1_noted_update, per_slot=8),
         change=ucb1_change,
     )
 

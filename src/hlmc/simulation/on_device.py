@@ -21,6 +21,7 @@ from hlmc.learner import fresh_rows
 from hlmc.simulation.runs import Played, Task, refusal
 from hlmc.streams import derive_seed, keys
 from hlmc.targets.cuda.compiler import SIMULATED
+from hlmc.targets.cuda.ftrl import one_path
 from hlmc.targets.cuda.launch import driver_errors, next_length
 from hlmc.targets.cuda.loop import CHECKED_EVERY, Launch, entry_of
 from hlmc.targets.cuda.memory import Memory, checked_device
@@ -259,10 +260,10 @@ def laid_out(shape: Shape, precision: str) -> Layout:
     """Workspaces in shared memory where enough of them fit, in blocks small enough for it.
 
     Registers per thread: few where a thread rarely leaves the loop over the steps, which needs few; more where it often
-    does; and many where the workspaces leave room for no more threads anyway.
+    does; and many where loops over slots are unrolled, or where the workspaces leave room for no more threads anyway.
     """
     size = max(1, shape.loop_words) * np.dtype(precision).itemsize
-    registers = 40 if shape.stride > 1 else 48
+    registers = 40 if shape.stride > 1 else 64 if one_path(shape, precision) else 48
     if SIMULATED or SHARED_BYTES // size < FEWEST:
         return Layout(precision, False, registers)
     block = BLOCK

@@ -102,7 +102,7 @@ def played_together(task: Task, points: Array, watch: Watch | None = None) -> Pl
     if isinstance(task.policy, own.PythonPolicy) or isinstance(task.adversary, Function):
         return None  # a user's function may be plain Python, and might notice in which order it is called
     with COMPILING:
-        found = side_by_side(task.compiled, task.adversary)
+        found = side_by_side(task.compiled, task.adversary, task.count)
     if found is None:
         return None
     rows = fresh_rows(task.compiled, keys(derive_seed(task.seed, task.name), task.first, task.count))

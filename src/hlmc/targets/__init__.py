@@ -19,7 +19,7 @@ The processor has one target per process, which :data:`JIT` says. Both offer the
     What a kernel takes for an array of words.
 ``linked(policy)``
     The policy's program with the functions that it calls; its ``address`` is what kernels take for a program.
-``side_by_side(policy, adversary)``
+``side_by_side(policy, adversary, runs)``
     A loop that plays many runs at once, with the same results as one by one; None where there is none.
 """
 

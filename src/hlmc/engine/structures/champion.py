@@ -20,7 +20,7 @@ import math
 import numpy as np
 
 from hlmc.engine import ftrl
-from hlmc.engine.ftrl import LEAST, ftrl_leader, loss_of, probability_of
+from hlmc.engine.ftrl import LEAST, ftrl_leader, loss_of, probability_of, settle
 from hlmc.engine.kernel import Address, kernel
 from hlmc.engine.layout import (
     ARMS,
@@ -198,9 +198,12 @@ def _group_challenged(program: Array, row: Array, d: int, level: int, n: int) ->
 
 
 @kernel
-def slot_chance(program: Array, row: Array, level: int, at: int, slot: int, x: float, eta: float, tau: int) -> float:
-    """The probability that a level's routine gives a slot at choice ``tau``."""
-    return probability_of(loss_of(row, at, slot), x, eta)
+def slot_chance(
+    program: Array, row: Array, level: int, at: int, n: int, slot: int, x: float, eta: float, tau: int
+) -> float:
+    """The probability that a level's routine gives one of n slots at choice ``tau``."""
+    x, squares, _, _ = settle(row, at, n, 2.0 / eta, x)
+    return probability_of(loss_of(row, at, slot), x, eta) / squares
 
 
 @kernel
@@ -246,7 +249,7 @@ def _choose(program: Array, row: Array, t: int, d: int, level: int, n: int, cont
         row[TURN] += 1.0
         row[control + CHILD] = challenged
         eta = group_rate(program, row, level, control, tau - turn)
-        chance = slot_chance(program, row, level, at, challenged, row[control + SCALARS], eta, tau - turn)
+        chance = slot_chance(program, row, level, at, n, challenged, row[control + SCALARS], eta, tau - turn)
         row[control + CHANCE] = max(chance, LEAST)
     reached = (1.0 - rate) * float(row[control + CHANCE])
     return reached + (rate if int(row[control + CHILD]) == challenged else 0.0)
@@ -385,9 +388,10 @@ def _crown(program: Array, row: Array, record: int, t: int) -> None:
     at = int(program[record + AT])
     x = row[int(program[record + CONTROL]) + SCALARS]
     eta = contest_rate(program, record, choices_counted(program, row, record, t))
-    best = leader(program, row, record, at, int(row[COUNT]))
+    n = int(row[COUNT])
+    best = leader(program, row, record, at, n)
     challenge = int(row[CHALLENGE])
-    chance = slot_chance(program, row, record, at, best, x, eta, 0)
+    chance = slot_chance(program, row, record, at, n, best, x, eta, 0)
     enough = CLEAR if challenge == AFTER_CRISIS else DECISIVE
     beaten = best != 0 and (challenge == 0 or chance >= enough)
     firm = row[DOUBT] <= FIRM and challenge < AFTER_CRISIS and int(row[CRISIS]) == 0
@@ -436,7 +440,7 @@ def _change_arms(
     challenged is doubted.
 
     Between epochs nobody is champion after an abdication. In an epoch the contest starts afresh if its arms have
-    changed, unless it is the only level and would lose everything.
+    changed. (Where there is one level there is no champion.)
     """
     champion = int(row[PLACE])
     abdicates = champion >= 0 and arm == champion
@@ -445,10 +449,6 @@ def _change_arms(
         row[DOUBT] = EVEN
         row[TENURE] = 0.0
         row[CRISIS] = row[CRISIS] if _newcomers(program, row) else 0.0
-    if running and int(program[LEVELS]) == 1:
-        _change_contest(program, changes, row, record, before, count, arm, last)
-        row[COUNT] = count
-        return
     if abdicates:
         row[PLACE] = -1.0
     elif follows:
@@ -458,36 +458,6 @@ def _change_arms(
     elif moved or abdicates or follows or before != count or base <= arm < base + before:
         tau = choices_counted(program, row, record, int(row[TIME]))
         row[COUNT] = _lay_prior(program, row, record, base, count, tau)
-
-
-@kernel
-def _change_contest(
-    program: Array, changes: Address, row: Array, record: int, before: int, count: int, arm: int, last: int
-) -> None:
-    """Change the contest of a single level, in which slot 0 is the champion and the others follow in order.
-
-    Where the champion leaves, the last slot becomes slot 0: that of arm ``last``, which moves into the champion's
-    place, or of the one before it if the champion was the last arm.
-    """
-    champion = int(row[PLACE])
-    tau = choices_counted(program, row, record, int(row[TIME]))
-    slot = before - 1
-    if arm == champion:
-        slot = 0
-    elif arm >= 0:
-        slot = arm + 1 if arm < champion else arm
-    if last >= 0 and arm == champion:
-        row[PLACE] = arm if arm != last else last - 1
-    elif last >= 0 and champion == last:
-        # The champion moves to the place of the one that leaves, and all behind that move up by a slot.
-        row[PLACE] = arm
-        at = int(program[record + AT])
-        gone = row[at + slot - 1]
-        for j in range(at + slot - 1, at + before - 2):
-            row[j] = row[j + 1]
-        row[at + before - 2] = gone
-        slot = before - 1
-    change_level(program, changes, row, record, before, count, slot, tau)
 
 
 _tree_change = substitute(tree_change, {change_groups: _change_groups, change_arms: _change_arms})

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from hlmc.engine.coded_ftrl import coded_normaliser
+from hlmc.engine.coded_ftrl import coded_normaliser, coded_settle
 from hlmc.engine.codes import clear_codes, distance_of, put_code, rounded, rounding_seed, scale_at, weight_of
 from hlmc.engine.ftrl import probability_of
 from hlmc.engine.kernel import kernel
@@ -60,10 +60,14 @@ def _level_scale(program: Array, level: int, tau: int) -> float:
 
 
 @kernel
-def _slot_chance(program: Array, row: Array, level: int, at: int, slot: int, x: float, eta: float, tau: int) -> float:
+def _slot_chance(
+    program: Array, row: Array, level: int, at: int, n: int, slot: int, x: float, eta: float, tau: int
+) -> float:
     """The probability of a slot, from its code."""
+    s = _level_scale(program, level, tau)
+    x, squares, _, _ = coded_settle(program, level, row, row, at, n, s, eta, x)
     w = weight_of(row, row, at, int(program[level + WIDTH]), program[level + INVERSE], slot)
-    return probability_of(distance_of(w, _level_scale(program, level, tau)), x, eta)
+    return probability_of(distance_of(w, s), x, eta) / squares
 
 
 @kernel

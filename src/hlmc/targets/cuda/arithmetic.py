@@ -18,6 +18,7 @@ from hlmc.engine.hooks import ArithmeticHooks, LoopHooks, StoreHooks
 from hlmc.engine.kernel import kernel, primitive
 from hlmc.engine.linker import Kernel, constant
 from hlmc.targets.cuda.compiler import SIMULATED
+from hlmc.targets.cuda.ftrl import one_path, unrolled
 from hlmc.targets.cuda.shape import Shape
 
 _S40 = np.uint64(40)
@@ -214,7 +215,11 @@ def routine_hooks(precision: str, binary: bool = False) -> ArithmeticHooks:
 
 def leaf_substitutions(shape: Shape, precision: str, binary: bool = False) -> dict[Kernel, Kernel]:
     """Everything that is replaced in the last level's routine and in what is done with its workspace."""
-    return {**store_hooks(shape).substitutions, **routine_hooks(precision, binary).substitutions}
+    return {
+        **store_hooks(shape).substitutions,
+        **routine_hooks(precision, binary).substitutions,
+        **(unrolled(shape.slots) if one_path(shape, precision) else {}),
+    }
 
 
 def loop_hooks(precision: str, arms: int, binary: bool) -> dict[str, Kernel]:

@@ -17,6 +17,7 @@ from typing import Any
 from hlmc.engine.kernel import is_kernel, is_primitive
 from hlmc.engine.linker import callees, relink
 from hlmc.engine.primitives import noinline
+from hlmc.targets.cuda import simulator
 
 Kernel = Callable[..., Any]
 
@@ -51,7 +52,9 @@ class Compiler:
         from numba import cuda
 
         options: dict[str, Any] = {"fastmath": fastmath}
-        if not SIMULATED:
+        if SIMULATED:
+            simulator.mend()
+        else:
             # The link-time optimiser would turn the fast quotients of single precision into exact ones.
             options |= {"max_registers": registers, "lto": False}
         return cuda.jit(self.linked(function, cuda=cuda), **options)

@@ -23,10 +23,11 @@ from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import FOREVER
 from hlmc.engine.linker import Kernel, constant, substitute, substitute_where_used
 from hlmc.engine.primitives import call_arm_of, call_reward, noinline
-from hlmc.engine.step import run, stretch
+from hlmc.engine.step import last_level, run, stretch
 from hlmc.targets.cuda.arithmetic import always_true, leaf_substitutions, loop_hooks
 from hlmc.targets.cuda.compiler import Compiler
 from hlmc.targets.cuda.dispatch import calls_of
+from hlmc.targets.cuda.ftrl import one_path
 from hlmc.targets.cuda.shape import Shape
 from hlmc.targets.cuda.views import (
     Layout,
@@ -413,14 +414,18 @@ def loop_of(shape: Shape, adversary: Adversary, precision: str) -> Kernel:
             hooks["learned_reward"] = narrow_learned_reward
 
     def stretch_of(stride: int, more: dict[Kernel, Kernel]) -> Kernel:
-        select = substitute_where_used(shape.last.select, leaf, precision)
-        update = substitute_where_used(shape.last.update, {**leaf, **more}, precision)
-        routine = {"leaf_select": select, "leaf_update": update, "stride": constant(stride)}
-        return LoopHooks(**hooks, **routine).into(stretch)
+        replaced = {**leaf, **more}
+        routine = {
+            hook.__name__: substitute_where_used(function, replaced, precision)
+            for hook, function in last_level(shape.last, memory=False).items()
+        }
+        return LoopHooks(**hooks, **routine, stride=constant(stride)).into(stretch)
 
     steps = stretch_of(1, {})
     if shape.slots > 1:
         by_count: dict[Kernel, Kernel] = {stretch: steps, clean_stretch: steps, full_count: constant(shape.slots)}
+        if one_path(shape, precision):
+            by_count[full_count] = constant(0)  # which no group has: none needs a copy of its own
         if shape.pieces and shape.only_grows:
             by_count[clean_stretch] = stretch_of(shape.stride, {weights.is_weight: always_true})
             by_count[is_clean] = substitute_where_used(weights.pieces_clean, leaf, precision)

@@ -26,6 +26,7 @@ from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import BEGAN, COUNT, UNTIL, WORDS
 from hlmc.engine.linker import Kernel, constant, substitute, substitute_where_used
 from hlmc.engine.step import needs_rescale
+from hlmc.targets.cuda.ftrl import one_path, padding
 from hlmc.targets.cuda.shape import Shape
 
 Array = np.ndarray
@@ -148,6 +149,8 @@ def workspace_kernels(shape: Shape, leaf: dict[Kernel, Kernel], precision: str, 
     ends: dict[Kernel, Kernel] = {store: stored, rescale: substitute(rescale, inside)}
     if shape.pieces:
         ends[needs_rescale] = needed
+    elif one_path(shape, precision):
+        inside[arrange] = narrowed(padding(shape.slots))
     return WorkspaceKernels(
         stats_start=start,
         load=substitute(load, {k: v for k, v in inside.items() if k is not restore}),

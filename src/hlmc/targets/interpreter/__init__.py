@@ -79,5 +79,5 @@ def linked(policy: Policy) -> LinkedProgram:
     return program
 
 
-def side_by_side(policy: Policy, adversary: Adversary) -> None:
+def side_by_side(policy: Policy, adversary: Adversary, runs: int) -> None:
     """Runs are interpreted one by one."""

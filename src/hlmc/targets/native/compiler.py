@@ -82,11 +82,11 @@ def callback(function: Callable[..., Any], signature: tuple[str, ...]) -> Any:
     return found
 
 
-def written(function: Callable[..., Any], signature: tuple[str, ...], write: Callable[..., Any]) -> Any:
+def written(function: Callable[..., Any], signature: tuple[str, ...], write: Callable[..., Any], lanes: int) -> Any:
     """A C function of a fixed signature that calls a kernel on several lanes (:mod:`hlmc.targets.native.wide`).
 
-    Raises ``NotWide`` if it cannot be written. ``write`` must follow from ``function`` and ``signature``: the cache on
-    disk knows no more of it.
+    Raises ``NotWide`` if it cannot be written. ``write`` must follow from the other arguments: the cache on disk knows
+    no more of it.
     """
     from numba.core.ccallback import CFunc
     from numba.core.sigutils import normalize_signature
@@ -97,9 +97,9 @@ def written(function: Callable[..., Any], signature: tuple[str, ...], write: Cal
     _check_enabled()
     options = {"nogil": True, "error_model": "numpy"}
     refused: list[Exception] = []
-    body = caller(function.__name__, signature, write, refused)
+    body = caller(function.__name__, signature, write, lanes, refused)
     found = CFunc(body, normalize_signature(c_signature(signature)), locals={}, options=options)
-    cache_on_disk(found, function, lanes=signature)
+    cache_on_disk(found, function, lanes=(lanes, *signature))
     try:
         _whole(found).compile()
     except Exception:

@@ -20,10 +20,8 @@ from numba.extending import intrinsic, lower_builtin, models, register_jitable, 
 from hlmc.engine import coded_ftrl, ftrl, ucb
 from hlmc.engine.ftrl import PAD
 
-_INT = ir.IntType(64)
 _FLOAT = ir.DoubleType()
 _FOUR = ir.VectorType(_FLOAT, 4)
-_FOUR_INTS = ir.VectorType(_INT, 4)
 _FOUR_BITS = ir.VectorType(ir.IntType(1), 4)
 _RUN = types.CPointer(types.float64)
 
@@ -50,12 +48,7 @@ def _spread(builder: Any, kind: Any, value: Any) -> Any:
     """A number as four; four as they are."""
     if kind is lanes:
         return value
-    return _repeated(builder, _FOUR, value)
-
-
-def _repeated(builder: Any, kind: Any, value: Any) -> Any:
-    """A vector of four equal elements."""
-    undefined = ir.Constant(kind, ir.Undefined)
+    undefined = ir.Constant(_FOUR, ir.Undefined)
     one = builder.insert_element(undefined, value, ir.Constant(ir.IntType(32), 0))
     return builder.shuffle_vector(one, undefined, ir.Constant(ir.VectorType(ir.IntType(32), 4), [0] * 4))
 
@@ -78,7 +71,6 @@ _define(operator.sub, lanes, lambda builder, a, b: builder.fsub(a, b))
 _define(operator.mul, lanes, lambda builder, a, b: builder.fmul(a, b))
 _define(operator.truediv, lanes, lambda builder, a, b: builder.fdiv(a, b))
 _define(operator.lt, truths, lambda builder, a, b: builder.fcmp_ordered("<", a, b))
-_define(operator.le, truths, lambda builder, a, b: builder.fcmp_ordered("<=", a, b))
 
 
 @intrinsic
@@ -112,24 +104,9 @@ def four_at(typingctx: Any, run: Any, at: Any) -> Any:
     """Four neighbouring words."""
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return builder.load(builder.bitcast(builder.gep(*_place(args)), _FOUR.as_pointer()), align=8)
+        return builder.load(builder.bitcast(builder.gep(args[0], [args[1]]), _FOUR.as_pointer()), align=8)
 
     return lanes(_RUN, types.int64), generate
-
-
-@intrinsic
-def put_four(typingctx: Any, run: Any, at: Any, four: Any) -> Any:
-    """Write four neighbouring words."""
-
-    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        builder.store(args[2], builder.bitcast(builder.gep(*_place(args)), _FOUR.as_pointer()), align=8)
-        return context.get_dummy_value()
-
-    return types.void(_RUN, types.int64, lanes), generate
-
-
-def _place(args: Any) -> tuple[Any, list[Any]]:
-    return args[0], [args[1]]
 
 
 @intrinsic
@@ -143,17 +120,6 @@ def four(typingctx: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
         return found
 
     return lanes(*[types.float64] * 4), generate
-
-
-@intrinsic
-def is_at(typingctx: Any, first: Any, wanted: Any) -> Any:
-    """Which of the four whole numbers from ``first`` on is the one wanted."""
-
-    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        numbers = builder.add(_repeated(builder, _FOUR_INTS, args[0]), ir.Constant(_FOUR_INTS, [0, 1, 2, 3]))
-        return builder.icmp_signed("==", numbers, _repeated(builder, _FOUR_INTS, args[1]))
-
-    return truths(types.int64, types.int64), generate
 
 
 @intrinsic
@@ -171,70 +137,28 @@ def _added(typingctx: Any, four: Any) -> Any:
     return types.float64(lanes), generate
 
 
-def _power_sums(row: Any, at: Any, n: Any, x: Any, scale: Any, far: Any, behind: Any) -> Any:
+def _power_sums(row: Any, at: Any, n: Any, x: Any, scale: Any) -> Any:
     whole = at + (n - 1) // 4 * 4
     stop = at + n - 1
+    far = repeat(0.5 * scale * scale)
+    none = repeat(0.0)
     w1 = row[whole] if whole < stop else PAD
     w2 = row[whole + 1] if whole + 1 < stop else PAD
     w3 = row[whole + 2] if whole + 2 < stop else PAD
     distance = four(0.0, w1, w2, w3) - x
-    least = where(distance <= far, distance, distance - behind)
-    root = scale / least
+    root = scale / distance
     squares = root * root
     cubes = squares * root
-    fourths = squares * squares
+    beyond = where(far < distance, cubes, none)
     for k in range(at, whole, 4):
         distance = four_at(row, k) - x
-        distance = where(distance <= far, distance, distance - behind)
-        least = where(distance < least, distance, least)
         root = scale / distance
         p = root * root
         squares = squares + p
-        cubes = cubes + p * root
-        fourths = fourths + p * p
-    nearest = min(min(lane(least, 0), lane(least, 1)), min(lane(least, 2), lane(least, 3)))
-    return _added(squares), _added(cubes), _added(fourths), nearest
-
-
-def _learned_sums(
-    row: Any, at: Any, n: Any, x: Any, scale: Any, near: Any, baseline: Any, zero: Any, slot: Any, above: Any
-) -> Any:
-    whole = at + (n - 1) // 4 * 4
-    stop = at + n - 1
-    own = at + slot - 1
-    within = repeat(baseline - zero)
-    beyond = repeat(0.0 - zero)
-    w1 = row[whole] if whole < stop else PAD
-    w2 = row[whole + 1] if whole + 1 < stop else PAD
-    w3 = row[whole + 2] if whole + 2 < stop else PAD
-    loss = four(0.0, w1, w2, w3)
-    loss = loss + where(loss <= near, within, beyond)
-    loss = where(is_at(whole - 1, own), loss + above, loss)
-    if whole < stop:
-        row[whole] = lane(loss, 1)
-    if whole + 1 < stop:
-        row[whole + 1] = lane(loss, 2)
-    if whole + 2 < stop:
-        row[whole + 2] = lane(loss, 3)
-    least = where(is_at(0, 0), repeat(0.0), loss) - x
-    root = scale / least
-    squares = root * root
-    cubes = squares * root
-    fourths = squares * squares
-    for k in range(at, whole, 4):
-        loss = four_at(row, k)
-        loss = loss + where(loss <= near, within, beyond)
-        loss = where(is_at(k, own), loss + above, loss)
-        put_four(row, k, loss)
-        distance = loss - x
-        least = where(distance < least, distance, least)
-        root = scale / distance
-        p = root * root
-        squares = squares + p
-        cubes = cubes + p * root
-        fourths = fourths + p * p
-    nearest = min(min(lane(least, 0), lane(least, 1)), min(lane(least, 2), lane(least, 3)))
-    return _added(squares), _added(cubes), _added(fourths), nearest
+        p = p * root
+        cubes = cubes + p
+        beyond = beyond + where(far < distance, p, none)
+    return _added(squares), _added(cubes), _added(beyond)
 
 
 def _four_chances(row: Any, at: Any, n: Any, slot: Any, x: Any, scale: Any) -> Any:
@@ -255,7 +179,6 @@ def _four_chances(row: Any, at: Any, n: Any, slot: Any, x: Any, scale: Any) -> A
 def _noted_sums(row: Any, notes: Any, at: Any, n: Any, width: Any, inverse: Any, c: Any, d: Any) -> Any:
     squares = repeat(0.0)
     cubes = repeat(0.0)
-    fourths = repeat(0.0)
     most = repeat(0.0)
     whole = n // 4 * 4
     for slot in range(0, whole, 4):
@@ -265,7 +188,6 @@ def _noted_sums(row: Any, notes: Any, at: Any, n: Any, width: Any, inverse: Any,
         p = root * root
         squares = squares + p
         cubes = cubes + p * root
-        fourths = fourths + p * p
     if whole < n:
         w1 = notes[whole + 1] if whole + 1 < n else 0.0
         w2 = notes[whole + 2] if whole + 2 < n else 0.0
@@ -275,9 +197,8 @@ def _noted_sums(row: Any, notes: Any, at: Any, n: Any, width: Any, inverse: Any,
         p = root * root
         squares = squares + p
         cubes = cubes + p * root
-        fourths = fourths + p * p
     largest = max(max(lane(most, 0), lane(most, 1)), max(lane(most, 2), lane(most, 3)))
-    return _added(squares), _added(cubes), _added(fourths), largest
+    return _added(squares), _added(cubes), largest
 
 
 def _noted_chances(row: Any, notes: Any, at: Any, n: Any, width: Any, inverse: Any, slot: Any, c: Any, d: Any) -> Any:
@@ -329,7 +250,6 @@ def _highest_two(notes: Any, n: Any, spread: Any) -> Any:
 
 TWINS: dict[Callable[..., Any], Callable[..., Any]] = {
     ftrl.power_sums: _power_sums,
-    ftrl.learned_sums: _learned_sums,
     ftrl.four_chances: _four_chances,
     ucb.highest_two: _highest_two,
     coded_ftrl.noted_sums: _noted_sums,
