@@ -36,10 +36,11 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -110,7 +111,17 @@ PLAY = """    if (wanted & {bit}) {{
 
 LANES = """typedef double {name}_four __attribute__((vector_size(32)));
 typedef int64_t {name}_truths __attribute__((vector_size(32)));
-static double {name}_notes[{notes}];
+static double {name}_notes[{notes}], {name}_kept[{notes}], {name}_of[4], {name}_sums[3];
+static int64_t {name}_base;
+static inline int {name}_is(int64_t at, int64_t n, double c, double d)
+{{
+    return {name}_of[0] == (double)at && {name}_of[1] == (double)n && {name}_of[2] == c && {name}_of[3] == d;
+}}
+static inline void {name}_keep(int64_t at, int64_t n, double c, double d, double s0, double s1, double s2)
+{{
+    {name}_of[0] = (double)at, {name}_of[1] = (double)n, {name}_of[2] = c, {name}_of[3] = d;
+    {name}_sums[0] = s0, {name}_sums[1] = s1, {name}_sums[2] = s2;
+}}
 static inline {name}_four {name}_pick({name}_truths where, {name}_four a, {name}_four b)
 {{
     return ({name}_four)((where & ({name}_truths)a) | (~where & ({name}_truths)b));
@@ -140,7 +151,8 @@ RADIO = {
 
 MANY = {
     "all words": FLAT,
-    **{f"{L} groups": f"Split(K, horizon=T, bits=10, count={L})" for L in (100, 64, 45)},
+    "few bits": "Champion(K, memory=640, horizon=T, bits='auto')",
+    "100 groups": "Split(K, horizon=T, bits=10, count=100)",
     "Champion": "Champion(K, memory=640, horizon=T)",
     "HLMC": "HLMC(K, memory=640, horizon=T)",
     "UCB-M": "UCBM(K, memory=320)",
@@ -150,7 +162,7 @@ TUNING = {
     "0.9 in 0.5": lambda K, seed: {"arms": K, "arm": seed * 7919 % K, "high": 0.9, "low": 0.5, "seed": seed},
     "0.7 in 0.2": lambda K, seed: {"arms": K, "arm": seed * 7919 % K, "high": 0.7, "low": 0.2, "seed": seed},
 }
-"""Arguments of OneGoodArm on which the number of groups of K = 10^5 arms was chosen, with the held-out ``ramp``."""
+"""Arguments of OneGoodArm on which splits of K = 10^5 arms are compared, with the held-out ``ramp``."""
 
 WORDS = {
     100: (14, 20, 28, 40, 56, 80, 100),
@@ -158,10 +170,6 @@ WORDS = {
     10**5: (34, 64, 128, 320, 640, 1600, 4000, 10**4, 25000, 10**5),
 }
 """By the number of arms, words of statistics from 2 log2 K to K."""
-
-
-MOST_CODED = 4000
-"""The most words of codes for 10^5 arms: with more, a run takes many minutes."""
 
 
 def by_bytes(K: int) -> dict[str, str]:
@@ -172,26 +180,63 @@ def by_bytes(K: int) -> dict[str, str]:
         for cls in ("HLMC", "Champion")
         for kind, more in kinds.items()
         for M in WORDS[K]
-        if not kind or K <= JUDGED or M <= MOST_CODED
     } | {f"Tsallis-INF {K}": "TsallisINF(K)" if K <= JUDGED else FLAT}
 
 
 REPORTED = ("Needle", "UniformMeans")
-"""Of 10^5 arms: the adversaries on which nothing was chosen. On the others only the champions are played."""
+"""Of 10^5 arms and in the plots against bytes: the adversaries on which nothing was chosen."""
 
-PLAN: dict[str, tuple[int, int, int, dict[str, str], tuple[str, ...]]] = {
-    "many": (10**5, 10**7, 3, MANY, ("Needle", "UniformMeans", "ramp", *TUNING)),
-    "short": (100, 10**6, 32, HUNDRED, ()),
-    "radio": (20, 10**6, 32, RADIO, ()),
-    "long": (100, 10**7, 32, HUNDRED, ()),
-    "bytes-100": (100, 10**6, 8, by_bytes(100), REPORTED),
-    "bytes-1000": (1000, 10**6, 8, by_bytes(1000), REPORTED),
-    "bytes-100000": (10**5, 10**6, 2, by_bytes(10**5), REPORTED),
+GOALS = ("Needle", "Decoy", "UniformMeans", "Alternating")
+"""Where the regret of HLMC is asked for at T = 10^7."""
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """What is played: every policy in every run against every adversary, but for ``fewer``.
+
+    Attributes
+    ----------
+    arms, horizon, runs
+        K, T, and the sequences of rewards of each adversary.
+    policies
+        By name, as in Python.
+    cases
+        The adversaries; none: all of the catalogue and all held-out ones.
+    fewer
+        By the name of a policy: in how many runs it is played, and against which adversaries (none: all).
+    """
+
+    arms: int
+    horizon: int
+    runs: int
+    policies: dict[str, str]
+    cases: tuple[str, ...] = ()
+    fewer: dict[str, tuple[int, tuple[str, ...]]] = field(default_factory=dict)
+
+
+TWO = {name: HUNDRED[name] for name in ("64 bits", "12 bits")}
+
+SLOW = {"HLMC bits 4000": (2, ()), **{f"HLMC bits {M}": (0, ()) for M in (10**4, 25000, 10**5)}}
+"""EXP3 of few bits over most of 10^5 arms: 0.07 ms a step, and 0.3 to 1 ms, which is too long to be played."""
+
+PLAN = {
+    "long": Experiment(100, 10**7, 32, HUNDRED, fewer={"HLMC": (32, GOALS), "Champion": (8, GOALS)}),
+    "short": Experiment(100, 10**6, 32, HUNDRED),
+    "many": Experiment(
+        10**5,
+        10**7,
+        3,
+        MANY,
+        (*REPORTED, "ramp", *TUNING),
+        fewer={name: (3, REPORTED) for name in MANY if name not in ("few bits", "100 groups")},
+    ),
+    "bytes-100": Experiment(100, 10**6, 8, by_bytes(100), REPORTED),
+    "bytes-1000": Experiment(1000, 10**6, 8, by_bytes(1000), REPORTED),
+    "bytes-100000": Experiment(10**5, 10**6, 8, by_bytes(10**5), REPORTED, fewer=SLOW),
+    "tails": Experiment(100, 10**6, 1024, TWO, ("antiphase", "clumps", "bursts")),
+    "radio": Experiment(20, 10**6, 32, RADIO),
 }
-"""Arms, horizon, runs, policies and adversaries (none: all) of each experiment, in the order of play."""
-
-FEW = {"HLMC": 8, "Champion": 8}
-"""Policies that are played in so many runs only where T = 10^7."""
+"""The experiments of docs/bits.md, in the order of play."""
 
 
 def in_lanes(source: str, name: str, words: int) -> str:
@@ -200,17 +245,17 @@ def in_lanes(source: str, name: str, words: int) -> str:
     source = source.replace("\n/* ", f"\n{LANES.format(name=name, notes=16 * words + 4)}\n/* ", 1)
     for part in parts:
         head, body = part.split("\n", 1)
-        function, *after = head.split()
+        function, *where = head.split()
         body = body.rstrip().replace("P__", f"{name.upper()}_").replace("P_", f"{name}_")
         found = re.search(rf"^static [^;{{]*\b{name}_{function}\([^{{]*\)\n{{\n(.*?)\n}}\n", source, re.M | re.S)
         if found:
-            kept = f"{found[1]}\n" if after else ""
-            source = f"{source[: found.start(1)]}{kept}{body}{source[found.end(1) :]}"
+            own = {"before": f"{body}\n{found[1]}", "after": f"{found[1]}\n{body}"}
+            source = f"{source[: found.start(1)]}{own[where[0]] if where else body}{source[found.end(1) :]}"
     return source
 
 
-def write(folder: Path, arms: int, horizon: int, runs: int, policies: dict[str, str], only: tuple[str, ...]) -> None:
-    """Export policies and adversaries."""
+def write(folder: Path, what: Experiment) -> None:
+    """Export the policies and adversaries of an experiment. Of policies that are the same only the first is played."""
     from hlmc.adversaries import OneGoodArm
     from hlmc.arenas.cases import CASES, Case
     from hlmc.arenas.held_out import HELD_OUT
@@ -219,6 +264,7 @@ def write(folder: Path, arms: int, horizon: int, runs: int, policies: dict[str, 
     from hlmc.targets.c.types import Type
 
     folder.mkdir(parents=True, exist_ok=True)
+    arms, horizon, runs, policies, only = what.arms, what.horizon, what.runs, what.policies, what.cases
 
     @dataclass(frozen=True, repr=False)
     class Split(Champion):
@@ -231,23 +277,29 @@ def write(folder: Path, arms: int, horizon: int, runs: int, policies: dict[str, 
             return self.count, -(-self.arms // self.count)
 
     known = {"T": horizon, "K": arms, "Split": Split} | CATALOGUE
-    names, words = [], {}
+    names: dict[int, str] = {}
+    words: dict[str, int] = {}
+    first_of: dict[str, str] = {}
+    same: dict[str, str] = {}
     for i, (title, text) in enumerate(policies.items()):
         if text == FLAT:
             source = Path(__file__).with_name("flat_tsallis.c").read_text()
             (folder / "flat.h").write_text(source.replace("@ARMS@", str(arms)))
-            names.append(FLAT)
+            names[i] = FLAT
             words[title] = arms - 1
             continue
         policy = eval(text, known)
+        words[title] = policy.words.statistics
+        same[title] = first_of.setdefault(f"{policy.plan.levels} {policy.structure.name}", title)
+        if same[title] != title:
+            continue
         exported = policy.to_c(name=f"p{i}")
         (folder / f"p{i}.h").write_text(exported.header)
         (folder / f"p{i}.c").write_text(in_lanes(exported.source, f"p{i}", policy.words.total))
         (folder / "plain").mkdir(exist_ok=True)
         (folder / "plain" / f"p{i}.c").write_text(exported.source.replace(f'"p{i}.h"', f'"../p{i}.h"'))
-        names.append(f"p{i}")
-        words[title] = policy.words.statistics
-    judged = arms <= JUDGED and not folder.name.startswith("bytes")
+        names[i] = f"p{i}"
+    judged = arms <= JUDGED and not folder.name.startswith("bytes")  # else the best arm is that of the best mean
     best: dict[str, list[float]] = {}
     cases, rules, prototypes = [], [], []
     tuning = [Case(name, lambda K, M, T, seed, make=make: OneGoodArm(**make(K, seed))) for name, make in TUNING.items()]
@@ -272,15 +324,15 @@ def write(folder: Path, arms: int, horizon: int, runs: int, policies: dict[str, 
             if not judged:
                 best.setdefault(case.name, []).append(horizon * float(adversary.expected.rewards(0, 1).max()))
     text = MAIN.format(
-        includes="\n".join(f'#include "{name}.h"' for name in names),
+        includes="\n".join(f'#include "{name}.h"' for name in names.values()),
         prototypes="\n".join(prototypes),
         rules="\n".join(rules),
-        plays="".join(PLAY.format(name=name, bit=f"{1 << i}u", salt=977 * i) for i, name in enumerate(names)),
+        plays="".join(PLAY.format(name=name, bit=f"{1 << i}u", salt=977 * i) for i, name in names.items()),
         judged=arms if judged else 0,
     )
     (folder / "main.c").write_text(text)
     told = {"arms": arms, "horizon": horizon, "runs": runs, "cases": cases, "policies": policies}
-    told |= {"words": words, "best": best}
+    told |= {"words": words, "best": best, "same": same, "fewer": what.fewer}
     (folder / "told.json").write_text(json.dumps(told))
 
 
@@ -312,13 +364,20 @@ def check(folder: Path) -> None:
         build(folder / place, "plain/play", plain=True)
         for number, case in enumerate(told["cases"]):
             found = []
+            mask = sum(1 << i for i, name in enumerate(told["policies"]) if is_played(told, name, case, 0))
             for program in ("play", "plain/play"):
-                arguments = [str(number), str(folder / place / f"a{number}_0.spec"), "20000", "5", str(2**64 - 1)]
+                arguments = [str(number), str(folder / place / f"a{number}_0.spec"), "20000", "5", str(mask)]
                 command = [str((folder / place / program).resolve()), *arguments]
                 found.append(subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()[1::2])
             if found[0] != found[1]:
                 raise SystemExit(f"{place}, {case}: {found[0]} in lanes, {found[1]} as exported")
         print(f"{place}: the same rewards in {len(told['cases'])} cases")
+
+
+def is_played(told: dict[str, Any], name: str, case: str, run: int) -> bool:
+    """Whether a policy is played in a run against an adversary."""
+    most, cases = told["fewer"].get(name, (told["runs"], ()))
+    return told["same"].get(name, name) == name and run < most and (not cases or case in cases)
 
 
 def play(folder: Path, cores: int, seconds: float) -> None:
@@ -334,19 +393,16 @@ def play(folder: Path, cores: int, seconds: float) -> None:
     for place, told in written.items():
         for run in range(told["runs"]):
             for number, case in enumerate(told["cases"]):
-                many = bool(told.get("best")) or told["arms"] > JUDGED
                 wanted = [
                     (1 << i, name)
                     for i, name in enumerate(told["policies"])
-                    if (place, case, run, name) not in done
-                    and (many or told["horizon"] < 10**7 or run < FEW.get(name, run + 1))
-                    and (case in REPORTED or place != "many" or "groups" in name)
+                    if (place, case, run, name) not in done and is_played(told, name, case, run)
                 ]
                 # Where no best arm is looked for, policies are played at the same time.
-                parts = [[each] for each in wanted] if many else [wanted]
+                parts = [[each] for each in wanted] if told["best"] else [wanted]
                 tasks += [(place, number, case, run, part) for part in parts if part]
-    for place in {task[0] for task in tasks}:
-        build(folder / place)
+    compiling = {place: threading.Lock() for place in written}
+    compiled: set[str] = set()
     with file.open("a") as out, ThreadPoolExecutor(cores) as workers:
         if not done:
             out.write("experiment,arms,horizon,case,run,best,policy,words,earned,ns\n")
@@ -355,13 +411,17 @@ def play(folder: Path, cores: int, seconds: float) -> None:
             place, number, case, run, wanted = task
             if time.monotonic() - began > seconds:
                 return ""
+            with compiling[place]:
+                if place not in compiled:
+                    build(folder / place)
+                    compiled.add(place)
             told = written[place]
             spec = folder / place / f"a{number}_{run}.spec"
             key = str(7919 * (run + 1) << 20)
             program = (folder / place / "play").resolve()
             command = [program, str(number), spec, str(told["horizon"]), key, str(sum(bit for bit, _ in wanted))]
             best, *rest = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
-            best = told["best"][case][run] if case in told.get("best", {}) else best
+            best = told["best"][case][run] if told["best"] else best
             head = f"{place},{told['arms']},{told['horizon']},{case},{run},{best}"
             found = zip(wanted, rest[::2], rest[1::2], strict=True)
             return "".join(f"{head},{name},{told['words'][name]},{earned},{ns}\n" for (_, name), earned, ns in found)
@@ -413,6 +473,39 @@ def ratio_and_half(first: dict[int, float], other: dict[int, float]) -> tuple[fl
     return b / a, half
 
 
+def difference_and_half(first: dict[int, float], other: dict[int, float], unit: float) -> tuple[float, float]:
+    """The mean difference over the runs that both have in a unit, and half its 95 % interval."""
+    return mean_and_half((other[run] - first[run]) / unit for run in first if run in other)
+
+
+def quantile(values: Iterable[float], part: float) -> float:
+    """The value below which this part of the values lies; of no values, not a number."""
+    ordered = sorted(values)
+    return ordered[min(int(part * len(ordered)), len(ordered) - 1)] if ordered else math.nan
+
+
+def regret_row(values: dict[str, dict[int, float]], unit: float) -> str:
+    """A line of a table of regret: means, ratios to the first policy, differences to it for other numbers of bits."""
+    first, *others = values
+    base = values[first]
+    mean, error = mean_and_half(base.values())
+    cells = [str(max(map(len, values.values()))), f"{mean:,.0f} ± {error:,.0f}"]
+    for name in others:
+        found = values[name]
+        own, half = mean_and_half(found.values())
+        cells.append(f"{own:,.0f} ± {half:,.0f}" if found else "")
+        ratio, wide = ratio_and_half(base, found) if found else (math.nan, math.nan)
+        if not found or mean <= 2 * error:
+            cells.append("")  # a regret that may be 0 is no unit
+        elif name.endswith("bits"):
+            cells.append(f"**{ratio:.2f}** ± {wide:.2f}")
+        else:
+            cells.append("below 0" if ratio < 0 else f"{ratio:.3g}" if ratio < 10 else f"{ratio:,.0f}")
+        if name.endswith("bits"):
+            cells.append("{:+.3f} ± {:.3f}".format(*difference_and_half(base, found, unit)))
+    return " | ".join(cells)
+
+
 def table(folder: Path) -> None:
     """Print what was played, as tables in Markdown."""
     told = experiments(folder)
@@ -424,24 +517,34 @@ def table(folder: Path) -> None:
             ns = [float(row["ns"]) for row in rows if row["policy"] == name]
             mean = sum(ns) / max(1, len(ns))
             print(f"- {name}: {text}, {8 * one['words'][name]:,} bytes of statistics, {mean:.0f} ns a step")
-        many = one["arms"] > JUDGED
         if place.startswith("bytes"):
             continue
-        print("\n| adversary | runs | " + " | ".join(names) + " |")
-        print("| --- " * (2 + len(names)) + "|")
+        many = bool(one["best"])
+        unit = math.sqrt(one["arms"] * one["horizon"])
+        title = {name: f"{name}: {8 * one['words'][name]:,} bytes" for name in names}
+        heads = [title[names[0]]]
+        for name in names[1:]:
+            heads += [title[name]] if many else [title[name], "ratio"] + ["difference / √(KT)"] * name.endswith("bits")
+        print("\n| adversary | runs | " + " | ".join(heads) + " |")
+        print("| --- " * (2 + len(heads)) + "|")
         for case in one["cases"]:
-            values = regrets(rows, case, names, rewards=many)
-            if not any(values):
+            values = dict(zip(names, regrets(rows, case, names, rewards=many), strict=True))
+            if not any(values.values()):
                 continue
-            base, error = mean_and_half(values[0].values())
-            cells = []
-            for i, found in enumerate(values):
-                mean, half = mean_and_half(found.values())
-                cell = f"{mean:.4f} ± {half:.4f}" if many else f"{mean:,.0f} ± {half:,.0f}"
-                if i and not many and base > 2 * error and found:
-                    cell += " ({:.3g} ± {:.2g})".format(*ratio_and_half(values[0], found))
-                cells.append(cell)
-            print(f"| {case} | {max(map(len, values))} | " + " | ".join(cells) + " |")
+            if many:
+                cells = [
+                    "{:.3f} ± {:.3f}".format(*mean_and_half(each.values())) if each else "" for each in values.values()
+                ]
+                print(f"| {case} | {max(map(len, values.values()))} | " + " | ".join(cells) + " |")
+            else:
+                print(f"| {case} | {regret_row(values, unit)} |")
+        if place == "tails":
+            print("\n| adversary | policy | runs | 10 % | median | 90 % | 99 % | mean |\n" + "| --- " * 8 + "|")
+            for case in one["cases"]:
+                for name, found in zip(names, regrets(rows, case, names), strict=True):
+                    parts = [f"{quantile(found.values(), part):,.0f}" for part in (0.1, 0.5, 0.9, 0.99)]
+                    mean, half = mean_and_half(found.values())
+                    print(f"| {case} | {name} | {len(found)} | {' | '.join(parts)} | {mean:,.0f} ± {half:,.0f} |")
 
 
 def plot(folder: Path, file: str) -> None:
@@ -449,11 +552,7 @@ def plot(folder: Path, file: str) -> None:
     import matplotlib.pyplot as plt
 
     told = experiments(folder)
-    played = {
-        place: rows
-        for place, rows in read(folder).items()
-        if not told[place].get("best") and told[place]["arms"] <= JUDGED
-    }
+    played = {place: rows for place, rows in read(folder).items() if not told[place]["best"] and place != "tails"}
     figure, every = plt.subplots(1, len(played), figsize=(6.5 * len(played), 6.8), squeeze=False)
     for axes, (place, rows) in zip(every[0], played.items(), strict=True):
         one = told[place]
@@ -463,12 +562,14 @@ def plot(folder: Path, file: str) -> None:
             values = regrets(rows, case, names)
             mean, half = mean_and_half(values[0].values())
             if mean > 2 * half:
-                ratios[case] = [ratio_and_half(values[0], each) for each in values]
-        cases = sorted(ratios, key=lambda case: ratios[case][-1][0])
+                ratios[case] = [ratio_and_half(values[0], each) if each else (-1.0, 0.0) for each in values]
+        cases = sorted(ratios, key=lambda case: ratios[case][1][0])
         looks = {"HLMC": "C1s", "Champion": "C2^", "12 bits": "C0o"}
         for i in range(1, len(names)):
             colour, marker = looks.get(names[i], "C4D")[:2], looks.get(names[i], "C4D")[2]
             points = [(*ratios[case][i], y) for y, case in enumerate(cases) if ratios[case][i][0] > 0]
+            if not points:
+                continue
             label = f"{one['policies'][names[i]]}: {8 * one['words'][names[i]]} bytes"
             across, error, up = zip(*points, strict=True)
             bounded = [min(half, 0.9 * x) for x, half in zip(across, error, strict=True)]
@@ -479,14 +580,14 @@ def plot(folder: Path, file: str) -> None:
         first = f"{one['policies'][names[0]]}, {8 * one['words'][names[0]]} bytes"
         axes.set_xlabel(f"weak regret divided by that of {first}")
         axes.set_title(f"K = {one['arms']}, T = {one['horizon']:,}, bytes of statistics", fontsize=10)
-        axes.legend(fontsize=7, loc="lower right")
+        axes.legend(fontsize=7, loc="upper center", bbox_to_anchor=(0.5, -0.08))
         axes.grid(alpha=0.25)
     figure.tight_layout()
     figure.savefig(file, dpi=110)
 
 
 def plot_bytes(folder: Path, file: str) -> None:
-    """Draw regret against bytes of statistics, mean and 95 % interval of the runs: a row for each K."""
+    """Draw regret against the bytes of statistics that are given, mean and 95 % interval of the runs: a row a K."""
     import matplotlib.pyplot as plt
 
     told = {place: one for place, one in experiments(folder).items() if place.startswith("bytes")}
@@ -496,18 +597,23 @@ def plot_bytes(folder: Path, file: str) -> None:
     styles |= {"Tsallis-INF": ("k", "D")}
     for row, (place, one) in zip(every, told.items(), strict=True):
         for axes, case in zip(row, REPORTED, strict=True):
+            regret = dict(zip(one["policies"], regrets(played[place], case, one["policies"]), strict=True))
             for kind, (colour, style) in styles.items():
                 names = [name for name in one["policies"] if name.rsplit(" ", 1)[0] == kind]
-                found = [mean_and_half(each.values()) for each in regrets(played[place], case, names)]
-                across = [8 * one["words"][name] for name in names]
+                # Policies that are the same are played once.
+                found = [mean_and_half(regret[one["same"].get(name, name)].values()) for name in names]
+                across = [8 * int(name.rsplit(" ", 1)[1]) for name in names]
                 up = [max(mean, 1.0) / one["horizon"] for mean, _ in found]
                 error = [min(half, 0.9 * mean) / one["horizon"] for mean, half in found]
                 label = f"{kind[:-5]}, few bits" if kind.endswith("bits") else f"{kind}, 64 bits"
                 axes.errorbar(across, up, yerr=error, fmt=style, color=colour, markersize=4, label=label)
-            axes.set(xscale="log", yscale="log", xlabel="bytes of statistics", ylabel="regret per step")
+            axes.set(xscale="log", yscale="log", xlabel="memory given: bytes of statistics", ylabel="regret per step")
             axes.set_ylim(5e-4, 1.0)
-            axes.xaxis.set_minor_formatter("")
-            runs = f"{one['runs']} run{'s' * (one['runs'] > 1)}"
+            given = [8 * words for words in WORDS[one["arms"]]]
+            axes.set_xticks(given[::2], [f"{size:,}" for size in given[::2]], fontsize=8)
+            axes.set_xticks([], minor=True)
+            counts = sorted({len(each) for name, each in regret.items() if is_played(one, name, case, 0)} - {0})
+            runs = f"{counts[0]} to {counts[-1]} runs" if len(counts) > 1 else f"{counts[0]} runs"
             axes.set_title(f"{case}, K = {one['arms']:,}, T = {one['horizon']:,}, {runs}", fontsize=10)
             axes.axvline(8 * one["arms"], color="0.6", linewidth=0.8)
             axes.grid(alpha=0.25)
@@ -538,8 +644,8 @@ def speed(times: int = 10, steps: int = 1_000_000) -> None:
 
 def plan(folder: Path, names: list[str]) -> None:
     """Write the experiments of docs/bits.md, and this script."""
-    for name in names or [name for name in PLAN if not name.startswith("bytes")]:
-        write(folder / name, *PLAN[name])
+    for name in names or PLAN:
+        write(folder / name, PLAN[name])
     shutil.copy(__file__, folder / "bits.py")
 
 
@@ -555,7 +661,8 @@ def main() -> None:
         plan(options.folder, options.rest)
     elif options.verb == "write":
         arms, horizon, runs = (int(float(text)) for text in options.rest[:3])
-        write(options.folder, arms, horizon, runs, dict(text.split("=", 1) for text in options.rest[3:]), ())
+        policies = dict(text.split("=", 1) for text in options.rest[3:])
+        write(options.folder, Experiment(arms, horizon, runs, policies))
     elif options.verb == "play":
         play(options.folder, options.cores, options.seconds)
     elif options.verb == "speed":
