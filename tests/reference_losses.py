@@ -119,9 +119,17 @@ def faded(mean: float, t: int, value: float) -> float:
 
 
 def champion_epochs(groups: Sequence[int], horizon: int, switches: int = 1) -> list[int]:
-    """S_1, ..., S_D: Tsallis-INF's balance x_i = N_i, the last made 1.2 / sqrt(V) times as long, the first to fit."""
+    """S_1, ..., S_D: Tsallis-INF's balance x_i = N_i, the last made 1.2 / sqrt(V) times as long, the first to fit.
+
+    A group above all others cuts the choices of the level below it into ((V - 1) sqrt(S) / (sqrt(N) + 2))^(2/3) runs.
+    """
     if len(groups) == 1:
         return [horizon]
+    if groups[0] == 1:
+        choices, *below = champion_epochs(groups[1:], horizon, switches)
+        runs = round(((switches - 1) * math.sqrt(choices) / (math.sqrt(groups[1]) + 2)) ** (2 / 3))
+        run = up(choices / min(choices, max(1, runs)))
+        return [up(choices / run), run, *below]
     share = (horizon / math.prod(groups)) ** (1.0 / len(groups))
     *above, last = [min(horizon, max(1, up(n * share))) for n in groups]
     last = min(horizon, max(1, round(1.2 / math.sqrt(switches) * last)))
@@ -174,6 +182,7 @@ class Champion:
         self.groups, self.order, self.turns, self.switches = groups, order, turns, switches
         self.sizes = sizes_of(len(order), groups)
         self.doubles, self.length = horizon is None, horizon or 1
+        self.stage_began = 0
         self.place: int | None = None
         self.kept_then: list[float] = []  # what the learner keeps after the step
         self.all_challenges = 0
@@ -221,7 +230,9 @@ class Champion:
                 if n > 1:
                     run.chance = reached = run.probabilities()[child]
                     if d == len(self.sizes) - 2:
-                        due = self.turns(n)[self.challenges % n]
+                        # Every run begins one group later than the one before it.
+                        before = (self.stage_began + self.local) // self.lengths[d - 1] if d > 0 else 0
+                        due = self.turns(n)[(self.challenges + before) % n]
                         if self.rematch is not None:
                             due = (self.rematch - first) // size
                         assert not challenged or child == due, "a challenge to the wrong group"
@@ -290,6 +301,7 @@ class Champion:
         if last or (self.runs and self.local % self.lengths[-2] == 0):
             self._end(last)
         if last and self.doubles:
+            self.stage_began += self.length
             self.length *= 2
             self._stage()
 
@@ -353,6 +365,7 @@ class Crowned:
         self.arms, self.groups, self.reduced = arms, groups, reduced
         self.sizes = sizes_of(arms, groups)
         self.doubles, self.length = horizon is None, horizon or 1
+        self.stage_began = 0
         self.crown, self.paid = 0, 0.0
         self.coronations = self.reigns = 0
         self._stage()

@@ -419,12 +419,12 @@ def least(N: int, D: int) -> float:
 
 def test_the_champion_s_bound_is_the_theorem_s() -> None:
     T = 10**7
-    for switches in (None, 9):
-        policy = hlmc.Champion(100, memory=20, horizon=T, switches=switches)
-        S, D = policy.plan.epochs
-        assert math.ceil(T / D) == S
-        challenged = math.floor(4 * math.sqrt(S))
-        assert policy.bound() == pytest.approx(D * (R(10, S) + challenged) + S * beta(11, D, least(10, D)))
+    policy = hlmc.Champion(100, memory=20, horizon=T)
+    S, D = policy.plan.epochs
+    assert math.ceil(T / D) == S
+    challenged = math.floor(4 * math.sqrt(S))
+    assert policy.bound() == pytest.approx(D * (R(10, S) + challenged) + S * beta(11, D, least(10, D)))
+    assert policy.bound(switches=2) is None
     deep = hlmc.Champion(100, memory=14, horizon=T)
     (S1, S2, D), (l1, l2, _) = deep.plan.epochs, deep.plan.lengths
     N1, N2, N3 = deep.plan.groups
@@ -432,6 +432,20 @@ def test_the_champion_s_bound_is_the_theorem_s() -> None:
     assert deep.bound() == pytest.approx(l1 * R(N1, S1) + S1 * lowest)
     flat = hlmc.Champion(100, memory=100, horizon=T)
     assert flat.bound() == pytest.approx(R(100, T))
+
+
+@pytest.mark.parametrize(("T", "V"), [(10**6, 10), (10**8, 2), (10**9, 10)])
+def test_the_bound_on_shifting_regret_is_the_theorem_s(T: int, V: int) -> None:
+    policy = hlmc.Champion(100, memory=20, horizon=T, switches=V)
+    B, S, D = policy.plan.epochs
+    assert B * S * D - T < S * D  # no run more than it takes
+    run = D * (R(10, S) + math.floor(4 * math.sqrt(S))) + S * beta(11, D, least(10, D))
+    for pieces in (1, 2, V):
+        assert policy.bound(switches=pieces) == pytest.approx(B * run + (pieces - 1) * max(0, S * D - run))
+    assert policy.bound() == policy.bound(switches=V)
+    assert policy.bound(switches=V + 1) is None
+    assert policy.guarantee.source == "Theorem 2 of docs/champion.md"
+    assert policy.bound() < hlmc.HLMC(100, memory=20, horizon=T, switches=V).bound()  # type: ignore[operator]
 
 
 def test_with_an_unknown_horizon_stages_are_added() -> None:

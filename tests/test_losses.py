@@ -288,6 +288,8 @@ CHAMPIONS = [
     pytest.param(hlmc.Champion(30, horizon=500), 500, marks=pytest.mark.interpreted),
     (hlmc.Champion(30, horizon=3000), 3000),
     (hlmc.Champion(30, horizon=3000, switches=9), 3000),
+    (hlmc.Champion(27, memory=9, horizon=2500, switches=2), 2500),  # three levels and restarts
+    (hlmc.Champion(30, memory=30, switches=3), 1100),
     (hlmc.Champion(27, memory=9, horizon=2500), 2500),  # three levels
     (hlmc.Champion(25, memory=9, horizon=2500), 2500),  # three levels, the last group with one arm
     (hlmc.Champion(31, horizon=2000), 2000),  # the last group has one arm
@@ -341,13 +343,16 @@ def test_challenges_come_as_often_as_they_should() -> None:
 @pytest.mark.interpreted
 def test_epochs_of_a_champion() -> None:
     assert hlmc.Champion(100, memory=20, horizon=10**6).plan.lengths == (1200, 1)
-    assert hlmc.Champion(16, horizon=10**6, switches=9).epochs_used(10**6) == (2500, 400)
+    told = hlmc.Champion(16, horizon=10**6, switches=9)
+    assert (told.groups_used, told.epochs_used(10**6)) == ((1, 4, 4), (22, 114, 400))  # 2,500 epochs in 22 runs
     for arms, memory in ((30, None), (27, 9), (17, 8), (100, 14), (2, None), (1, None), (5, 5)):
-        policy = hlmc.Champion(arms, memory)
-        for T in (1, 2, 3, 10, 1000, 2**20, 10**6 + 1):
-            epochs = policy.epochs_used(T)
-            assert list(epochs) == champion_epochs(policy.groups_used, T), (arms, memory, T)
-            assert math.prod(epochs) >= T
+        for V in (None, 1, 2, 7, 10**6):
+            policy = hlmc.Champion(arms, memory, switches=V)
+            assert (len(policy.groups_used) > 1 and policy.groups_used[0] == 1) == ((V or 1) > 1 and arms > 3)
+            for T in (1, 2, 3, 10, 1000, 2**20, 10**6 + 1):
+                epochs = policy.epochs_used(T)
+                assert list(epochs) == champion_epochs(policy.groups_used, T, V or 1), (arms, memory, T)
+                assert math.prod(epochs) >= T
 
 
 @pytest.mark.interpreted

@@ -87,15 +87,16 @@ def test_policies_in_plain_python_are_drawn_saved_and_merged(tmp_path: Path) -> 
 
 
 def test_a_bound_on_weak_regret_is_none_on_shifting_regret() -> None:
-    """Champion is told V, and its theorem is about weak regret."""
+    """Champion's is on shifting regret if it is told V, and on weak regret if it is not."""
     told = {
-        "Champion": hlmc.Champion(arms=12, memory=7, horizon=300, switches=3),
+        "Champion": hlmc.Champion(arms=12, memory=7, horizon=300),
+        "Champion told": hlmc.Champion(arms=12, memory=7, horizon=300, switches=3),
         "EXP3.S": hlmc.EXP3S(arms=12, horizon=300, switches=3),
         "EXP3": hlmc.EXP3(arms=12, horizon=300),
     }
     result = simulated(told)
     known = result.bound("shifting", 3).isel(time=-1).notnull()
-    assert {name: bool(known.sel(policy=name)) for name in told} == {"Champion": False, "EXP3.S": True, "EXP3": False}
+    assert [name for name in told if known.sel(policy=name)] == ["Champion told", "EXP3.S"]
     assert result.bound("weak").isel(time=-1).notnull().all()
     labels = [str(line.get_label()) for line in result.plot("shifting", 3).get_lines()]
     assert "Champion, 7 words" in labels

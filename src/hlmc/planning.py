@@ -290,22 +290,22 @@ def few_steps(arms: int, horizon: int | None) -> bool:
     return horizon is not None and whole("horizon", horizon, 1) < FEW_STEPS * K
 
 
-def fewest_levels(arms: int, memory: int, words: Callable[[Groups], int], horizon: int | None = None) -> Groups:
+def fewest_levels(arms: int, memory: int, words: Callable[[Groups], int], grouped: bool = False) -> Groups:
     """A champion's levels: the fewest that fit in M words, each with about as many children as the others.
 
     ``words`` says how many words a hierarchy takes. Words beyond those of the hierarchy with the fewest are left over
     until one level less fits: unequal groups would fill them, but the regret of D levels of Tsallis-INF depends on the
-    product of the numbers of children only, and with a champion it was never less (docs/bits.md). Where there are few
-    steps for each arm, two levels go before one.
+    product of the numbers of children only, and with a champion it was never less (docs/bits.md). ``grouped``: two
+    levels go before one.
 
     >>> [fewest_levels(1000, memory, sum) for memory in (40, 64, 341, 999, 1000)]
     [(10, 10, 10), (36, 28), (36, 28), (36, 28), (1000,)]
-    >>> fewest_levels(1000, 1000, sum, horizon=10**4)
+    >>> fewest_levels(1000, 1000, sum, grouped=True)
     (36, 28)
     """
     K, M = whole("arms", arms, 1), whole("memory", memory, 1)
     splits = [tight_groups(K, D) for D in range(1, deepest(K) + 1)]
-    if few_steps(K, horizon):
+    if grouped:
         splits[:2] = splits[1::-1]
     for groups in splits:
         if words(groups) <= M:

@@ -48,20 +48,21 @@ class Champion(TreePolicy):
     horizon
         T, or None when it is not known: groups and doubts start afresh in stages of 2^r steps, the champion stays.
     switches
-        V, if it is known how often the best arm changes: epochs are sqrt(V) times shorter. With one level there are no
-        epochs, and V changes nothing.
+        V, if it is known in how many pieces the best arm stays the same: epochs are sqrt(V) times shorter, and the
+        groups start afresh every now and then, which the plan shows as a level of one group. The champion stays.
     bits
         Bits of a loss: 64, 4 to 32, or ``"auto"``: what is best in ``memory``. With fewer than 64 the losses are
         packed codes, and ``memory`` holds more of them (``docs/bits.md``).
 
-    Where ``memory`` holds the losses of all arms, there is one level and nothing for a champion to outlive: it is
-    :class:`TsallisINF <hlmc.TsallisINF>`.
+    Where ``memory`` holds the losses of all arms, and ``switches`` is not given, there is one level and nothing for a
+    champion to outlive: it is :class:`TsallisINF <hlmc.TsallisINF>`.
 
     Guarantee
     ---------
-    Against every sequence of rewards that is fixed in advance, at every depth, with ``switches`` and with an unknown
-    horizon: the expected weak regret is at most :meth:`bound`, of order T^(3/4) K^(1/4) for two levels (Theorem 1 of
-    ``docs/champion.md``; with 6 to 32 ``bits``, the third theorem of ``docs/bits.md``).
+    Against every sequence of rewards that is fixed in advance, at every depth and with an unknown horizon: the expected
+    weak regret is at most :meth:`bound`, of order T^(3/4) K^(1/4) for two levels (Theorem 1 of ``docs/champion.md``;
+    with 6 to 32 ``bits``, the third theorem of ``docs/bits.md``). With ``switches`` it is the expected shifting regret,
+    of order T^(5/6) (V K)^(1/6) (Theorem 2 of ``docs/champion.md``).
     :class:`CrownedHLMC <hlmc.CrownedHLMC>` has the smaller bound and the larger regret.
 
     Examples
@@ -107,17 +108,31 @@ class Champion(TreePolicy):
         if isinstance(self.bits, int):
             return self.bits
         assert self.memory is not None
-        if planning.few_steps(self.arms, self.horizon):
+        if self._grouped:
             return planning.level_width(self.arms, self.memory)
         return planning.best_width(self.arms, self.memory, self.horizon)
+
+    @property
+    def _told(self) -> bool:
+        """Whether it is told that the best arm changes."""
+        return self.switches is not None and self.switches > 1
+
+    @property
+    def _grouped(self) -> bool:
+        """Whether there are groups even where all arms fit: where there are few steps, or the best arm changes, a
+        champion and short epochs are better than Tsallis-INF over all arms."""
+        return self._told or planning.few_steps(self.arms, self.horizon)
 
     @cached_property
     def groups_used(self) -> tuple[int, ...]:
         if self.memory is None:
-            return planning.even_groups(self.arms, min(2, planning.deepest(self.arms)))
-        return planning.fewest_levels(
-            self.arms, self.memory, lambda groups: sum(self._level_words(groups)), self.horizon
-        )
+            groups = planning.even_groups(self.arms, min(2, planning.deepest(self.arms)))
+        else:
+            groups = planning.fewest_levels(
+                self.arms, self.memory, lambda groups: sum(self._level_words(groups)), self._grouped
+            )
+        # A level of one group makes no choice: it only has those below it start afresh.
+        return (1, *groups) if self._told and len(groups) > 1 else groups
 
     @cached_property
     def routines_used(self) -> tuple[Routine, ...]:
@@ -130,8 +145,16 @@ class Champion(TreePolicy):
         balanced = super().epochs_used(horizon)
         if len(balanced) == 1:
             return balanced
-        stretch = STRETCH / math.sqrt(self.switches or 1)
-        return self._relengthened(balanced, max(round(stretch * balanced[-1]), EPOCH_DELAYS * self.delay), horizon)
+        restarting = self.groups_used[0] == 1
+        V = self.switches or 1
+        last = max(round(STRETCH / math.sqrt(V) * balanced[-1]), EPOCH_DELAYS * self.delay)
+        S, *below = self._relengthened(balanced[restarting:], last, horizon)
+        if not restarting:
+            return (S, *below)
+        # So many runs that what V - 1 of them can lose and what the groups lose in all of them add up to the least.
+        runs = ((V - 1) * math.sqrt(S) / (math.sqrt(self.groups_used[1]) + MOST / 2.0)) ** (2.0 / 3.0)
+        run = -(-S // min(S, max(1, round(runs))))
+        return (-(-S // run), run, *below)
 
     @property
     def level_words(self) -> tuple[int, ...]:
@@ -142,7 +165,7 @@ class Champion(TreePolicy):
         if not above:
             return (coded(TsallisINF(), self.bits_used).words(last) if last > 1 else 0,)
         if self.bits_used < ALL_BITS:
-            *groups_words, arms = (-(-n * self.bits_used // ALL_BITS) for n in (*above, last + 1))
+            *groups_words, arms = (-(-n * self.bits_used // ALL_BITS) if n > 1 else 0 for n in (*above, last + 1))
             return (*groups_words, arms + 1)  # and the champion's name
         # At the arms: the losses of the others, less that of the champion, and the champion's name.
         return (*(n - 1 for n in above), last + 1)
@@ -160,9 +183,26 @@ class Champion(TreePolicy):
         arms = self.levels_at(horizon)[-1].context
         return min(0.5, max(FLOOR, arms.children / (1.0 + 2.0 * REACH * math.sqrt(arms.choices)) ** 2))
 
+    @property
+    def promised(self) -> str:  # type: ignore[override]
+        if self.structure is TREE or not self._told:
+            return super().promised
+        return f"expected shifting regret at hardness {self.switches}"
+
     def _stage_bound(self, horizon: int, switches: int | None) -> float | None:
         if self.structure is TREE:
             return super()._stage_bound(horizon, switches)
+        V = self.switches or 1
+        weak = self._weak_bound(horizon)
+        if weak is None or (switches or V) > V:
+            return None
+        # In V - 1 of the runs between two restarts, or fewer, the best arm changes: they are given up.
+        runs = self.levels_at(horizon)[0]
+        given_up = max(0.0, min(runs.length, horizon) - weak / runs.context.choices)
+        return weak + min((switches or V) - 1, runs.context.choices) * given_up
+
+    def _weak_bound(self, horizon: int) -> float | None:
+        """The bound on weak regret in one stage."""
         *above, last = self.levels_at(horizon)
         total, runs = 0.0, 1
         for level in above:
@@ -184,8 +224,8 @@ class Champion(TreePolicy):
         if self.structure is TREE:
             return super()._proof
         if self.bits_used < ALL_BITS:
-            return "the third theorem of docs/bits.md"
-        return "Theorem 1 of docs/champion.md"
+            return f"the third theorem of docs/bits.md{' and Theorem 2 of docs/champion.md' if self._told else ''}"
+        return f"Theorem {2 if self._told else 1} of docs/champion.md"
 
     @property
     def _measured(self) -> str:
@@ -195,7 +235,9 @@ class Champion(TreePolicy):
 
     @property
     def _lost(self) -> str:
-        return "regret of single runs, a best arm that changes, rewards that react to the play"
+        if self.structure is TREE or not self._told:
+            return "regret of single runs, a best arm that changes (give switches=), rewards that react to the play"
+        return "regret of single runs, more changes than V allows, rewards that react to the play"
 
     def _write(self, records: Array, horizon: int) -> None:
         super()._write(records, horizon)

@@ -109,7 +109,7 @@ class CrownedHLMC(TreePolicy):
 
     @property
     def _proof(self) -> str:
-        return "Theorem 2 of docs/champion.md"
+        return "Theorem 3 of docs/champion.md"
 
     @property
     def _measured(self) -> str:

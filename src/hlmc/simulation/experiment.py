@@ -145,7 +145,7 @@ class Experiment:
 
 
 def _switches(policy: AnyPolicy) -> Any:
-    """V, if the policy's bound is on shifting regret. Champion is told V too, and its bound is on weak regret."""
+    """V, if the policy's bound is on shifting regret."""
     if isinstance(policy, PythonPolicy) or "shifting regret" not in policy.guarantee.proved:
         return None
     return getattr(policy, "switches", None)

@@ -184,14 +184,18 @@ def _decide(program: Array, row: Array, t: int, epochs: int) -> float:
 
 
 @kernel
-def _group_challenged(program: Array, row: Array, d: int, level: int, n: int) -> int:
-    """The group of a challenge: one with newcomers; in a rematch that of the last epoch; else the next in turn."""
+def _group_challenged(program: Array, row: Array, t: int, d: int, level: int, n: int) -> int:
+    """The group of a challenge: one with newcomers; in a rematch that of the last epoch; else the next in turn.
+
+    A run of the level may have few challenges, so that every run begins one group later than the run before it.
+    """
     if _newcomers(program, row):
         return max(0, n + 2 - int(row[CRISIS]))
     if int(row[CRISIS]) == REMATCH:
         within = int(program[level - FIELDS + SIZE]) if d > 0 else int(program[ARMS])
         return min(int(row[BASE]) % within // int(program[level + SIZE]), n - 1)
-    return permuted(bits(row, KEY), n, int(row[TURN]) % n)
+    run = t // int(program[level - FIELDS + LENGTH]) if d > 0 else 0
+    return permuted(bits(row, KEY), n, (int(row[TURN]) + run) % n)
 
 
 # Hooks: how the losses of a level are stored. Defaults: as words, the losses of the slots less that of slot 0.
@@ -242,7 +246,7 @@ def _choose(program: Array, row: Array, t: int, d: int, level: int, n: int, cont
     rate = _decide(program, row, t, tau)
     turn = int(row[TURN])
     call_select(int(program[level + ROUTINE]), program, level, row, at, n, control, tau - turn, u)
-    challenged = _group_challenged(program, row, d, level, n)
+    challenged = _group_challenged(program, row, t, d, level, n)
     if int(row[CHALLENGE]) > 0:
         if _newcomers(program, row):
             row[CRISIS] = row[CRISIS] - 1.0 if row[CRISIS] > NEWCOMERS else 0.0
