@@ -1,7 +1,6 @@
 """benchmarks/bits.py: what it plays in C is what the library plays."""
 
-import importlib.util
-import sys
+import importlib
 from pathlib import Path
 from types import ModuleType
 
@@ -17,15 +16,11 @@ from hlmc.targets.c.types import Type
 ROOT = Path(__file__).parent.parent
 
 
-@pytest.fixture(scope="module")
-def bits() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("bits_benchmark", ROOT / "benchmarks" / "bits.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # which its dataclass looks up
-    spec.loader.exec_module(module)
-    return module
+@pytest.fixture
+def bits(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """The parts of the script."""
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    return importlib.import_module("equal_bytes")
 
 
 @pytest.mark.parametrize("case", [*CASES.values(), *HELD_OUT.values()], ids=lambda case: case.name)
