@@ -7,7 +7,7 @@
     python benchmarks/bits.py table FOLDER
     python benchmarks/bits.py plot FOLDER FILE
     python benchmarks/bits.py plot-bytes FOLDER FILE                # regret against bytes
-    python benchmarks/bits.py speed                                 # a step with 64 bits and with 12
+    python benchmarks/bits.py [speed]                               # a step with 64 bits and with 12
 
 ``write`` exports the policies (``policy.to_c``) and the adversaries of the arena, catalogue and held out, as C, and the
 adversaries' numbers as data, to a folder; ``plan`` writes several such folders into one. ``play`` compiles and plays
@@ -57,7 +57,8 @@ def speed(times: int = 10, steps: int = 1_000_000) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("verb", choices=("plan", "write", "play", "check", "table", "plot", "plot-bytes", "speed"))
+    verbs = ("plan", "write", "play", "check", "table", "plot", "plot-bytes", "speed")
+    parser.add_argument("verb", choices=verbs, nargs="?", default="speed")
     parser.add_argument("folder", type=Path, nargs="?", default=Path("build/bits"))
     parser.add_argument("rest", nargs="*")
     parser.add_argument("--cores", type=int, default=os.cpu_count() or 1)
