@@ -49,8 +49,9 @@ class NotedKernels(NamedTuple):
       memory; the others use the plain kernels of a routine that needs it. ``start(program, level, row, at, n, notes)``
       makes these notes on statistics as they stand. ``select`` and ``update`` are those of :class:`RoutineKernels` with
       one more argument, ``notes``.
-    - Numbers that a choice passes to its own update, if ``hands`` is true: ``select`` has four more results, all
-      floats, and ``update`` takes these as four more arguments after ``notes``. Every loop can do that.
+    - What a choice finds out and its own update would have to find again, if ``hands`` is true: ``select`` has four
+      more results, all floats. The first is the scalar ``a`` that ``update`` is then given, and ``update`` takes the
+      three others as arguments after ``notes``. Every loop can do that.
     """
 
     start: Callable[..., None]

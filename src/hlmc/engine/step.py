@@ -233,9 +233,12 @@ def noted_update(
 def handed_select(
     program: Array, level: int, row: Array, at: int, n: int, a: float, b: float, tau: int, u: float, notes: Array
 ) -> tuple[int, float, float, float, float, float]:
-    """:func:`noted_select`, and four numbers for :func:`handed_update`. Default: none."""
+    """:func:`noted_select`; the first scalar as the choice leaves it; and three numbers. Default: as it is, and none.
+
+    :func:`handed_update` takes the scalar and the numbers; what they are is the routine's affair.
+    """
     slot, chance = noted_select(program, level, row, at, n, a, b, tau, u, notes)
-    return slot, chance, 0.0, 0.0, 0.0, 0.0
+    return slot, chance, a, 0.0, 0.0, 0.0
 
 
 @kernel
@@ -252,12 +255,11 @@ def handed_update(
     chance: float,
     reward: float,
     notes: Array,
-    w: float,
-    x: float,
-    y: float,
-    z: float,
+    handed_0: float,
+    handed_1: float,
+    handed_2: float,
 ) -> tuple[float, float]:
-    """:func:`noted_update` with what the choice has handed on."""
+    """:func:`noted_update` with the numbers that the choice has handed on."""
     return noted_update(program, level, row, at, n, a, b, tau, slot, chance, reward, notes)
 
 
@@ -424,7 +426,9 @@ def stretch(
             counter_bits += advance
             following = unit(mix(counter_bits))
             if n > 1:
-                slot, chance, w, x, y, z = handed_select(own, level, workspace, place, n, a, b, since + done, u, beside)
+                slot, chance, a, handed_0, handed_1, handed_2 = handed_select(
+                    own, level, workspace, place, n, a, b, since + done, u, beside
+                )
             arm = arm_number(base + slot if neighbours else slot_arm(program, row, notes, slot))
             reward = reward_of(reward_at, spec, state, t + done, arm)
             if refused(reward):
@@ -433,8 +437,9 @@ def stretch(
             earned = acc_add(earned, reward, gain)
             if n > 1:
                 a, b = handed_update(
-                    own, level, workspace, place, n, a, b, since + done, slot, chance, gain, beside, w, x, y, z
-                )
+                    own, level, workspace, place, n, a, b, since + done, slot, chance, gain, beside,
+                    handed_0, handed_1, handed_2,
+                )  # fmt: skip
             u = following
             done = counter(done + 1)
         if needs_rescale(a):

@@ -63,14 +63,13 @@ def coded_contest_learn(
     row: Array,
     at: int,
     n: int,
-    kept: float,
+    x: float,
     both: float,
     tau: int,
     slot: int,
     chance: float,
     reward: float,
     notes: Array,
-    x: float,
     squares: float,
     cubes: float,
     most: float,
@@ -108,7 +107,7 @@ def coded_contest_update(
     eta = contest_rate(program, level, tau)
     x, squares, cubes, most = coded_settle(program, level, row, row, at, n, contest_scale(program, level), eta, x)
     return coded_contest_learn(
-        program, level, row, at, n, x, both, tau, slot, chance, reward, row, x, squares, cubes, most
+        program, level, row, at, n, x, both, tau, slot, chance, reward, row, squares, cubes, most
     )
 
 

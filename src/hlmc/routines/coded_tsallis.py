@@ -85,14 +85,13 @@ def coded_tsallis_learn(
     row: Array,
     at: int,
     n: int,
-    kept: float,
+    x: float,
     seed: float,
     tau: int,
     slot: int,
     chance: float,
     reward: float,
     notes: Array,
-    x: float,
     squares: float,
     cubes: float,
     most: float,
@@ -137,7 +136,7 @@ def coded_tsallis_update(
     s = coded_scale(program, level, now)
     x, squares, cubes, most = coded_settle(program, level, row, row, at, n, s, coded_rate(program, level, now), x)
     return coded_tsallis_learn(
-        program, level, row, at, n, x, seed, tau, slot, chance, reward, row, x, squares, cubes, most
+        program, level, row, at, n, x, seed, tau, slot, chance, reward, row, squares, cubes, most
     )
 
 

@@ -67,7 +67,7 @@ def contest_update(
     """Add the estimated losses, update the baseline, and predict the next normaliser."""
     x, squares, cubes, beyond = settle(row, at, n, contest_scale(program, level, tau), x)
     return contest_learn(
-        program, level, row, at, n, x, baseline, tau, slot, chance, reward, row, x, squares, cubes, beyond
+        program, level, row, at, n, x, baseline, tau, slot, chance, reward, row, squares, cubes, beyond
     )
 
 
@@ -78,14 +78,13 @@ def contest_learn(
     row: Array,
     at: int,
     n: int,
-    kept: float,
+    x: float,
     baseline: float,
     tau: int,
     slot: int,
     chance: float,
     reward: float,
     notes: Array,
-    x: float,
     squares: float,
     cubes: float,
     beyond: float,

@@ -72,7 +72,7 @@ def tsallis_update(
     the baseline has been counted, and the learning rate stays.
     """
     x, squares, cubes, beyond = settle(row, at, n, 2.0 / eta, x)
-    return tsallis_learn(program, level, row, at, n, x, eta, tau, slot, chance, reward, row, x, squares, cubes, beyond)
+    return tsallis_learn(program, level, row, at, n, x, eta, tau, slot, chance, reward, row, squares, cubes, beyond)
 
 
 @kernel
@@ -82,14 +82,13 @@ def tsallis_learn(
     row: Array,
     at: int,
     n: int,
-    kept: float,
+    x: float,
     eta: float,
     tau: int,
     slot: int,
     chance: float,
     reward: float,
     notes: Array,
-    x: float,
     squares: float,
     cubes: float,
     beyond: float,
