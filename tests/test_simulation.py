@@ -10,6 +10,7 @@ import textwrap
 import time
 import tracemalloc
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -272,14 +273,24 @@ def test_a_task_is_small_wherever_its_rewards_lie(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_compiling_is_not_part_of_a_steps_time() -> None:
-    code = """
-        import hlmc
-        result = hlmc.simulate(hlmc.EXP3(arms=100, horizon=20000), hlmc.adversaries.BlockTrap(), runs=1, progress=False)
-        print(result.nanoseconds["EXP3"])
-    """
-    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=True)
-    assert float(done.stdout) < 5000  # finding the loop on disk alone would take more
+def test_compiling_is_not_part_of_a_steps_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The clock of the steps is first read when the loop is compiled. (What is compiled does not compile later.)"""
+    events = []
+
+    def noted(*arguments: Any) -> Any:
+        loop = prepared(*arguments)
+        events.append("compiled")
+        return loop
+
+    def thread_time() -> float:
+        events.append("clock")
+        return float(events.count("clock"))
+
+    monkeypatch.setattr(runs, "prepared", noted)
+    monkeypatch.setattr(runs, "time", SimpleNamespace(thread_time=thread_time, monotonic=time.monotonic))
+    result = hlmc.simulate(hlmc.EXP3(arms=100, horizon=20000), adversaries.BlockTrap(), runs=1, progress=False)
+    assert events == ["compiled", "clock", "clock"]
+    assert result.nanoseconds["EXP3"] == 1e9 / 20000
 
 
 # --- Progress and Ctrl-C ------------------------------------------------------------------------------------------
@@ -318,17 +329,17 @@ def test_silence(asked: bool | None, totals: dict[str, int], capsys: pytest.Capt
 
 
 INTERRUPTED = """
-    import sys, time, hlmc
+    import itertools, hlmc
     from hlmc.simulation import workers
-    T = 10**11
-    short, long = hlmc.UCB1(100), hlmc.HLMC(arms=100, memory=20, horizon=T)
-    plain = workers.Work._hand_out
-    def submitted(self, task, tries):
-        plain(self, task, tries)
-        print("submitted", flush=True)
-    workers.Work._hand_out = submitted
+    policy = hlmc.HLMC(arms=100, memory=20, horizon=10**11)
+    plain, calls = workers.Work._watch, itertools.count()
+    def watched(self, task, steps):
+        if next(calls) == 0:
+            print("a worker is taking steps", flush=True)
+        return plain(self, task, steps)
+    workers.Work._watch = watched
     try:
-        hlmc.simulate({"HLMC": long}, hlmc.adversaries.BlockTrap(), runs=2, points=3, progress=False)
+        hlmc.simulate({"HLMC": policy}, hlmc.adversaries.BlockTrap(), runs=2, points=3, progress=False)
     except KeyboardInterrupt as stopped:
         print(type(stopped).__name__, stopped, stopped.partial.data.sizes["run"], flush=True)
         print(stopped.partial.summary(), flush=True)
@@ -338,17 +349,14 @@ INTERRUPTED = """
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_ctrl_c_ends_at_once() -> None:
+    """None of the runs, which take hours, is finished. How long that takes is not measured: a machine may be busy."""
     with subprocess.Popen(
         [sys.executable, "-c", textwrap.dedent(INTERRUPTED)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         assert process.stdout is not None
-        assert process.stdout.readline() == "submitted\n"
-        assert process.stdout.readline() == "submitted\n"
-        time.sleep(0.5)
-        began = time.monotonic()
+        assert process.stdout.readline() == "a worker is taking steps\n"
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
-        assert time.monotonic() - began < 20  # a busy machine; 0.1 s otherwise, against hours of steps
+        out, err = process.communicate()
     assert (process.returncode, err) == (0, "")
     assert out.startswith("Interrupted interrupted after 0 of 2 runs 0\n")
 
