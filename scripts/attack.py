@@ -1,7 +1,7 @@
 """Attack the library: damaged and forged files, kills, full disks, races, forks, caches, bad calls, Ctrl-C.
 
     python scripts/attack.py                  # the long form: an hour at most, on two cores
-    python scripts/attack.py --short          # what continuous integration runs: half a minute
+    python scripts/attack.py --short          # half a minute; continuous integration adds --patient
     python scripts/attack.py damage calls     # two families; tests/attack/ has one file a family
     python scripts/attack.py --only fork --count 1000
 

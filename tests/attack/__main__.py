@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from attack import FAMILIES, attacks
-from attack.harness import run
+from attack import FAMILIES, attacks, harness
 
 
 def say(text: str) -> None:
@@ -19,7 +18,8 @@ def main() -> int:
         prog="scripts/attack.py", description="Attack the library and print what was found."
     )
     parser.add_argument("family", nargs="*", metavar="FAMILY", help=f"some of {', '.join(FAMILIES)}; default: all")
-    parser.add_argument("--short", action="store_true", help="few trials: what continuous integration runs")
+    parser.add_argument("--short", action="store_true", help="few trials: half a minute")
+    parser.add_argument("--patient", action="store_true", help="wait as long as it takes: nothing is called a hang")
     parser.add_argument("--only", metavar="NAME", help="attacks whose name holds this")
     parser.add_argument("--count", type=int, metavar="N", help="trials of each attack, instead of its own number")
     parser.add_argument("--seconds", type=float, default=120.0, metavar="S", help="of each attack at most (120)")
@@ -31,6 +31,7 @@ def main() -> int:
     unknown = set(options.family) - set(FAMILIES)
     if unknown:
         parser.error(f"there is no family {', '.join(sorted(unknown))}; there is {', '.join(FAMILIES)}")
+    harness.PATIENT = options.patient
     say(f"{'family':<12}{'attack':<34}{'trials':>9}{'harm':>7}{'seconds':>9}")
     trials = harms = 0
     for attack in attacks(tuple(options.family) or FAMILIES):
@@ -39,7 +40,7 @@ def main() -> int:
         count = options.count or (attack.short if options.short else attack.long)
         if not count:
             continue
-        outcome = run(attack, count, options.seconds, options.first)
+        outcome = harness.run(attack, count, options.seconds, options.first)
         found = len(outcome.harms)
         say(f"{attack.family:<12}{attack.name:<34}{outcome.trials:>9,}{found:>7,}{outcome.seconds:>9.1f}")
         for harm in outcome.harms[: options.shown]:

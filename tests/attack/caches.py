@@ -13,7 +13,7 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-from attack.harness import Harm, Trial, attack
+from attack.harness import Harm, Trial, at_most, attack
 from attack.material import damage
 
 CODE = """
@@ -32,7 +32,7 @@ def selected(folder: Path) -> str:
         env={**os.environ, "NUMBA_CACHE_DIR": str(folder)},
         capture_output=True,
         text=True,
-        timeout=50,
+        timeout=at_most(50.0),
     )
     if done.returncode:
         raise Harm(f"status {done.returncode}: {done.stderr.strip().splitlines()[-1:]}")
@@ -76,7 +76,7 @@ def shared_cache(trial: Trial) -> None:
     env = {**os.environ, "NUMBA_CACHE_DIR": str(place)}
     started = [subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True) for _ in range(4)]
     for process in started:
-        said, _ = process.communicate(timeout=120)
+        said, _ = process.communicate(timeout=at_most(120.0))
         if process.returncode or said != right:
             raise Harm(f"a shared cache: status {process.returncode}, {said!r}")
     if selected(place) != right:

@@ -6,7 +6,7 @@ begins and what came of it. If it dies, the trial that it had begun is the harm,
 
 What counts as harm in every attack:
 
-- the process dies by a signal, or says nothing for ``limit`` seconds;
+- the process dies by a signal, or says nothing for ``limit`` seconds (not where :data:`PATIENT` is set);
 - an exception that is not of ``hlmc.errors`` (or of the kinds the attack allows, such as ``OSError`` on a full disk);
 - a message of several lines or of 500 characters and more.
 
@@ -16,6 +16,7 @@ What else counts, such as a wrong result, an attack's docstring says.
 from __future__ import annotations
 
 import json
+import math
 import os
 import random
 import resource
@@ -38,6 +39,7 @@ from hlmc.errors import BadType, HLMCError, MissingExtra
 OURS = (HLMCError, BadType, MissingExtra)
 LONGEST = 500  # characters of a message, less one
 MEMORY = 2**30  # bytes that a trial may take on top of what the process has
+PATIENT = False  # set by --patient: nothing is a hang, however long it takes, so that a busy machine is no harm
 REGISTERED: list[Attack] = []
 _telling: list[int] = []  # the pipe through which a child tells of its trials; those it starts must not hold it open
 
@@ -95,6 +97,11 @@ def attack(
     return register
 
 
+def at_most(seconds: float) -> float | None:
+    """How long to wait for something that should take less: so many seconds, or None for as long as it takes."""
+    return None if PATIENT else seconds
+
+
 def run(attack: Attack, count: int, seconds: float, first: int = 0) -> Outcome:
     """Run trials ``first`` to ``first + count - 1`` of an attack, or as many as begin within so many seconds.
 
@@ -124,7 +131,7 @@ def _batch(outcome: Outcome, number: int, end: int, deadline: float, scratch: Pa
         _work(attack, number, end, deadline, scratch, writing)
     os.close(writing)
     at, text, alive = number, b"", True
-    while select.select([reading], [], [], attack.limit)[0]:
+    while select.select([reading], [], [], at_most(attack.limit))[0]:
         data = os.read(reading, 65536)
         if not data:
             alive = False
@@ -141,6 +148,7 @@ def _batch(outcome: Outcome, number: int, end: int, deadline: float, scratch: Pa
     # The group has whatever the trial has started. It cannot be anybody else's: the child has not been waited for.
     with suppress(ProcessLookupError):
         os.killpg(child, signal.SIGKILL)
+    os.kill(child, signal.SIGKILL)  # which may not have got as far as to have a group
     _, status = os.waitpid(child, 0)
     if alive:
         outcome.harms.append(f"trial {at}: it hangs (nothing for {attack.limit:g} s)")
@@ -240,7 +248,8 @@ class Forked:
 
     def wait(self, seconds: float = 20.0) -> tuple[int, str]:
         """Its exit status (0 done, 1 a foreign exception, 2 one of ours, minus a signal) and what it said."""
-        deadline = time.monotonic() + seconds
+        limit = at_most(seconds)
+        deadline = math.inf if limit is None else time.monotonic() + limit
         while True:
             ended, status = os.waitpid(self.pid, os.WNOHANG)
             if ended:
