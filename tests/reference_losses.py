@@ -141,7 +141,7 @@ class Groups:
     """The choice among the n parts of one group, from the moment it is entered until it is forgotten."""
 
     def __init__(self, n: int, depth: int) -> None:
-        self.losses, self.done, self.own, self.mean, self.depth = [0.0] * n, 0, 0, 0.5, depth
+        self.losses, self.own, self.depth = [0.0] * n, 0, depth
         self.child, self.chance, self.earned = 0, 1.0, list[float]()
 
     def eta(self) -> float:
@@ -150,18 +150,14 @@ class Groups:
     def probabilities(self) -> list[float]:
         return tsallis(self.losses, self.eta(), self.depth)
 
-    def learn(self, challenged: bool) -> bool:
-        """From the choice that has stood, unless it was a challenge; whether its loss was far above those before it."""
-        steps = len(self.earned)
-        loss = 1.0 - min(1.0, math.fsum(self.earned) / steps)
-        far = self.done >= 5 and loss > self.mean + 4.0 * (0.5 / math.sqrt(steps))
+    def learn(self, challenged: bool) -> float:
+        """From the choice that has stood, unless it was a challenge; its loss."""
+        loss = 1.0 - min(1.0, math.fsum(self.earned) / len(self.earned))
         grown = estimates(weights(self.losses, self.eta(), self.depth), self.child, self.chance, loss, 0.5, self.eta())
         if not challenged:
             self.losses = [a + b for a, b in zip(self.losses, grown, strict=True)]
             self.own += 1
-        self.done += 1
-        self.mean = faded(self.mean, self.done, loss)
-        return far
+        return loss
 
 
 class Champion:
@@ -194,6 +190,7 @@ class Champion:
         self.epochs = champion_epochs(self.groups, self.length, self.switches)
         self.lengths = [math.prod(self.epochs[d + 1 :]) for d in range(len(self.groups))]
         self.local, self.doubt, self.tenure, self.crisis = 0, 0.5, 0, False
+        self.past, self.mean = 0, 0.5  # epochs of the stage, and the mean loss of the last ones
         self.rematch: int | None = None  # the first place of the group in which the champion was beaten once
         self.runs: list[Groups] = [Groups(1, 0)] * (len(self.groups) - 1)
         self.due = True
@@ -309,10 +306,14 @@ class Champion:
         for d, run in enumerate(self.runs):
             if len(run.losses) > 1 and (last or self.local % self.lengths[d] == 0):
                 lowest = d == len(self.runs) - 1
-                far = run.learn(lowest and self.challenged)
+                loss = run.learn(lowest and self.challenged)
                 if lowest:
+                    # A crisis: after five epochs, a loss far above those before it, in whatever run.
+                    far = self.past >= 5 and loss > self.mean + 4.0 * (0.5 / math.sqrt(len(run.earned)))
+                    self.mean = faded(self.mean, self.past + 1, loss)
                     self.crisis, self.rematch = far, None
                     self.crises += far
+        self.past += 1
         self.tenure += 1
         self.due = True
         if len(self.slots) > 1:

@@ -213,10 +213,14 @@ class _Like:
 
 
 @pytest.mark.interpreted
-def test_the_next_challenges_of_a_champion_go_to_the_groups_that_have_newcomers() -> None:
-    learner = named(hlmc.Champion(arms=60, memory=20, horizon=20_000), 20, seed=1)
-    epoch, size = learner.policy.plan.lengths[0], int(learner.policy.program[FIELDS + SIZE])
-    control = int(learner.policy.program[FIELDS + CONTROL])
+@pytest.mark.parametrize("switches", [None, 2])
+def test_the_next_challenges_of_a_champion_go_to_the_groups_that_have_newcomers(switches: int | None) -> None:
+    """Also where one group stands above the others, which are forgotten now and then."""
+    policy = hlmc.Champion(arms=60, memory=20, horizon=20_000, switches=switches)
+    learner = named(policy, 20, seed=1)
+    groups = FIELDS * (len(policy.groups_used) - 1)
+    epoch, size = policy.plan.lengths[-2], int(policy.program[groups + SIZE])
+    control = int(learner.policy.program[groups + CONTROL])
     for _ in range(40 * epoch):
         learner.update(0.9 if learner.select() == 3 else 0.1)
     assert learner.arms._names[int(learner.state[PLACE])] == 3

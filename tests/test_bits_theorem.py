@@ -420,3 +420,8 @@ def test_the_champion_s_bound_with_few_bits() -> None:
     assert few is not None
     assert few >= T  # vacuous
     assert bounds.contest_coded(100, 5, 0.1, 5) == 100
+    told = hlmc.Champion(100, horizon=10**9, switches=2, bits=12)
+    assert (told.groups_used, told.words.statistics) == ((1, 10, 10), 6)
+    exact = hlmc.Champion(100, horizon=10**9, switches=2).bound()
+    assert exact < told.bound() < 1.02 * exact  # type: ignore[operator]
+    assert told.guarantee.source == "the third theorem of docs/bits.md and Theorem 2 of docs/champion.md"

@@ -172,6 +172,7 @@ LATE = (
     hlmc.HLMC(arms=12, groups=(3, 2, 2), horizon=900, epochs=(9, 10, 10), routines="tsallis-inf", bits=(10, 64, 7)),
     hlmc.Champion(arms=30, memory=6, horizon=900, bits=8),
     hlmc.Champion(arms=100, memory=4, bits=6),
+    hlmc.Champion(arms=30, memory=6, horizon=900, switches=5, bits=8),
 )
 
 

@@ -26,6 +26,7 @@ from hlmc.engine.layout import (
     ARMS,
     AT,
     BASE,
+    BEGAN,
     CHANCE,
     CHILD,
     CHILDREN,
@@ -94,7 +95,7 @@ HEADER = (
         WHOLE,
     ),
     Word("TURN", "challenges since the lowest group level was restarted; they go round its groups", WHOLE),
-    Word("USUAL", "mean loss of that level's last epochs, by which a crisis is told"),
+    Word("USUAL", "mean loss of the last epochs, by which a crisis is told"),
     Word("PLACE", "the champion's place in the order of the arms, or -1; a statistic", WHOLE),
 )
 
@@ -173,7 +174,6 @@ def _decide(program: Array, row: Array, t: int, epochs: int) -> float:
     """Decide before step t whether the champion is challenged; the probability with which it was to be."""
     if epochs == 0:
         row[TURN] = 0.0
-        row[USUAL] = 0.5
         if int(row[CRISIS]) == REMATCH:
             row[CRISIS] = 0.0  # the group of the rematch is none of this run's
     rate = _challenge_rate(row, epochs)
@@ -314,9 +314,11 @@ def _learn(
         told -= unanswered(program, row)
         loss = min(1.0, loss * float(steps) / told) if told > 0.0 else row[USUAL]
     worse = told > 0.0 and loss - row[USUAL] > DEVIATIONS * 0.5 / math.sqrt(told)
+    _, origin, _ = stage_of(program, int(row[BEGAN]))
+    epochs = (int(row[BEGAN]) - origin) // int(program[level + LENGTH])  # before this one, also in runs before this one
     if not _newcomers(program, row):
-        row[CRISIS] = 1.0 if worse and tau >= SETTLED else 0.0
-    row[USUAL] += max(1.0 / (tau + 2.0), FADING) * (loss - row[USUAL])
+        row[CRISIS] = 1.0 if worse and epochs >= SETTLED else 0.0
+    row[USUAL] += max(1.0 / (epochs + 2.0), FADING) * (loss - row[USUAL])
     if int(row[CHALLENGE]) == 0:
         own = tau - int(row[TURN])
         call_update(int(program[level + ROUTINE]), program, level, row, at, n, control, own, mean)
@@ -333,6 +335,7 @@ def champion_begin(program: Array, row: Array, t: int) -> float:
     if t == 0:
         row[PLACE] = -1.0
     if t == origin:
+        row[USUAL] = 0.5
         row[DOUBT] = EVEN
         row[TENURE] = 0.0
         row[CRISIS] = 0.0
@@ -421,7 +424,6 @@ def _change_groups(
     if n < 2 and _lowest_groups(program, level):
         # With one group nobody has decided on challenges, and these words are older than the run.
         row[TURN] = 0.0
-        row[USUAL] = 0.5
         row[CHALLENGE] = 0.0
     change_level(program, changes, row, level, n, m, slot, _own_choices(program, row, level, tau, stands))
 
@@ -471,14 +473,15 @@ _tree_change = substitute(tree_change, {change_groups: _change_groups, change_ar
 def champion_change(
     program: Array, changes: Address, row: Array, step: int, running: bool, live: int, arm: int
 ) -> None:
-    """As in a tree; and where there is one level of groups, those that have newcomers are the next to challenge.
+    """As in a tree; and where one level chooses groups, those that have newcomers are the next to challenge.
 
     They are the last ones, so CRISIS counts them from behind, with those that have not had their turn since before.
     """
     before = live_arms(program, row)
     _tree_change(program, changes, row, step, running, live, arm)
-    if live > before and int(program[LEVELS]) == 2:
-        size = int(program[FIELDS + SIZE])
+    levels = int(program[LEVELS])
+    if live > before and (levels == 2 or (levels == 3 and program[FIELDS + SIZE] >= program[ARMS])):
+        size = int(program[(levels - 1) * FIELDS + SIZE])
         first = before // size
         if row[CRISIS] >= NEWCOMERS:
             first = min(first, max(0, (before + size - 1) // size + 2 - int(row[CRISIS])))
