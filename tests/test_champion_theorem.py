@@ -483,6 +483,8 @@ def run_of(policy: hlmc.Champion, stage: int) -> int:
 @pytest.mark.parametrize(
     ("policy", "T"),
     [
+        (hlmc.Champion(9, horizon=3000), 3000),
+        (hlmc.Champion(9), 2100),
         (hlmc.Champion(9, horizon=3000, switches=60), 3000),
         (hlmc.Champion(27, memory=9, horizon=20_000, switches=400), 2000),
         (hlmc.Champion(9, switches=30), 2100),
@@ -535,3 +537,17 @@ def test_regret_stays_below_the_bound() -> None:
         ):
             regret = hlmc.simulate(policy, faced, horizon, runs=4, seed=9, progress=False).regret()[..., -1]
             assert float(regret.mean()) < bound
+
+
+@pytest.mark.slow
+@pytest.mark.statistical
+def test_shifting_regret_stays_below_the_bound() -> None:
+    """A best arm that changes in the middle of a run, so that one run is given up."""
+    policy = hlmc.Champion(4, horizon=10**7, switches=2)
+    bound, runs = policy.bound(), policy.plan.epochs[0]
+    assert bound is not None
+    assert bound < 0.7 * 10**7
+    assert runs % 2 == 1
+    faced = hlmc.adversaries.Shifting(4, 10**7, phases=2)
+    result = hlmc.simulate(policy, faced, runs=4, seed=9, progress=False)
+    assert float(result.regret("shifting", switches=2)[..., -1].mean()) < bound
