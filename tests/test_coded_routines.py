@@ -9,12 +9,14 @@ import pytest
 
 import hlmc
 from hlmc.engine import codes
-from hlmc.engine.coded_ftrl import SELDOM, coded_settle
+from hlmc.engine.coded_ftrl import PER_SLOT, SELDOM, coded_settle, noted_chances, noted_sums
+from hlmc.engine.kernel import Address, kernel
 from hlmc.engine.layout import AT, CONTROL, FIELDS, SCALARS
+from hlmc.engine.primitives import words
 from hlmc.routines import CODED, coded
 from hlmc.routines.coded_ucb1 import base_less_one, widths
 from hlmc.streams import derive_seed
-from hlmc.targets import entry
+from hlmc.targets import address_of, compiled, entry
 from reference_codes import Level, grid, neighbours, rate_and_scale, unpacked
 from reference_losses import KEPT, tsallis, weights
 
@@ -244,6 +246,41 @@ def test_a_coded_routine_is_the_same_routine_in_other_words(plain: type) -> None
     assert (routine.plain, routine.bits, routine.name) == (plain(), 9, plain.name)
     # UCB1 has two statistics: 8 bits for a count and 10 for a mean.
     assert (routine.words(100), routine.words(1)) == (13 + 16 if plain.name == "ucb1" else 15, 0)
+
+
+@kernel
+def _noted_kernels(out_at: Address, notes_at: Address, n: int, c: float, d: float) -> int:
+    """What the kernels give that a target computes four slots at a time."""
+    out = words(out_at)
+    notes = words(notes_at)
+    a, b, m = noted_sums(notes, notes, 0, n, 12, 2.0**-12, c, d)
+    out[0] = a
+    out[1] = b
+    out[2] = m
+    for first in range(0, n, 4):
+        p0, p1, p2, p3 = noted_chances(notes, notes, 0, n, 12, 2.0**-12, first, c, d)
+        out[3 + first] = p0
+        out[4 + first] = p1
+        out[5 + first] = p2
+        out[6 + first] = p3
+    return 0
+
+
+def test_four_weights_at_a_time_give_the_same_bits_and_notes() -> None:
+    """A processor's twins against the kernels; the probabilities that are noted are those that are computed anew."""
+    rng = np.random.default_rng(3)
+    machine = compiled(_noted_kernels)
+    for n in (2, 3, 4, 5, 6, 7, 8, 10, 13, 100):
+        up = -(-n // 4) * 4
+        notes = np.full(PER_SLOT * n + 1, 5.5)  # the last one is a guard
+        notes[:n] = rng.random(n)
+        here, there, beside = np.empty(3 + up), np.empty(3 + up), notes.copy()
+        machine(address_of(here), address_of(notes), n, 0.3, -0.8)
+        _noted_kernels(there, beside, n, 0.3, -0.8)
+        assert here.tobytes() == there.tobytes()
+        assert notes.tobytes() == beside.tobytes()
+        assert notes[n : n + up].tolist() == here[3:].tolist()
+        assert notes[-1] == 5.5
 
 
 def test_a_loop_with_notes_takes_the_steps_that_are_taken_by_hand() -> None:

@@ -69,6 +69,48 @@ def noted_chances(
 
 
 @kernel
+def chance_of(
+    row: Array, notes: Array, at: int, n: int, width: int, inverse: float, slot: int, c: float, d: float
+) -> float:
+    """The probability of a slot."""
+    w = weight_of(row, notes, at, width, inverse, slot)
+    root = c * w / (1.0 - d * w)
+    return root * root
+
+
+@kernel
+def keep_chances(notes: Array, n: int, slot: int, p0: float, p1: float, p2: float, p3: float) -> None:
+    """Keep the probabilities of four slots for the draw. Default: there are no notes."""
+
+
+@kernel
+def note_chances(notes: Array, n: int, slot: int, p0: float, p1: float, p2: float, p3: float) -> None:
+    """Note the probabilities of four slots, behind the n weights; a slot past the last has 0."""
+    k = n + slot
+    notes[k] = p0
+    notes[k + 1] = p1
+    notes[k + 2] = p2
+    notes[k + 3] = p3
+
+
+@kernel
+def kept_chances(
+    row: Array, notes: Array, at: int, n: int, width: int, inverse: float, slot: int, c: float, d: float
+) -> tuple[float, float, float, float]:
+    """:func:`chances_of`, as :func:`note_chances` has noted them: without a division."""
+    k = n + slot
+    return notes[k], notes[k + 1], notes[k + 2], notes[k + 3]
+
+
+@kernel
+def kept_chance(
+    row: Array, notes: Array, at: int, n: int, width: int, inverse: float, slot: int, c: float, d: float
+) -> float:
+    """:func:`chance_of`, as :func:`note_chances` has noted it."""
+    return float(notes[n + slot])
+
+
+@kernel
 def coded_draw(
     program: Array,
     level: int,
@@ -104,9 +146,7 @@ def coded_draw(
         p02 = p01 + p2
     # Counting the partial sums that u has passed takes no branch that could be mispredicted.
     slot = min(slot + (u >= p0) + (u >= p01) + (u >= p02), n - 1)
-    w = weight_of(row, notes, at, width, inverse, slot)
-    root = c * w / (1.0 - d * w)
-    return slot, max(root * root * part, LEAST)
+    return slot, max(chance_of(row, notes, at, n, width, inverse, slot, c, d) * part, LEAST)
 
 
 @kernel
@@ -139,6 +179,7 @@ def weight_sums(
         r0, r1 = c * w0 / (1.0 - d * w0), c * w1 / (1.0 - d * w1)
         r2, r3 = c * w2 / (1.0 - d * w2), c * w3 / (1.0 - d * w3)
         p0, p1, p2, p3 = r0 * r0, r1 * r1, r2 * r2, r3 * r3
+        keep_chances(notes, n, slot, p0, p1, p2, p3)
         a0, a1, a2, a3 = a0 + p0, a1 + p1, a2 + p2, a3 + p3
         b0, b1, b2, b3 = b0 + p0 * r0, b1 + p1 * r1, b2 + p2 * r2, b3 + p3 * r3
     most = max(max(m0, m1), max(m2, m3))
@@ -153,12 +194,33 @@ def noted_sums(
     return _noted_sums(row, notes, at, n, width, inverse, c, d)  # type: ignore[no-any-return]
 
 
-_noted_sums = substitute(weight_sums, {weight_of: noted_weight})
+@kernel
+def in_scales(x: float, s: float) -> float:
+    """x / s."""
+    return x / s
+
+
+@kernel
+def in_powers(x: float, s: float) -> float:
+    """The same if s is a power of 2. A step waits for x, but 1 / s is known before it."""
+    return x * (1.0 / s)
+
+
+_noted_sums = substitute(weight_sums, {weight_of: noted_weight, keep_chances: note_chances})
 _noted_chances = substitute(chances_of, {weight_of: noted_weight})
 
 NOTED_DRAW: dict[Kernel, Kernel] = {weight_of: noted_weight, chances_of: noted_chances, weight_sums: noted_sums}
 NOTED: dict[Kernel, Kernel] = {**NOTED_WEIGHTS, weight_sums: noted_sums}
 """What stands for other kernels in a draw and in an update where weights are noted."""
+
+KEPT_DRAW: dict[Kernel, Kernel] = {**NOTED_DRAW, chances_of: kept_chances, chance_of: kept_chance, in_scales: in_powers}
+"""The same for a draw from the probabilities that :func:`coded_settle` has noted.
+
+They are those of :func:`coded_draw` to the last digit if s is a power of 2, because then (2 / eta) / s = 2 / (eta s).
+"""
+
+PER_SLOT = 3
+"""Notes of a slot: its weight, its probability, and one for the slots that make the last four complete (n >= 2)."""
 
 
 @kernel
@@ -196,10 +258,10 @@ def coded_settle(
     inverse = program[level + INVERSE]
     scale = 2.0 / eta
     c = scale / s
-    squares, cubes, most = weight_sums(row, notes, at, n, width, inverse, c, 1.0 + x / s)
+    squares, cubes, most = weight_sums(row, notes, at, n, width, inverse, c, 1.0 + in_scales(x, s))
     if not close_to_one(squares, scale, x):
         x, most = coded_normaliser(program, level, row, notes, at, n, s, eta, min(x, distance_of(most, s) - scale))
-        squares, cubes, most = weight_sums(row, notes, at, n, width, inverse, c, 1.0 + x / s)
+        squares, cubes, most = weight_sums(row, notes, at, n, width, inverse, c, 1.0 + in_scales(x, s))
     return x, squares, cubes, most
 
 

@@ -157,27 +157,30 @@ def rounded(value: float, s: float, width: int, inverse: float, u: float) -> int
 
     A distance below 0 becomes 0, one beyond the last code the last code.
     """
-    return rounded_weight(s / (s + value), width, inverse, u) if value > 0.0 else 0
+    code, _ = rounded_weight(s / (s + max(value, 0.0)), width, inverse, u)
+    return int(code)
 
 
 @kernel
-def rounded_weight(w: float, width: int, inverse: float, u: float) -> int:
-    """The same for the distance s / w - s, 0 < w < 1.
+def rounded_weight(w: float, width: int, inverse: float, u: float) -> tuple[int, float]:
+    """The same for the distance s / w - s, 0 < w <= 1; and the weight of the code.
 
     Of codes k and k + 1 the second has the probability (A - A_k) / (A_(k+1) - A_k) for a distance A between theirs. In
     terms of weights this is (w_k - w) w_(k+1) / ((w_k - w_(k+1)) w), whatever s is.
     """
     last = (1 << width) - 1
-    k = min(max(int((1.0 - math.sqrt(w)) * float(last + 1)), 0), last)
+    k = min(int((1.0 - math.sqrt(w)) * float(last + 1)), last)
     below = grid_weight(inverse, k)
     if below < w and k > 0:
         # The root was rounded down past a code.
         k -= 1
         below = grid_weight(inverse, k)
     if k == last:
-        return last
+        return last, below
     above = grid_weight(inverse, k + 1)
-    return k + 1 if u * ((below - above) * w) < (below - w) * above else k
+    # A step waits for the weight, and the code would have to be made a float first.
+    up = u * ((below - above) * w) < (below - w) * above
+    return k + 1 if up else k, above if up else below
 
 
 # --- Random numbers
@@ -250,9 +253,8 @@ def move_slot(
     """
     lowers = drop > 0.0 and smallest_weight(row, notes, at, n, width, inverse) < edge_of(far, s)
     if not (lowers or value < 0.0 or grown != s):
-        code = rounded(value, s, width, inverse, unit(draw))
+        code, held = rounded_weight(s / (s + value), width, inverse, unit(draw))
         put_code(row, at, width, slot, code)
-        held = grid_weight(inverse, code)
         note_weight(notes, slot, held)
         return 0.0, held
     return move_base(row, notes, at, n, width, inverse, s, grown, slot, value, far, drop, draw)
@@ -338,8 +340,9 @@ def _rounded_anew(
         denominator = s + value + moved if j == slot else s + w * moved
         draw += _ODD
         code = 0
+        held = 1.0
         if numerator < denominator:
-            code = rounded_weight(numerator / denominator, width, inverse, unit(mix(draw)))
+            code, held = rounded_weight(numerator / denominator, width, inverse, unit(mix(draw)))
         word = word | (np.uint64(code) << np.uint64(filled))
         filled += width
         if filled >= 64:
@@ -347,7 +350,6 @@ def _rounded_anew(
             index += 1
             filled -= 64
             word = np.uint64(code) >> np.uint64(width - filled)
-        held = grid_weight(inverse, code)
         note_weight(notes, j, held)
         most = max(most, held)
     if filled > 0:

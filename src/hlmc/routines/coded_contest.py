@@ -8,6 +8,7 @@ from typing import ClassVar, Literal
 from hlmc.engine.coded_ftrl import (
     NOTED,
     NOTED_DRAW,
+    PER_SLOT,
     coded_draw,
     coded_learn,
     coded_normaliser,
@@ -124,7 +125,7 @@ _NOTED = NotedKernels(
     note_weights,
     substitute(coded_contest_choose, NOTED_DRAW),
     substitute(coded_contest_learn, NOTED),
-    per_slot=1,
+    per_slot=PER_SLOT,
     hands=True,
 )
 

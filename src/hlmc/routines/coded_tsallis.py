@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from hlmc import bounds
-from hlmc.engine.coded_ftrl import NOTED, NOTED_DRAW, coded_draw, coded_learn, coded_settle, coded_sound
+from hlmc.engine.coded_ftrl import KEPT_DRAW, NOTED, PER_SLOT, coded_draw, coded_learn, coded_settle, coded_sound
 from hlmc.engine.codes import (
     clear_codes,
     next_seed,
@@ -37,7 +37,7 @@ def coded_rate(program: Array, level: int, tau: int) -> float:
 
 @kernel
 def coded_scale(program: Array, level: int, tau: int) -> float:
-    """The scale of the codes at choice ``tau``: from half of 2 / eta to 2 / eta."""
+    """The scale of the codes at choice ``tau``: from half of 2 / eta to 2 / eta; a power of 2, as RATE is one."""
     return scale_at(2.0 / program[level + RATE], tau)
 
 
@@ -151,9 +151,9 @@ def coded_tsallis_check(
 
 _NOTED = NotedKernels(
     note_weights,
-    substitute(coded_tsallis_choose, NOTED_DRAW),
+    substitute(coded_tsallis_choose, KEPT_DRAW),
     substitute(coded_tsallis_learn, NOTED),
-    per_slot=1,
+    per_slot=PER_SLOT,
     hands=True,
 )
 

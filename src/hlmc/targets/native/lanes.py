@@ -137,6 +137,17 @@ def _added(typingctx: Any, four: Any) -> Any:
     return types.float64(lanes), generate
 
 
+@intrinsic
+def put_four(typingctx: Any, run: Any, at: Any, value: Any) -> Any:
+    """Write four neighbouring words."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        builder.store(args[2], builder.bitcast(builder.gep(args[0], [args[1]]), _FOUR.as_pointer()), align=8)
+        return context.get_dummy_value()
+
+    return types.void(_RUN, types.int64, lanes), generate
+
+
 def _power_sums(row: Any, at: Any, n: Any, x: Any, scale: Any) -> Any:
     whole = at + (n - 1) // 4 * 4
     stop = at + n - 1
@@ -186,6 +197,7 @@ def _noted_sums(row: Any, notes: Any, at: Any, n: Any, width: Any, inverse: Any,
         most = where(most < w, w, most)
         root = c * w / (1.0 - d * w)
         p = root * root
+        put_four(notes, n + slot, p)
         squares = squares + p
         cubes = cubes + p * root
     if whole < n:
@@ -195,6 +207,7 @@ def _noted_sums(row: Any, notes: Any, at: Any, n: Any, width: Any, inverse: Any,
         most = where(most < w, w, most)
         root = c * w / (1.0 - d * w)
         p = root * root
+        put_four(notes, n + whole, p)
         squares = squares + p
         cubes = cubes + p * root
     largest = max(max(lane(most, 0), lane(most, 1)), max(lane(most, 2), lane(most, 3)))
