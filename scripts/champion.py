@@ -2,11 +2,13 @@
 
     python scripts/champion.py                                 # 32 runs of 10^6 steps: about five minutes on one core
     python scripts/champion.py --held-out --runs 8             # and on how many adversaries it is below EXP3
+    python scripts/champion.py --held-out --adversary bursts --runs 1024 --seed 2026
     python scripts/champion.py --old ../before/src             # beside the Champion of another checkout
     python scripts/champion.py --policy CrownedHLMC --policy "HLMC tsallis-rv" --policy "CrownedHLMC rv"
 
 Every policy plays the same sequences of rewards. ``--policy`` takes the names of ``hlmc.arena.POLICIES``, and
-``CrownedHLMC rv`` for the crown with reduced variance.
+``CrownedHLMC rv`` for the crown with reduced variance. ``--held-out`` also prints the policy's regret less EXP3's, with
+the interval of the mean difference over the runs.
 """
 
 from __future__ import annotations
@@ -33,8 +35,9 @@ FULL = "EXP3"  # with memory for all arms
 
 
 def measured(options: argparse.Namespace) -> list[dict[Any, Any]]:
-    """The arena's rows, by the hlmc that this interpreter finds."""
+    """The arena's rows, by the hlmc that this interpreter finds, and how much more regret than ``FULL`` each has."""
     import hlmc
+    from hlmc.evaluation import t_interval
 
     def reduced(arms: int, memory: int, horizon: int) -> hlmc.Policy:
         return hlmc.CrownedHLMC(arms, memory, horizon, "reduced-variance")
@@ -44,7 +47,7 @@ def measured(options: argparse.Namespace) -> list[dict[Any, Any]]:
     result = hlmc.arena(
         {name: make for name, make in own.items() if name in names},
         against=[name for name in names if name not in own],
-        adversaries=None if options.held_out else list(ADVERSARIES),
+        adversaries=options.adversary or (None if options.held_out else list(ADVERSARIES)),
         suite="held-out" if options.held_out else "catalogue",
         arms=100,
         horizons=options.horizon,
@@ -54,7 +57,13 @@ def measured(options: argparse.Namespace) -> list[dict[Any, Any]]:
         jobs=options.jobs,
         progress=False,
     )
-    return result.data[result.data["kind"] == "weak"].to_dict("records")
+    rows = result.data[result.data["kind"] == "weak"].to_dict("records")
+    if options.held_out:
+        regret = {at: own["weak"].to_numpy() for at, own in result.runs.groupby(["adversary", "policy"])}
+        for row in rows:
+            adversary = row["adversary"]
+            row["more"] = list(t_interval(regret[adversary, row["policy"]] - regret[adversary, FULL]))
+    return rows
 
 
 def measured_by(source: str) -> list[dict[Any, Any]]:
@@ -73,6 +82,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Compare the champion's regret with that of HLMC and others.")
     parser.add_argument("--policy", action="append", default=[], help="default: Champion")
     parser.add_argument("--held-out", action="store_true", help="the adversaries that nothing was tuned on")
+    parser.add_argument("--adversary", action="append", help="only this one; may be repeated")
     parser.add_argument("--old", default="", metavar="SRC", help="the src folder of another checkout")
     parser.add_argument("--runs", type=int, default=32)
     parser.add_argument("--horizon", type=int, default=10**6)
@@ -91,11 +101,18 @@ def main() -> None:
         before = measured_by(options.old)
         for name in options.policy:
             columns[f"{name}, old"] = {row["adversary"]: row for row in before if row["policy"] == name}
-    print("| adversary | HLMC's regret |", " | ".join(columns), "|")
-    print("|---|---|" + "---|" * len(columns))
+    heads = [head for name in columns for head in ([name, f"less {FULL}'s"] if options.held_out else [name])]
+    heads += [FULL] if options.held_out else []
+    print("| adversary | HLMC's regret |", " | ".join(heads), "|")
+    print("|---|---|" + "---|" * len(heads))
     for adversary, base in tables["HLMC"].items():
         shown = ADVERSARIES.get(adversary, adversary)
-        cells = [shown, f"{base['regret']:,.0f}", *(cell(column[adversary]) for column in columns.values())]
+        cells = [shown, f"{base['regret']:,.0f}"]
+        for column in columns.values():
+            cells.append(cell(column[adversary]))
+            if options.held_out:
+                cells.append("{:,.0f} ({:,.0f} to {:,.0f})".format(*column[adversary]["more"]))
+        cells += [cell(tables[FULL][adversary])] if options.held_out else []
         print("|", " | ".join(cells), "|")
     for name, column in columns.items() if options.held_out else ():
         # Where HLMC's regret may be 0 or less, there is no ratio.
