@@ -150,14 +150,12 @@ class Groups:
     def probabilities(self) -> list[float]:
         return tsallis(self.losses, self.eta(), self.depth)
 
-    def learn(self, challenged: bool) -> float:
-        """From the choice that has stood, unless it was a challenge; its loss."""
+    def learn(self) -> None:
+        """From the choice that has stood."""
         loss = 1.0 - min(1.0, math.fsum(self.earned) / len(self.earned))
         grown = estimates(weights(self.losses, self.eta(), self.depth), self.child, self.chance, loss, 0.5, self.eta())
-        if not challenged:
-            self.losses = [a + b for a, b in zip(self.losses, grown, strict=True)]
-            self.own += 1
-        return loss
+        self.losses = [a + b for a, b in zip(self.losses, grown, strict=True)]
+        self.own += 1
 
 
 class Champion:
@@ -178,7 +176,6 @@ class Champion:
         self.groups, self.order, self.turns, self.switches = groups, order, turns, switches
         self.sizes = sizes_of(len(order), groups)
         self.doubles, self.length = horizon is None, horizon or 1
-        self.stage_began = 0
         self.place: int | None = None
         self.kept_then: list[float] = []  # what the learner keeps after the step
         self.all_challenges = 0
@@ -228,7 +225,7 @@ class Champion:
                     run.chance = reached = run.probabilities()[child]
                     if d == len(self.sizes) - 2:
                         # Every run begins one group later than the one before it.
-                        before = (self.stage_began + self.local) // self.lengths[d - 1] if d > 0 else 0
+                        before = self.local // self.lengths[d - 1] if d > 0 else 0
                         due = self.turns(n)[(self.challenges + before) % n]
                         if self.rematch is not None:
                             due = (self.rematch - first) // size
@@ -257,6 +254,7 @@ class Champion:
 
     def _prior(self, first: int, end: int) -> None:
         self.tau, self.base, self.due, self.first = 0, 0.5, False, first
+        self.earned: list[float] = []  # in this epoch
         if self.place is None:
             self.place = first
             self.slots = list(range(first, end))
@@ -291,6 +289,7 @@ class Champion:
         self.losses = [a + b for a, b in zip(self.losses, grown, strict=True)]
         self.tau += 1
         self.base = faded(self.base, self.tau, loss)
+        self.earned.append(reward)
         for run in self.runs:
             run.earned.append(reward)
         self.local += 1
@@ -298,21 +297,19 @@ class Champion:
         if last or (self.runs and self.local % self.lengths[-2] == 0):
             self._end(last)
         if last and self.doubles:
-            self.stage_began += self.length
             self.length *= 2
             self._stage()
 
     def _end(self, last: bool) -> None:
         for d, run in enumerate(self.runs):
-            if len(run.losses) > 1 and (last or self.local % self.lengths[d] == 0):
-                lowest = d == len(self.runs) - 1
-                loss = run.learn(lowest and self.challenged)
-                if lowest:
-                    # A crisis: after five epochs, a loss far above those before it, in whatever run.
-                    far = self.past >= 5 and loss > self.mean + 4.0 * (0.5 / math.sqrt(len(run.earned)))
-                    self.mean = faded(self.mean, self.past + 1, loss)
-                    self.crisis, self.rematch = far, None
-                    self.crises += far
+            ends = last or self.local % self.lengths[d] == 0
+            if ends and len(run.losses) > 1 and not (self.challenged and d == len(self.runs) - 1):
+                run.learn()
+        # A crisis: after five epochs, a loss far above those before it, in whatever run.
+        loss = 1.0 - min(1.0, math.fsum(self.earned) / len(self.earned))
+        self.crisis = self.past >= 5 and loss > self.mean + 4.0 * (0.5 / math.sqrt(len(self.earned)))
+        self.mean, self.rematch = faded(self.mean, self.past + 1, loss), None
+        self.crises += self.crisis
         self.past += 1
         self.tenure += 1
         self.due = True
@@ -366,7 +363,6 @@ class Crowned:
         self.arms, self.groups, self.reduced = arms, groups, reduced
         self.sizes = sizes_of(arms, groups)
         self.doubles, self.length = horizon is None, horizon or 1
-        self.stage_began = 0
         self.crown, self.paid = 0, 0.0
         self.coronations = self.reigns = 0
         self._stage()

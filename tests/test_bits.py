@@ -95,5 +95,12 @@ def test_bits_auto_keeps_to_the_memory() -> None:
             assert 'bits="auto"' in repr(policy) or "bits='auto'" in repr(policy)
     assert hlmc.Champion(100, memory=20, horizon=10**6, bits="auto").groups_used == (100,)
     assert hlmc.Champion(100, memory=20, horizon=10**6, bits="auto").bits_used == 12
+    told = hlmc.Champion(100, memory=20, horizon=10**6, switches=5, bits="auto")
+    assert (told.groups_used, told.bits_used) == ((1, 10, 10), 10)
+    for arms, memory in ((2, 1), (6, 1), (12, 2)):  # two levels do not fit
+        alone, told = (hlmc.Champion(arms, memory, 10**6, V, bits="auto") for V in (None, 5))
+        assert (
+            (told.groups_used, told.bits_used) == (alone.groups_used, alone.bits_used) == ((arms,), 64 * memory // arms)
+        )
     with pytest.raises(BadArgument, match='bits can be "auto" only where memory is given'):
         hlmc.Champion(100, bits="auto")

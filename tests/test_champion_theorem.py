@@ -440,10 +440,12 @@ def test_the_bound_on_shifting_regret_is_the_theorem_s(T: int, V: int) -> None:
     B, S, D = policy.plan.epochs
     assert B * S * D - T < S * D  # no run more than it takes
     run = D * (R(10, S) + math.floor(4 * math.sqrt(S))) + S * beta(11, D, least(10, D))
-    for pieces in (1, 2, V):
-        assert policy.bound(switches=pieces) == pytest.approx(B * run + (pieces - 1) * max(0, S * D - run))
+    for pieces in (1, 2, V, V + 1, 10**6):
+        lost = min(pieces - 1, B) * max(0, S * D - run)
+        assert policy.bound(switches=pieces) == pytest.approx(B * run + lost)
     assert policy.bound() == policy.bound(switches=V)
-    assert policy.bound(switches=V + 1) is None
+    with pytest.raises(ValueError, match="switches must be"):
+        policy.bound(switches=0)
     assert policy.guarantee.source == "Theorem 2 of docs/champion.md"
     assert policy.bound() < hlmc.HLMC(100, memory=20, horizon=T, switches=V).bound()  # type: ignore[operator]
 

@@ -136,6 +136,15 @@ def test_the_champion_has_a_bound_whatever_its_arguments(
     assert policy.bound(T)
 
 
+def test_a_champion_of_one_level_promises_nothing_about_changes() -> None:
+    policy = hlmc.Champion(5, memory=4, horizon=T, switches=5)
+    assert policy.groups_used == (5,)
+    assert "weak regret" in policy.guarantee.proved
+    assert "two levels do not fit" in policy.guarantee.lost
+    assert policy.bound(switches=1) == policy.bound()
+    assert policy.bound(switches=2) is None
+
+
 def test_policies_for_stochastic_rewards_promise_nothing_else() -> None:
     for policy in (hlmc.UCB1(K), hlmc.UCBM(K, memory=20)):
         assert policy.guarantee.proved.startswith("on independent rewards")

@@ -54,8 +54,8 @@ class Champion(TreePolicy):
         Bits of a loss: 64, 4 to 32, or ``"auto"``: what is best in ``memory``. With fewer than 64 the losses are
         packed codes, and ``memory`` holds more of them (``docs/bits.md``).
 
-    Where ``memory`` holds the losses of all arms, and ``switches`` is not given, there is one level and nothing for a
-    champion to outlive: it is :class:`TsallisINF <hlmc.TsallisINF>`.
+    Where ``memory`` holds the losses of all arms and the best arm is not said to change, there is one level and nothing
+    for a champion to outlive: it is :class:`TsallisINF <hlmc.TsallisINF>`. So it is where two levels do not fit.
 
     Guarantee
     ---------
@@ -108,8 +108,9 @@ class Champion(TreePolicy):
         if isinstance(self.bits, int):
             return self.bits
         assert self.memory is not None
-        if self._grouped:
-            return planning.level_width(self.arms, self.memory)
+        narrow = planning.level_width(self.arms, self.memory)
+        if self._grouped and len(self._fitting(self.memory, narrow)) > 1:
+            return narrow
         return planning.best_width(self.arms, self.memory, self.horizon)
 
     @property
@@ -128,11 +129,15 @@ class Champion(TreePolicy):
         if self.memory is None:
             groups = planning.even_groups(self.arms, min(2, planning.deepest(self.arms)))
         else:
-            groups = planning.fewest_levels(
-                self.arms, self.memory, lambda groups: sum(self._level_words(groups)), self._grouped
-            )
+            groups = self._fitting(self.memory, self.bits_used)
         # A level of one group makes no choice: it only has those below it start afresh.
         return (1, *groups) if self._told and len(groups) > 1 else groups
+
+    def _fitting(self, memory: int, bits: int) -> tuple[int, ...]:
+        """The levels that fit in ``memory`` words with losses of so many bits."""
+        return planning.fewest_levels(
+            self.arms, memory, lambda groups: sum(self._level_words(groups, bits)), self._grouped
+        )
 
     @cached_property
     def routines_used(self) -> tuple[Routine, ...]:
@@ -158,14 +163,15 @@ class Champion(TreePolicy):
 
     @property
     def level_words(self) -> tuple[int, ...]:
-        return self._level_words(self.groups_used)
+        return self._level_words(self.groups_used, self.bits_used)
 
-    def _level_words(self, groups: tuple[int, ...]) -> tuple[int, ...]:
+    @staticmethod
+    def _level_words(groups: tuple[int, ...], bits: int) -> tuple[int, ...]:
         *above, last = groups
         if not above:
-            return (coded(TsallisINF(), self.bits_used).words(last) if last > 1 else 0,)
-        if self.bits_used < ALL_BITS:
-            *groups_words, arms = (-(-n * self.bits_used // ALL_BITS) if n > 1 else 0 for n in (*above, last + 1))
+            return (coded(TsallisINF(), bits).words(last) if last > 1 else 0,)
+        if bits < ALL_BITS:
+            *groups_words, arms = (-(-n * bits // ALL_BITS) if n > 1 else 0 for n in (*above, last + 1))
             return (*groups_words, arms + 1)  # and the champion's name
         # At the arms: the losses of the others, less that of the champion, and the champion's name.
         return (*(n - 1 for n in above), last + 1)
@@ -190,16 +196,18 @@ class Champion(TreePolicy):
         return f"expected shifting regret at hardness {self.switches}"
 
     def _stage_bound(self, horizon: int, switches: int | None) -> float | None:
+        V = switches or self.switches or 1
         if self.structure is TREE:
-            return super()._stage_bound(horizon, switches)
-        V = self.switches or 1
+            return super()._stage_bound(horizon, switches) if (switches or 1) == 1 else None
         weak = self._weak_bound(horizon)
-        if weak is None or (switches or V) > V:
+        if weak is None or V == 1:
+            return weak
+        if not self._told:
             return None
-        # In V - 1 of the runs between two restarts, or fewer, the best arm changes: they are given up.
+        # The best arm changes in V - 1 of the runs between two restarts, or in fewer: they are given up.
         runs = self.levels_at(horizon)[0]
         given_up = max(0.0, min(runs.length, horizon) - weak / runs.context.choices)
-        return weak + min((switches or V) - 1, runs.context.choices) * given_up
+        return weak + min(V - 1, runs.context.choices) * given_up
 
     def _weak_bound(self, horizon: int) -> float | None:
         """The bound on weak regret in one stage."""
@@ -235,9 +243,12 @@ class Champion(TreePolicy):
 
     @property
     def _lost(self) -> str:
-        if self.structure is TREE or not self._told:
-            return "regret of single runs, a best arm that changes (give switches=), rewards that react to the play"
-        return "regret of single runs, more changes than V allows, rewards that react to the play"
+        changes = "more changes than V allows"
+        if not self._told:
+            changes = "a best arm that changes (give switches=)"
+        elif self.structure is TREE:
+            changes = "a best arm that changes (two levels do not fit)"
+        return f"regret of single runs, {changes}, rewards that react to the play"
 
     def _write(self, records: Array, horizon: int) -> None:
         super()._write(records, horizon)

@@ -274,6 +274,8 @@ class TreePolicy(Policy):
 
     def bound(self, horizon: int | None = None, switches: int | None = None) -> float | None:
         T = self.horizon if horizon is None else whole("horizon", horizon, 1)
+        if switches is not None:
+            switches = whole("switches", switches, 1)
         if T is None:
             return None
         if self.horizon is not None or self.anytime:

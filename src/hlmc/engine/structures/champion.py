@@ -44,6 +44,7 @@ from hlmc.engine.layout import (
     ROUTINE,
     SCALARS,
     SIZE,
+    SUM,
     TIME,
     WHOLE,
     Word,
@@ -194,7 +195,10 @@ def _group_challenged(program: Array, row: Array, t: int, d: int, level: int, n:
     if int(row[CRISIS]) == REMATCH:
         within = int(program[level - FIELDS + SIZE]) if d > 0 else int(program[ARMS])
         return min(int(row[BASE]) % within // int(program[level + SIZE]), n - 1)
-    run = t // int(program[level - FIELDS + LENGTH]) if d > 0 else 0
+    run = 0
+    if d > 0:
+        _, origin, _ = stage_of(program, t)
+        run = (t - origin) // int(program[level - FIELDS + LENGTH])
     return permuted(bits(row, KEY), n, (int(row[TURN]) + run) % n)
 
 
@@ -302,26 +306,13 @@ def _lay_prior(program: Array, row: Array, record: int, base: int, count: int, t
 def _learn(
     program: Array, row: Array, d: int, level: int, n: int, groups: int, control: int, tau: int, mean: float, steps: int
 ) -> None:
-    """A group level learns; the lowest one only from its own choices. It also tells whether there is a crisis."""
-    at = int(program[level + AT])
-    if d < int(program[LEVELS]) - 2:
-        call_update(int(program[level + ROUTINE]), program, level, row, at, n, control, tau, mean)
-        return
-    loss = 1.0 - mean
-    told = float(steps)
-    if unanswered(program, row) > 0.0:
-        # The mean loss of what has come; what has not is in ``mean`` as a loss of 0.
-        told -= unanswered(program, row)
-        loss = min(1.0, loss * float(steps) / told) if told > 0.0 else row[USUAL]
-    worse = told > 0.0 and loss - row[USUAL] > DEVIATIONS * 0.5 / math.sqrt(told)
-    _, origin, _ = stage_of(program, int(row[BEGAN]))
-    epochs = (int(row[BEGAN]) - origin) // int(program[level + LENGTH])  # before this one, also in runs before this one
-    if not _newcomers(program, row):
-        row[CRISIS] = 1.0 if worse and epochs >= SETTLED else 0.0
-    row[USUAL] += max(1.0 / (epochs + 2.0), FADING) * (loss - row[USUAL])
-    if int(row[CHALLENGE]) == 0:
+    """A group level learns; the lowest one only from its own choices."""
+    own = tau
+    if d == int(program[LEVELS]) - 2:
+        if int(row[CHALLENGE]) > 0:
+            return
         own = tau - int(row[TURN])
-        call_update(int(program[level + ROUTINE]), program, level, row, at, n, control, own, mean)
+    call_update(int(program[level + ROUTINE]), program, level, row, int(program[level + AT]), n, control, own, mean)
 
 
 _tree_begin = substitute(tree_begin, {choose: _choose, start_arms: _start_arms})
@@ -345,8 +336,27 @@ def champion_begin(program: Array, row: Array, t: int) -> float:
 
 
 @kernel
+def _tell_crisis(program: Array, row: Array, t: int) -> None:
+    """Whether the epoch that ends at time t paid much less than those before it, in this run and in earlier ones."""
+    record = int(row[RECORD])
+    began = int(row[BEGAN])
+    _, origin, _ = stage_of(program, began)
+    epochs = (began - origin) // int(program[record - FIELDS + LENGTH])  # of the stage, before this one
+    told = float(t - began) - unanswered(program, row)  # rewards that have come
+    loss = row[USUAL]
+    worse = False
+    if told > 0.0:
+        loss = 1.0 - min(1.0, row[int(program[record + CONTROL]) + SUM] / told)
+        worse = loss - row[USUAL] > DEVIATIONS * 0.5 / math.sqrt(told)
+    if not _newcomers(program, row):
+        row[CRISIS] = 1.0 if worse and epochs >= SETTLED else 0.0
+    row[USUAL] += max(1.0 / (epochs + 2.0), FADING) * (loss - row[USUAL])
+
+
+@kernel
 def champion_end(program: Array, row: Array, t: int) -> None:
     """The epoch is over: the group levels learn, and the winner is champion."""
+    _tell_crisis(program, row, t)
     _tree_end(program, row, t)
     row[TENURE] += 1.0
     if int(row[COUNT]) > 1:
