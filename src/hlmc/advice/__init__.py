@@ -1,9 +1,9 @@
 """Which policy to take for K arms, M words and T steps, from the arena's measurements and the proved bounds.
 
 ``measured.csv`` has medians and worst cases of the arena's ratios to the paper's HLMC, by size; ``scripts/advice.py``
-writes it from the files of the arena. Sizes of up to 1,000 arms, and 10^6 arms with 10^8 steps, were measured before
-Champion and Tsallis-INF drew from weights whose sum is only nearly 1, which changes nothing that could be measured.
-Nothing here needs a compiler, so ``hlmc plan`` answers at once.
+writes it from the files of the arena. 10^6 arms with 10^8 steps were measured before Champion drew from weights whose
+sum is only nearly 1, which changes nothing that could be measured. Nothing here needs a compiler, so ``hlmc plan``
+answers at once.
 """
 
 from __future__ import annotations
