@@ -112,7 +112,7 @@ PLAN = {
     "bytes-100": Experiment(100, 10**6, 8, by_bytes(100), REPORTED),
     "bytes-1000": Experiment(1000, 10**6, 8, by_bytes(1000), REPORTED),
     "bytes-100000": Experiment(10**5, 10**6, 8, by_bytes(10**5), REPORTED, fewer=SLOW),
-    "tails": Experiment(100, 10**6, 1024, TWO, ("antiphase", "clumps", "bursts")),
+    "tails": Experiment(100, 10**6, 1024, TWO, ("antiphase", "clumps", "bursts", "OneGoodArm")),
     "radio": Experiment(20, 10**6, 32, RADIO),
 }
 """The experiments of docs/bits.md, in the order of play."""
