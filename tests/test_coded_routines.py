@@ -9,9 +9,10 @@ import pytest
 
 import hlmc
 from hlmc.engine import codes
-from hlmc.engine.coded_ftrl import PER_SLOT, SELDOM, coded_settle, noted_chances, noted_sums
+from hlmc.engine.coded_ftrl import PER_SLOT, SELDOM, chances_of, coded_settle, noted_sums
 from hlmc.engine.kernel import Address, kernel
 from hlmc.engine.layout import AT, CONTROL, FIELDS, SCALARS
+from hlmc.engine.linker import substitute
 from hlmc.engine.primitives import words
 from hlmc.routines import CODED, coded
 from hlmc.routines.coded_ucb1 import base_less_one, widths
@@ -248,9 +249,12 @@ def test_a_coded_routine_is_the_same_routine_in_other_words(plain: type) -> None
     assert (routine.words(100), routine.words(1)) == (13 + 16 if plain.name == "ucb1" else 15, 0)
 
 
+_computed_anew = substitute(chances_of, {codes.weight_of: codes.noted_weight})
+
+
 @kernel
 def _noted_kernels(out_at: Address, notes_at: Address, n: int, c: float, d: float) -> int:
-    """What the kernels give that a target computes four slots at a time."""
+    """The sums, which a target computes four slots at a time, and the probabilities, which they note, computed anew."""
     out = words(out_at)
     notes = words(notes_at)
     a, b, m = noted_sums(notes, notes, 0, n, 12, 2.0**-12, c, d)
@@ -258,7 +262,7 @@ def _noted_kernels(out_at: Address, notes_at: Address, n: int, c: float, d: floa
     out[1] = b
     out[2] = m
     for first in range(0, n, 4):
-        p0, p1, p2, p3 = noted_chances(notes, notes, 0, n, 12, 2.0**-12, first, c, d)
+        p0, p1, p2, p3 = _computed_anew(notes, notes, 0, n, 12, 2.0**-12, first, c, d)
         out[3 + first] = p0
         out[4 + first] = p1
         out[5 + first] = p2

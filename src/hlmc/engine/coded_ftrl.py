@@ -41,6 +41,18 @@ Their estimated losses have a variance of at least 1 / eta^2 a step; this adds a
 
 
 @kernel
+def in_scales(x: float, s: float) -> float:
+    """x / s."""
+    return x / s
+
+
+@kernel
+def in_powers(x: float, s: float) -> float:
+    """The same if s is a power of 2. A step waits for x, but 1 / s is known before it."""
+    return x * (1.0 / s)
+
+
+@kernel
 def padded_weight(row: Array, notes: Array, at: int, n: int, width: int, inverse: float, slot: int) -> float:
     """The weight of a slot; of a slot past the last, 0."""
     return weight_of(row, notes, at, width, inverse, slot) if slot < n else 0.0
@@ -61,14 +73,6 @@ def chances_of(
 
 
 @kernel
-def noted_chances(
-    row: Array, notes: Array, at: int, n: int, width: int, inverse: float, slot: int, c: float, d: float
-) -> tuple[float, float, float, float]:
-    """The same from the notes: a kernel of its own, so that a target can take the four together."""
-    return _noted_chances(row, notes, at, n, width, inverse, slot, c, d)  # type: ignore[no-any-return]
-
-
-@kernel
 def chance_of(
     row: Array, notes: Array, at: int, n: int, width: int, inverse: float, slot: int, c: float, d: float
 ) -> float:
@@ -79,13 +83,13 @@ def chance_of(
 
 
 @kernel
-def keep_chances(notes: Array, n: int, slot: int, p0: float, p1: float, p2: float, p3: float) -> None:
-    """Keep the probabilities of four slots for the draw. Default: there are no notes."""
+def note_chances(notes: Array, n: int, slot: int, p0: float, p1: float, p2: float, p3: float) -> None:
+    """Hook: note the probabilities of four slots for the draw. Default: there are no notes."""
 
 
 @kernel
-def note_chances(notes: Array, n: int, slot: int, p0: float, p1: float, p2: float, p3: float) -> None:
-    """Note the probabilities of four slots, behind the n weights; a slot past the last has 0."""
+def _note_chances(notes: Array, n: int, slot: int, p0: float, p1: float, p2: float, p3: float) -> None:
+    """Behind the n weights; a slot past the last has 0."""
     k = n + slot
     notes[k] = p0
     notes[k + 1] = p1
@@ -94,19 +98,19 @@ def note_chances(notes: Array, n: int, slot: int, p0: float, p1: float, p2: floa
 
 
 @kernel
-def kept_chances(
+def noted_chances(
     row: Array, notes: Array, at: int, n: int, width: int, inverse: float, slot: int, c: float, d: float
 ) -> tuple[float, float, float, float]:
-    """:func:`chances_of`, as :func:`note_chances` has noted them: without a division."""
+    """:func:`chances_of` from the notes, without a division."""
     k = n + slot
     return notes[k], notes[k + 1], notes[k + 2], notes[k + 3]
 
 
 @kernel
-def kept_chance(
+def noted_chance(
     row: Array, notes: Array, at: int, n: int, width: int, inverse: float, slot: int, c: float, d: float
 ) -> float:
-    """:func:`chance_of`, as :func:`note_chances` has noted it."""
+    """:func:`chance_of` from the notes."""
     return float(notes[n + slot])
 
 
@@ -124,14 +128,14 @@ def coded_draw(
     squares: float,
     u: float,
 ) -> tuple[int, float]:
-    """A slot, and its probability; ``squares`` is the sum of the weights that are drawn from.
+    """A slot, and its probability; x and ``squares`` are what :func:`coded_settle` said.
 
     Rounding can draw the last slot, however small its probability is.
     """
     width = int(program[level + WIDTH])
     inverse = program[level + INVERSE]
-    c = 2.0 / (eta * s)
-    d = 1.0 + x / s
+    c = 2.0 / eta / s  # as there, so that the probabilities are those that it may have noted
+    d = 1.0 + in_scales(x, s)
     u *= squares
     part = 1.0 / squares
     slot = 0
@@ -179,7 +183,7 @@ def weight_sums(
         r0, r1 = c * w0 / (1.0 - d * w0), c * w1 / (1.0 - d * w1)
         r2, r3 = c * w2 / (1.0 - d * w2), c * w3 / (1.0 - d * w3)
         p0, p1, p2, p3 = r0 * r0, r1 * r1, r2 * r2, r3 * r3
-        keep_chances(notes, n, slot, p0, p1, p2, p3)
+        note_chances(notes, n, slot, p0, p1, p2, p3)
         a0, a1, a2, a3 = a0 + p0, a1 + p1, a2 + p2, a3 + p3
         b0, b1, b2, b3 = b0 + p0 * r0, b1 + p1 * r1, b2 + p2 * r2, b3 + p3 * r3
     most = max(max(m0, m1), max(m2, m3))
@@ -194,30 +198,11 @@ def noted_sums(
     return _noted_sums(row, notes, at, n, width, inverse, c, d)  # type: ignore[no-any-return]
 
 
-@kernel
-def in_scales(x: float, s: float) -> float:
-    """x / s."""
-    return x / s
+_noted_sums = substitute(weight_sums, {weight_of: noted_weight, note_chances: _note_chances})
 
-
-@kernel
-def in_powers(x: float, s: float) -> float:
-    """The same if s is a power of 2. A step waits for x, but 1 / s is known before it."""
-    return x * (1.0 / s)
-
-
-_noted_sums = substitute(weight_sums, {weight_of: noted_weight, keep_chances: note_chances})
-_noted_chances = substitute(chances_of, {weight_of: noted_weight})
-
-NOTED_DRAW: dict[Kernel, Kernel] = {weight_of: noted_weight, chances_of: noted_chances, weight_sums: noted_sums}
+NOTED_DRAW: dict[Kernel, Kernel] = {chances_of: noted_chances, chance_of: noted_chance, weight_sums: noted_sums}
 NOTED: dict[Kernel, Kernel] = {**NOTED_WEIGHTS, weight_sums: noted_sums}
-"""What stands for other kernels in a draw and in an update where weights are noted."""
-
-KEPT_DRAW: dict[Kernel, Kernel] = {**NOTED_DRAW, chances_of: kept_chances, chance_of: kept_chance, in_scales: in_powers}
-"""The same for a draw from the probabilities that :func:`coded_settle` has noted.
-
-They are those of :func:`coded_draw` to the last digit if s is a power of 2, because then (2 / eta) / s = 2 / (eta s).
-"""
+"""What stands for other kernels in a draw and in an update where there are notes."""
 
 PER_SLOT = 3
 """Notes of a slot: its weight, its probability, and one for the slots that make the last four complete (n >= 2)."""

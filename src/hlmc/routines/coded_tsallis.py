@@ -10,7 +10,17 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from hlmc import bounds
-from hlmc.engine.coded_ftrl import KEPT_DRAW, NOTED, PER_SLOT, coded_draw, coded_learn, coded_settle, coded_sound
+from hlmc.engine.coded_ftrl import (
+    NOTED,
+    NOTED_DRAW,
+    PER_SLOT,
+    coded_draw,
+    coded_learn,
+    coded_settle,
+    coded_sound,
+    in_powers,
+    in_scales,
+)
 from hlmc.engine.codes import (
     clear_codes,
     next_seed,
@@ -151,7 +161,7 @@ def coded_tsallis_check(
 
 _NOTED = NotedKernels(
     note_weights,
-    substitute(coded_tsallis_choose, KEPT_DRAW),
+    substitute(coded_tsallis_choose, {**NOTED_DRAW, in_scales: in_powers}),
     substitute(coded_tsallis_learn, NOTED),
     per_slot=PER_SLOT,
     hands=True,

@@ -214,18 +214,6 @@ def _noted_sums(row: Any, notes: Any, at: Any, n: Any, width: Any, inverse: Any,
     return _added(squares), _added(cubes), largest
 
 
-def _noted_chances(row: Any, notes: Any, at: Any, n: Any, width: Any, inverse: Any, slot: Any, c: Any, d: Any) -> Any:
-    if slot + 4 <= n:
-        w = four_at(notes, slot)
-    else:
-        w1 = notes[slot + 1] if slot + 1 < n else 0.0
-        w2 = notes[slot + 2] if slot + 2 < n else 0.0
-        w = four(notes[slot], w1, w2, 0.0)
-    root = c * w / (1.0 - d * w)
-    p = root * root
-    return lane(p, 0), lane(p, 1), lane(p, 2), lane(p, 3)
-
-
 @register_jitable
 def _merged(slot: Any, top: Any, under: Any, other: Any, index: Any, below: Any) -> Any:
     under = max(max(under, below), min(top, index))
@@ -266,6 +254,5 @@ TWINS: dict[Callable[..., Any], Callable[..., Any]] = {
     ftrl.four_chances: _four_chances,
     ucb.highest_two: _highest_two,
     coded_ftrl.noted_sums: _noted_sums,
-    coded_ftrl.noted_chances: _noted_chances,
 }
 """Kernels of the engine, and what this target compiles in their place."""
