@@ -369,9 +369,7 @@ def exp3_loss_coded(horizon: float, arms: int, eta: float, bits: int) -> float:
     H, n, b = at_least("horizon", horizon, 1), whole("arms", arms, 1), whole("bits", bits, 1)
     if n == 1:
         return 0.0
-    plain = exp3_loss(H, n, eta)
-    sound = b >= 6 and eta * n <= 1.0
-    return min(float(H), plain + CODED_ROUNDING * (n + 1) * H / (eta * 4.0**b)) if sound else float(H)
+    return _with_rounding(exp3_loss(H, n, eta), H, n, eta, b)
 
 
 def exp3_ix_coded(horizon: float, arms: int, eta: float, bits: int) -> float:
@@ -388,9 +386,14 @@ def exp3_ix_coded(horizon: float, arms: int, eta: float, bits: int) -> float:
     eta = between("eta", eta, 0.0, math.inf, "(0, inf)")
     if n == 1:
         return 0.0
-    plain = math.log(n) / eta + eta * n * H
-    sound = b >= 6 and eta * n <= 1.0
-    return min(float(H), plain + CODED_ROUNDING * (n + 1) * H / (eta * 4.0**b)) if sound else float(H)
+    return _with_rounding(math.log(n) / eta + eta * n * H, H, n, eta, b)
+
+
+def _with_rounding(plain: float, H: float, n: int, eta: float, b: int) -> float:
+    """The bound of exponential weights on losses with what b bits add, where the second theorem holds; else H."""
+    if b < 6 or eta * n > 1.0:
+        return float(H)
+    return min(float(H), plain + CODED_ROUNDING * (n + 1) * H / (eta * 4.0**b))
 
 
 def exp3_ix(horizon: float, arms: int, delta: float | None = None) -> float:
