@@ -150,14 +150,19 @@ class Champion(TreePolicy):
         balanced = super().epochs_used(horizon)
         if len(balanced) == 1:
             return balanced
-        restarting = self.groups_used[0] == 1
-        V = self.switches or 1
-        last = max(round(STRETCH / math.sqrt(V) * balanced[-1]), EPOCH_DELAYS * self.delay)
-        S, *below = self._relengthened(balanced[restarting:], last, horizon)
-        if not restarting:
-            return (S, *below)
-        # So many runs that what V - 1 of them can lose and what the groups lose in all of them add up to the least.
-        runs = ((V - 1) * math.sqrt(S) / (math.sqrt(self.groups_used[1]) + MOST / 2.0)) ** (2.0 / 3.0)
+        if self.groups_used[0] == 1:
+            balanced = balanced[1:]
+        last = round(STRETCH / math.sqrt(self.switches or 1) * balanced[-1])
+        epochs = self._relengthened(balanced, max(last, EPOCH_DELAYS * self.delay), horizon)
+        return self._with_restarts(epochs) if self.groups_used[0] == 1 else epochs
+
+    def _with_restarts(self, epochs: tuple[int, ...]) -> tuple[int, ...]:
+        """The choices of the top level cut into runs, so many that what the V - 1 runs with a change can lose and what
+        the groups lose in all runs add up to about the least (Theorem 2 of docs/champion.md)."""
+        assert self.switches is not None
+        S, *below = epochs
+        groups = self.groups_used[1]
+        runs = ((self.switches - 1) * math.sqrt(S) / (math.sqrt(groups) + MOST / 2.0)) ** (2.0 / 3.0)
         run = -(-S // min(S, max(1, round(runs))))
         return (-(-S // run), run, *below)
 
@@ -196,14 +201,14 @@ class Champion(TreePolicy):
         return f"expected shifting regret at hardness {self.switches}"
 
     def _stage_bound(self, horizon: int, switches: int | None) -> float | None:
-        V = switches or self.switches or 1
         if self.structure is TREE:
-            return super()._stage_bound(horizon, switches) if (switches or 1) == 1 else None
+            return super()._stage_bound(horizon, switches) if switches in (None, 1) else None
         weak = self._weak_bound(horizon)
+        V = switches or self.switches or 1
         if weak is None or V == 1:
             return weak
         if not self._told:
-            return None
+            return None  # without restarts nothing is proved
         # The best arm changes in V - 1 of the runs between two restarts, or in fewer: they are given up.
         runs = self.levels_at(horizon)[0]
         given_up = max(0.0, min(runs.length, horizon) - weak / runs.context.choices)
