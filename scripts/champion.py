@@ -4,6 +4,7 @@
     python scripts/champion.py --held-out --runs 8             # and on how many adversaries it is below EXP3
     python scripts/champion.py --held-out --adversary bursts --runs 1024 --seed 2026
     python scripts/champion.py --old ../before/src             # beside the Champion of another checkout
+    python scripts/champion.py --memory 14 --held-out          # three levels
     python scripts/champion.py --policy CrownedHLMC --policy "HLMC tsallis-rv" --policy "CrownedHLMC rv"
 
 Every policy plays the same sequences of rewards. ``--policy`` takes the names of ``hlmc.arena.POLICIES``, and
@@ -50,6 +51,7 @@ def measured(options: argparse.Namespace) -> list[dict[Any, Any]]:
         adversaries=options.adversary or (None if options.held_out else list(ADVERSARIES)),
         suite="held-out" if options.held_out else "catalogue",
         arms=100,
+        memory=options.memory,
         horizons=options.horizon,
         runs=options.runs,
         seed=options.seed,
@@ -84,6 +86,7 @@ def main() -> None:
     parser.add_argument("--held-out", action="store_true", help="the adversaries that nothing was tuned on")
     parser.add_argument("--adversary", action="append", help="only this one; may be repeated")
     parser.add_argument("--old", default="", metavar="SRC", help="the src folder of another checkout")
+    parser.add_argument("--memory", type=int, default=20, help="words; 14 are three levels (default: 20)")
     parser.add_argument("--runs", type=int, default=32)
     parser.add_argument("--horizon", type=int, default=10**6)
     parser.add_argument("--seed", type=int, default=41)
