@@ -64,7 +64,7 @@ def test_policies_are_frozen_hashable_comparable_and_picklable(policy: hlmc.Poli
 
 @pytest.mark.parametrize("policy", POLICIES, ids=repr)
 def test_policies_print_as_the_call_that_makes_them(policy: hlmc.Policy) -> None:
-    assert eval(repr(policy), dict(vars(hlmc))) == policy
+    assert eval(repr(policy), {name: getattr(hlmc, name) for name in hlmc.__all__}) == policy
 
 
 def test_arguments_are_taken_in_any_fitting_form() -> None:

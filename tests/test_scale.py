@@ -59,7 +59,7 @@ def test_every_policy_takes_them_and_default_programs_do_not_change(policy: hlmc
     other = replace(policy, rewards=(-1, 1), losses=True)
     assert other != policy
     assert "rewards=(-1.0, 1.0), losses=True" in repr(other)
-    assert eval(repr(other), vars(hlmc)) == other
+    assert eval(repr(other), {name: getattr(hlmc, name) for name in hlmc.__all__}) == other
     assert other.words == policy.words
     before, after = policy.program.copy(), other.program.copy()
     assert before[ZERO] == before[ONE] == 0.0

@@ -34,8 +34,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
+import hlmc
 from hlmc.errors import BadType, HLMCError, MissingExtra
 
+PACKAGE = Path(hlmc.__file__).resolve().parent
 OURS = (HLMCError, BadType, MissingExtra)
 LONGEST = 500  # characters of a message, less one
 MEMORY = 2**30  # bytes that a trial may take on top of what the process has
@@ -197,7 +199,7 @@ def limit_memory() -> None:
 def described(error: BaseException) -> str:
     """An exception that nobody expected, in a line: its kind, its text and the last line of ours that it passed."""
     frames = traceback.extract_tb(error.__traceback__)
-    ours = [frame for frame in frames if "hlmc" in Path(frame.filename).parts] or frames
+    ours = [frame for frame in frames if PACKAGE in Path(frame.filename).resolve().parents] or frames
     where = f" ({Path(ours[-1].filename).name}:{ours[-1].lineno})" if ours else ""
     return f"{type(error).__name__}: {' '.join(str(error).split())[:160]}{where}"
 
