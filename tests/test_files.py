@@ -1,5 +1,6 @@
 """Files: what is saved comes back, a crash leaves the old or the new, and damage is always noticed."""
 
+import json
 import multiprocessing
 import os
 import random
@@ -19,7 +20,7 @@ from fleets import EXAMPLES, STEPS, fixed_rewards, killed_after, played
 from hlmc import gate, routines
 from hlmc.engine import layout, structures
 from hlmc.errors import BadArgument, BadFile, BadType, HLMCError, OutOfTurn
-from hlmc.files.description import described
+from hlmc.files.description import _understood_alone, described
 from hlmc.files.format import FIXED, KINDS, VERSION, Front, Layout, digest, sealed
 from hlmc.learner import Learner
 from hlmc.simulation.file import read_experiment
@@ -347,6 +348,24 @@ def test_what_is_wrong_is_said(path: Path) -> None:
     # Absurd sizes are not tried out.
     for changes in ({"words": 2**40, "shift": 0}, {"words": 2**64 - 1, "shift": 0}):
         refused(path, with_fields(data, **changes), "it is cut short: .* bytes of ")
+
+
+def test_rows_of_another_rule_are_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A description without a rule means the first: files of policies that never changed stay as they are."""
+    assert b"rule" not in described(POLICY)
+    for policy in (hlmc.Champion(arms=100, memory=20, horizon=1000), POLICY):
+        learner = played(policy, 3)
+        learner.save(path)
+        assert hlmc.load(path) == learner
+        now, other = policy.rule, policy.rule + 1
+        monkeypatch.setattr(type(policy), "rule", other)
+        _understood_alone.cache_clear()
+        with pytest.raises(
+            BadFile, match=f"it follows rule {now} of .*, and this version of hlmc has rule {other}: go on"
+        ):
+            hlmc.load(path)
+        monkeypatch.undo()
+    assert json.loads(described(hlmc.Champion(arms=100, memory=20)))["rule"] == hlmc.Champion.rule > 1
 
 
 def test_forged_descriptions_are_refused(path: Path) -> None:

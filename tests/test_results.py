@@ -319,6 +319,16 @@ def test_results_of_one_seed_are_merged_by_policy() -> None:
     assert merged.nanoseconds.keys() == {"UCB1", "HLMC"}
 
 
+def test_results_of_two_rules_are_not_merged(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = simulated({"UCB1": UCB1})
+    del one.provenance["rules"]  # as an older version has saved it
+    two = simulated({"UCB1": UCB1}, seed=1)
+    assert one.merge(two).provenance["rules"] == {"UCB1": 1}
+    monkeypatch.setattr(hlmc.UCB1, "rule", 3)
+    with pytest.raises(BadArgument, match="must follow one rule of 'UCB1', not rules 1 and 3"):
+        one.merge(simulated({"UCB1": UCB1}, seed=1))
+
+
 def test_results_of_other_seeds_are_merged_by_run(tmp_path: Path) -> None:
     one, two = simulated(), simulated(seed=5, runs=4)
     merged = one.merge(two)

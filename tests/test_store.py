@@ -193,6 +193,48 @@ def test_a_store_of_an_older_version_is_read(tmp_path: Path, played: list[tuple[
     assert played == []
 
 
+def test_a_policy_whose_rule_changed_is_refused(
+    tmp_path: Path, played: list[tuple[str, int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Runs of two rules under one name would be one sample. The store goes on for all other policies."""
+    simulate(tmp_path, {"it": EXP3, "tree": TREE}, runs=2)
+    before = (tmp_path / "_experiment.json").read_bytes()
+    monkeypatch.setattr(hlmc.EXP3, "rule", 2)
+    changed = "the rule of policy 'it' is 1 there and 2 here; choose another folder or delete this one"
+    with pytest.raises(BadArgument, match=changed):
+        simulate(tmp_path, {"it": EXP3})
+    assert (tmp_path / "_experiment.json").read_bytes() == before
+    simulate(tmp_path, {"tree": TREE, "new": EXP3})
+    assert json.loads((tmp_path / "_experiment.json").read_text())["rules"] == {"it": 1, "tree": 1, "new": 2}
+    simulate(tmp_path / "other", {"it": EXP3}, runs=4)
+    copied = next((tmp_path / "other").glob("*.parquet"))
+    (tmp_path / f"copied-{copied.name}").write_bytes(copied.read_bytes())
+    with pytest.raises(BadFile, match=r"another experiment than _experiment\.json beside it: rule differs"):
+        hlmc.load_result(tmp_path)
+    monkeypatch.setattr(hlmc.EXP3, "rule", 1)
+    with pytest.raises(BadFile, match="the rule of policy 'it' is 2 there and 1 here; delete copied-"):
+        simulate(tmp_path, {"it": EXP3})
+
+
+def test_a_store_without_rules_follows_the_first(tmp_path: Path, played: list[tuple[str, int]]) -> None:
+    policies = {"EXP3": EXP3, "Champion": hlmc.Champion(arms=12, memory=6, horizon=HORIZON)}
+    simulate(tmp_path, policies)
+    described = tmp_path / "_experiment.json"
+    contents = json.loads(described.read_text())
+    assert contents.pop("rules") == {"EXP3": 1, "Champion": hlmc.Champion.rule}
+    described.write_text(json.dumps(contents))
+    for path in tmp_path.glob("*.parquet"):
+        table = tables.read_runs(path)
+        table.notes.pop("shape")
+        del table.notes["experiment"]["rules"]
+        tables.write_runs(path, table)
+    played.clear()
+    simulate(tmp_path, {"EXP3": EXP3})
+    assert played == []
+    with pytest.raises(BadArgument, match=rf"the rule of policy 'Champion' is 1 there and {hlmc.Champion.rule} here"):
+        simulate(tmp_path, policies)
+
+
 def test_a_policy_that_another_process_adds_meanwhile_is_not_forgotten(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,4 +1,4 @@
-"""A policy as JSON: its name, its arguments, and how it divides arms and time."""
+"""A policy as JSON: its name, the version of its rule, its arguments, and how it divides arms and time."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ def described(policy: Policy) -> bytes:
         "policy": name,
         "arguments": {key: _plain(value) for key, value in policy.arguments().items()},
         "levels": _levels(policy),
+        **({} if policy.rule == 1 else {"rule": policy.rule}),
     }
     return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
 
@@ -68,11 +69,17 @@ def _understood(description: bytes, routines: Mapping[str, Routine]) -> Policy:
     try:
         content = json.loads(description)
         name, arguments, levels = (content[key] for key in ("policy", "arguments", "levels"))
+        rule = content.get("rule", 1)
         cls = POLICIES.get(name)
     except (ValueError, TypeError, KeyError, RecursionError):
         raise _Unfit("its description of the policy cannot be read") from None
     if cls is None:
         raise _Unfit(f"it is for a policy {name!r}, which this version of hlmc does not have")
+    if rule != cls.rule:
+        raise _Unfit(
+            f"it follows rule {shown(rule)} of {name}, and this version of hlmc has rule {cls.rule}: "
+            "go on with the version that wrote it, or start anew"
+        )
     try:
         policy = cls(**{key: _value(value, routines) for key, value in arguments.items()})
         fits = _levels(policy) == levels

@@ -18,7 +18,7 @@ from hlmc.games.result import GameResult
 from hlmc.games.runs import Played, Task
 from hlmc.games.runs import play as play_run
 from hlmc.interrupts import Interrupted, Interrupts
-from hlmc.simulation.experiment import checked_arithmetic
+from hlmc.simulation.experiment import checked_arithmetic, rule_of
 from hlmc.simulation.own import PythonPolicy, check_not_within, words_of
 from hlmc.simulation.points import time_points
 from hlmc.simulation.progress import Progress, reporter
@@ -194,6 +194,7 @@ class Contest:
             "seed": self.seed,
             "streams": SCHEME,
             "policies": {group.name: repr(group.policy) for group in groups},
+            "rules": {group.name: rule_of(group.policy) for group in groups},
             "agents": {group.name: group.agents for group in groups},
             "words": {group.name: words_of(group.policy) for group in groups},
             "words_total": {group.name: group.policy.words and group.policy.words.total for group in groups},

@@ -185,6 +185,11 @@ class Policy(Common):
     horizon: int | None
     structure: ClassVar[Structure]
     """How the arms are grouped, and when the routine over them restarts."""
+    rule: ClassVar[int] = 1
+    """The version of what a learner does with its row, part of the identity of files and stores.
+
+    A change after which equal rows and rewards no longer lead to equal choices raises it (``docs/format.md``).
+    """
     _shows_defaults: ClassVar[bool] = False
 
     @property

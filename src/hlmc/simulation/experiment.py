@@ -137,11 +137,17 @@ class Experiment:
             "device": self.device,
             "precision": self.precision,
             "policies": {name: repr(policy) for name, policy in policies.items()},
+            "rules": {name: rule_of(policy) for name, policy in policies.items()},
             "words": {name: words_of(policy) for name, policy in policies.items()},
             "words_total": {name: policy.words and policy.words.total for name, policy in policies.items()},
             "switches": {name: _switches(policy) for name, policy in policies.items()},
             "versions": versions(),
         }
+
+
+def rule_of(policy: AnyPolicy) -> int:
+    """The version of the policy's rule. One in plain Python has a version of its own, which it prints."""
+    return 1 if isinstance(policy, PythonPolicy) else policy.rule
 
 
 def _switches(policy: AnyPolicy) -> Any:

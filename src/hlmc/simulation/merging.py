@@ -9,7 +9,7 @@ from hlmc.errors import BadArgument, BadType, shown
 from hlmc.simulation.result import Result
 
 _SAME = ("adversary", "horizon", "streams", "arithmetic", "delays", "missing")
-_BY_POLICY = ("policies", "words", "words_total", "switches")
+_BY_POLICY = ("policies", "rules", "words", "words_total", "switches")
 
 
 def merged(first: Result, *others: Result) -> Result:
@@ -35,16 +35,21 @@ def _pair(one: Result, two: Result) -> Result:
     for name in known.keys() & new.keys():
         if known[name] != new[name]:
             raise BadArgument(f"results to merge must mean one policy by {name!r}, not {known[name]} and {new[name]}")
-    mine, theirs = _seeds(one), _seeds(two)
-    if mine == theirs:
+        # Results of versions that knew of no rules follow the first.
+        rules = [part.provenance.get("rules", {}).get(name, 1) for part in (one, two)]
+        if rules[0] != rules[1]:
+            raise BadArgument(f"results to merge must follow one rule of {name!r}, not rules {rules[0]} and {rules[1]}")
+    seeds, others = _seeds(one), _seeds(two)
+    if seeds == others:
         data, nanoseconds = _policies(one, two), two.nanoseconds | one.nanoseconds
         seed, runs = one.provenance["seed"], one.provenance["runs"]
     else:
         data, nanoseconds = _runs(one, two), _mean_times(one, two)
-        if mine & theirs:
-            raise BadArgument(f"results to merge must not share a seed, and both have runs of {min(mine & theirs)}")
-        seed, runs = sorted(mine | theirs), data.sizes["run"]
-    provenance = one.provenance | {field: two.provenance[field] | one.provenance[field] for field in _BY_POLICY}
+        if seeds & others:
+            raise BadArgument(f"results to merge must not share a seed, and both have runs of {min(seeds & others)}")
+        seed, runs = sorted(seeds | others), data.sizes["run"]
+    mine, theirs = one.provenance, two.provenance
+    provenance = mine | {field: theirs.get(field, {}) | mine.get(field, {}) for field in _BY_POLICY}
     provenance |= {"seed": seed, "runs": runs}
     data.attrs = one._data.attrs | {"seed": seed}
     result = Result(data, provenance, nanoseconds)

@@ -21,6 +21,7 @@ from hlmc.checks import path as checked_path
 from hlmc.errors import BadArgument, BadFile, HLMCError
 from hlmc.files import disk
 from hlmc.files.writing import tidy, write_whole
+from hlmc.simulation.experiment import rule_of
 from hlmc.simulation.own import PythonPolicy
 from hlmc.simulation.runs import Played
 from hlmc.simulation.shelf import Shelf
@@ -49,11 +50,13 @@ class Store:
             raise BadArgument(f"store must be a folder, and {self.folder} is a file")
         self._identity = {**experiment.identity(), "rewards": _sample(experiment.adversary, experiment.horizon)}
         # A Python policy without a version is not kept: nothing tells its code from that of another day.
-        self._policies = {
-            name: repr(policy)
+        kept = {
+            name: policy
             for name, policy in experiment.policies.items()
             if not isinstance(policy, PythonPolicy) or policy.version is not None
         }
+        self._policies = {name: repr(policy) for name, policy in kept.items()}
+        self._rules = {name: rule_of(policy) for name, policy in kept.items()}
         if any(self.folder.glob("*.parquet")) and not (self.folder / EXPERIMENT).exists():
             raise BadArgument(f"{self.folder} holds Parquet files but no {EXPERIMENT}; choose an empty folder")
         with _locked(self.folder):
@@ -65,14 +68,17 @@ class Store:
         """Refuse a folder that holds another experiment; otherwise note policies that are new."""
         path = self.folder / EXPERIMENT
         known: dict[str, Any] = {}
+        rules: dict[str, Any] = {}
         if path.exists():
             theirs = _read(path)
             known = theirs.get("policies", {})
+            rules = {name: _rule(theirs, name) for name in known}
             if difference := self._difference(theirs, required=True):
                 raise BadArgument(
                     f"{self.folder} holds another experiment: {difference}; choose another folder or delete this one"
                 )
-        write_whole(path, json.dumps({**self._identity, "policies": known | self._policies}, indent=1).encode())
+        named = {"policies": known | self._policies, "rules": rules | self._rules}
+        write_whole(path, json.dumps({**self._identity, **named}, indent=1).encode())
 
     def _difference(self, theirs: dict[str, Any], required: bool) -> str | None:
         """The first field that is another experiment's; files of old stores do not have ``rewards``."""
@@ -80,6 +86,11 @@ class Store:
         pairs = [(field, theirs.get(field), self._identity.get(field)) for field in fields]
         known = theirs.get("policies", {})
         pairs += [(f"policy {name!r}", known[name], self._policies[name]) for name in self._policies if name in known]
+        pairs += [
+            (f"the rule of policy {name!r}", _rule(theirs, name), self._rules[name])
+            for name in self._rules
+            if name in known
+        ]
         for field, there, here in pairs:
             if there != here and (required or field != "rewards" or there is not None):
                 return f"{field} is {_short(there)} there and {_short(here)} here"
@@ -136,9 +147,10 @@ def read_store(folder: Path) -> tuple[Runs, dict[str, float]]:
             table = read_runs(path)
             (name,) = table.policies
             theirs = table.notes["experiment"]
-            for field in told.keys() - {"policies", "rewards"}:
-                if theirs.get(field) != told[field]:
-                    raise BadFile(f"{path} is of another experiment than {EXPERIMENT} beside it: {field} differs")
+            differing = [f for f in told.keys() - {"policies", "rules", "rewards"} if theirs.get(f) != told[f]]
+            differing += ["rule"] * (_rule(theirs, name) != _rule(told, name))
+            if differing:
+                raise BadFile(f"{path} is of another experiment than {EXPERIMENT} beside it: {differing[0]} differs")
             found.setdefault(name, {}).update(zip(table.runs.tolist(), table.rewards[0], strict=True))
             seconds[name] = seconds.get(name, 0.0) + float(table.notes["seconds"])
             for field, value in theirs.items():
@@ -179,9 +191,14 @@ def _read(path: Path) -> dict[str, Any]:
         found = json.loads(disk.contents(path))
     except (ValueError, RecursionError) as error:
         raise BadFile(f"{path} is not readable as JSON: {error}") from error
-    if not isinstance(found, dict) or not isinstance(found.get("policies", {}), dict):
+    if not isinstance(found, dict) or not all(isinstance(found.get(k, {}), dict) for k in ("policies", "rules")):
         raise BadFile(f"{path} does not describe an experiment of hlmc")
     return found
+
+
+def _rule(theirs: dict[str, Any], name: str) -> Any:
+    """The version of a policy's rule; where none is said, the first."""
+    return theirs.get("rules", {}).get(name, 1)
 
 
 def _sample(adversary: Adversary, horizon: int) -> str:
