@@ -30,7 +30,7 @@ from hlmc.export import CSource
 from hlmc.export.generic import generic_source
 from hlmc.export.javascript import save as save_javascript
 from hlmc.export.sizes import M4
-from hlmc.learner import Learner
+from hlmc.learners.learner import Learner
 from hlmc.policies import EXAMPLES
 from hlmc.simulation.runs import prepared, walk
 from hlmc.streams import keys

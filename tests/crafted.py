@@ -32,8 +32,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import hlmc
-from hlmc import gate, routines
-from hlmc.arms import NamedLearner
+from hlmc import routines
 from hlmc.engine import codes, weights
 from hlmc.engine.ftrl import normaliser
 from hlmc.engine.kernel import Address, kernel
@@ -61,7 +60,9 @@ from hlmc.engine.step import select, update
 from hlmc.engine.structures import CATALOGUE
 from hlmc.engine.structures.champion import contest_rate
 from hlmc.errors import BadArgument
-from hlmc.learner import fresh_rows
+from hlmc.learners import gate
+from hlmc.learners.arms import NamedLearner
+from hlmc.learners.learner import fresh_rows
 from hlmc.routines.coded_exp3 import shares_total
 from hlmc.streams import keys
 from hlmc.targets import JIT, address_of, callback, entry, linked, loop, notes_for

@@ -7,9 +7,9 @@ from typing import Protocol
 import numpy as np
 
 import hlmc
-from hlmc.arms import NamedLearner
 from hlmc.engine.layout import CONTROL, FIELDS, KEY, SCALARS
-from hlmc.learner import Learner, fresh_rows
+from hlmc.learners.arms import NamedLearner
+from hlmc.learners.learner import Learner, fresh_rows
 from hlmc.streams import keys
 from hlmc.targets import address_of, linked, loop, notes_for
 from reference_losses import KEPT

@@ -12,11 +12,12 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 import hlmc
-from hlmc import gate, routines
+from hlmc import routines
 from hlmc.engine import weights
 from hlmc.engine.ftrl import loss_of, probability_of, settle
 from hlmc.engine.layout import AT, BEGAN, CONTROL, COUNT, FIELDS, LEVELS, PARAMETERS, PROBABILITY, SCALARS, TIME
-from hlmc.learner import fresh_rows
+from hlmc.learners import gate
+from hlmc.learners.learner import fresh_rows
 from hlmc.policies.tree import TreePolicy
 from hlmc.routines.base import Routine
 from hlmc.routines.contest import contest_rate

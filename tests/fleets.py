@@ -12,7 +12,7 @@ import numpy as np
 
 import hlmc
 from hlmc import routines
-from hlmc.fleet import Fleet
+from hlmc.learners.fleet import Fleet
 from hlmc.policies import CATALOGUE
 from hlmc.targets import JIT
 

@@ -11,12 +11,12 @@ import pytest
 
 import hlmc
 from driving import named
-from hlmc import gate
-from hlmc.arms import NamedLearner
 from hlmc.engine.layout import AT, CHILD, CONTROL, FIELDS, IDLE, KEY, PARAMETERS, SCALARS, SIZE, UNTIL
 from hlmc.engine.permutation import permuted
 from hlmc.engine.structures.champion import CHALLENGE, CRISIS, DOUBT, EVEN, PLACE, TENURE
 from hlmc.errors import OutOfTurn
+from hlmc.learners import gate
+from hlmc.learners.arms import NamedLearner
 from hlmc.testing import check_policy
 
 T = 2000

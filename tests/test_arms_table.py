@@ -10,11 +10,11 @@ import pytest
 
 import hlmc
 from driving import named
-from hlmc import gate
-from hlmc.arms import NamedLearner
 from hlmc.engine.layout import ARMS, AT, FIELDS, IDLE
 from hlmc.errors import BadArgument, BadFile, BadType, HLMCError, OutOfTurn
 from hlmc.files.format import FIXED, NAMES, sealed
+from hlmc.learners import gate
+from hlmc.learners.arms import NamedLearner
 
 T = 2000
 

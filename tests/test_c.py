@@ -17,12 +17,12 @@ from hlmc.engine.kernel import kernel
 from hlmc.errors import BadArgument, BadType
 from hlmc.export import CSource, exported
 from hlmc.export.generic import generic_source
-from hlmc.learner import Learner
+from hlmc.learners.learner import Learner
+from hlmc.learners.tickets import CODES
 from hlmc.policies import EXAMPLES
 from hlmc.routines import Custom
 from hlmc.targets.c import OutsideDialect, Table, Unit
 from hlmc.targets.c.types import Type
-from hlmc.tickets import CODES
 
 STEPS = 3000
 

@@ -16,9 +16,10 @@ import hlmc
 from fleets import LONG, POLICY, bits, fixed_rewards, killed_after, loaded, step
 from hlmc.engine.layout import ARM
 from hlmc.errors import BadFile
-from hlmc.files import disk, journal, rows
+from hlmc.files import disk, journal
 from hlmc.files.format import FIXED, Layout
-from hlmc.fleet import Fleet
+from hlmc.learners import filed as rows
+from hlmc.learners.fleet import Fleet
 
 
 @pytest.fixture

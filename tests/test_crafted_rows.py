@@ -19,7 +19,7 @@ import pytest
 import crafted
 import hlmc
 from fleets import played
-from hlmc import gate, policies
+from hlmc import policies
 from hlmc.engine import ftrl
 from hlmc.engine.layout import (
     ARM,
@@ -48,7 +48,8 @@ from hlmc.engine.step import select
 from hlmc.engine.structures.champion import CHALLENGE, CRISIS, DOUBT, TENURE, TURN
 from hlmc.engine.structures.crown import PAID
 from hlmc.errors import BadArgument
-from hlmc.learner import Learner
+from hlmc.learners import gate
+from hlmc.learners.learner import Learner
 from hlmc.targets import JIT
 from hlmc.targets.interpreter import LinkedProgram
 

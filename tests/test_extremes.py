@@ -16,7 +16,7 @@ from hlmc.engine.linker import substitute
 from hlmc.engine.soundness import check_program
 from hlmc.engine.structures.block_rotation import rotation_begin
 from hlmc.errors import BadArgument
-from hlmc.files.saving import check_rows
+from hlmc.learners.saving import check_rows
 from hlmc.routines.base import LevelContext, Routine
 from reference import EXP3S, flat
 

@@ -26,8 +26,8 @@ from fleets import killed_after
 from hlmc.engine.layout import BITS, DUE, TIME, UNANSWERED, UNTIL, WINDOW, describe
 from hlmc.engine.tickets import siphash
 from hlmc.errors import BadArgument, BadReward, BadTicket, BadType, OutOfTurn
+from hlmc.learners.tickets import CODES, ticket_dtype
 from hlmc.policies import EXAMPLES
-from hlmc.tickets import CODES, ticket_dtype
 from reference_feedback import Remembering
 from reference_losses import KEPT
 

@@ -11,10 +11,10 @@ import pytest
 
 import hlmc
 from fleets import EXAMPLES, LONG, POLICY, STEPS, bits, fixed_rewards, step
-from hlmc.batches import LEAST_SHARE
 from hlmc.engine.layout import ARM
 from hlmc.errors import BadArgument, BadReward, BadType, HLMCError, OutOfTurn
-from hlmc.fleet import Fleet
+from hlmc.learners.batches import LEAST_SHARE
+from hlmc.learners.fleet import Fleet
 
 # The same as learners.
 

@@ -10,12 +10,13 @@ import pytest
 
 import hlmc
 from fleets import EXAMPLES, POLICY, bits, fixed_rewards, flipped, loaded, step
-from hlmc import fleet as fleet_module
 from hlmc.engine.layout import ARM, TIME
 from hlmc.errors import BadArgument, BadFile
-from hlmc.files import disk, rows
+from hlmc.files import disk
 from hlmc.files.format import Layout
-from hlmc.fleet import Fleet
+from hlmc.learners import filed as rows
+from hlmc.learners import fleet as fleet_module
+from hlmc.learners.fleet import Fleet
 
 
 @pytest.fixture

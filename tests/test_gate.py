@@ -11,10 +11,10 @@ import pytest
 
 import hlmc
 from fleets import EXAMPLES, played
-from hlmc import gate
 from hlmc.errors import BadArgument, BadType, OutOfTurn
-from hlmc.fleet import Fleet
-from hlmc.learner import Learner
+from hlmc.learners import gate
+from hlmc.learners.fleet import Fleet
+from hlmc.learners.learner import Learner
 
 POLICY = hlmc.HLMC(arms=20, memory=10, horizon=1000)
 WORDS = POLICY.words.total

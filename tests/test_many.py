@@ -11,7 +11,7 @@ import hlmc
 from hlmc.adversaries.base import packed
 from hlmc.engine.kernel import kernel
 from hlmc.errors import BadReward
-from hlmc.learner import fresh_rows
+from hlmc.learners.learner import fresh_rows
 from hlmc.simulation import runs as simulated
 from hlmc.simulation.runs import Task, play, played_together, prepared, walk
 from hlmc.streams import keys

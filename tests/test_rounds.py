@@ -18,7 +18,7 @@ from hlmc.targets import compiled
 from reference import EXP3, UCB1, Rounds, Routine, cut
 
 
-def order_of(learner: hlmc.learner.Learner) -> list[int]:
+def order_of(learner: hlmc.Learner) -> list[int]:
     """The order in which a learner goes through the arms."""
     policy = learner.policy
     if not policy.shuffle:

@@ -643,7 +643,7 @@ def test_walk_notes_every_point_on_the_way() -> None:
     policy = dataclasses.replace(made(hlmc.EXP3))  # type: ignore[type-var]
     points = np.arange(1, STEPS + 1)
     sums = np.empty(STEPS)
-    from hlmc.learner import fresh_rows
+    from hlmc.learners.learner import fresh_rows
     from hlmc.streams import keys
 
     row = fresh_rows(policy, keys(1, 0, 1))[0]

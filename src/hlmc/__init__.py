@@ -26,16 +26,12 @@ if TYPE_CHECKING:
         plotting,
         routines,
         testing,
-        tickets,
     )
     from hlmc.arenas import arena
-    from hlmc.arms import Arms
     from hlmc.errors import BadTicket
-    from hlmc.fleet import Fleet
     from hlmc.games import play
     from hlmc.guarantee import Guarantee
-    from hlmc.learner import Learner
-    from hlmc.loading import load
+    from hlmc.learners import Arms, Fleet, Learner, Ticket, load, tickets
     from hlmc.policies import (
         EXP3,
         EXP3IX,
@@ -55,7 +51,6 @@ if TYPE_CHECKING:
     )
     from hlmc.simulation import Moments, PythonPolicy, Result, estimate, load_result, simulate, trace
     from hlmc.streams import derive_seed
-    from hlmc.tickets import Ticket
 
 __all__ = [
     "EXP3",
@@ -105,22 +100,23 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Arms": "hlmc.arms",
+    "Arms": "hlmc.learners",
     "BadTicket": "hlmc.errors",
-    "Fleet": "hlmc.fleet",
+    "Fleet": "hlmc.learners",
     "Guarantee": "hlmc.guarantee",
-    "Learner": "hlmc.learner",
+    "Learner": "hlmc.learners",
     "Moments": "hlmc.simulation",
     "PythonPolicy": "hlmc.simulation",
     "Result": "hlmc.simulation",
-    "Ticket": "hlmc.tickets",
+    "Ticket": "hlmc.learners",
     "arena": "hlmc.arenas",
     "derive_seed": "hlmc.streams",
     "estimate": "hlmc.simulation",
-    "load": "hlmc.loading",
+    "load": "hlmc.learners",
     "load_result": "hlmc.simulation",
     "play": "hlmc.games",
     "simulate": "hlmc.simulation",
+    "tickets": "hlmc.learners",
     "trace": "hlmc.simulation",
 }
 _MODULES = (
@@ -135,7 +131,6 @@ _MODULES = (
     "plotting",
     "routines",
     "testing",
-    "tickets",
 )
 
 

@@ -22,7 +22,7 @@ from hlmc._testing_adversary import check_adversary
 from hlmc.engine.layout import KEY, SHUFFLE
 from hlmc.errors import BadReward, BadType, OutOfTurn, shown
 from hlmc.files import own_routines
-from hlmc.learner import Learner
+from hlmc.learners.learner import Learner
 from hlmc.policies.base import Policy
 from hlmc.routines.base import LevelContext
 from hlmc.routines.custom import Custom, plain

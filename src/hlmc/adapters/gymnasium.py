@@ -15,7 +15,7 @@ import numpy as np
 from hlmc.adversaries import CATALOGUE, EXAMPLES, Adversary, Function, named
 from hlmc.checks import whole
 from hlmc.errors import BadArgument, BadType, extra, shown
-from hlmc.learner import Learner
+from hlmc.learners.learner import Learner
 from hlmc.policies.base import Policy, in_range
 
 try:

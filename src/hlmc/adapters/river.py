@@ -15,7 +15,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from typing import Any
 
 from hlmc.errors import BadArgument, OutOfTurn, extra
-from hlmc.learner import Learner
+from hlmc.learners.learner import Learner
 from hlmc.policies.base import Policy, in_range
 
 try:

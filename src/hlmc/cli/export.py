@@ -13,7 +13,7 @@ from hlmc.cli.output import Table, line, show, show_json
 from hlmc.errors import BadArgument
 
 if TYPE_CHECKING:
-    from hlmc.learner import Learner
+    from hlmc.learners.learner import Learner
     from hlmc.policies.base import Policy
 
 EXAMPLES = """\
@@ -61,7 +61,7 @@ def run(options: argparse.Namespace) -> None:
         then = f"make -C {options.out} test compiles it and compares it with Python."
     else:
         from hlmc.export.javascript import save
-        from hlmc.learner import Learner
+        from hlmc.learners.learner import Learner
 
         paths = save(options.out, what.policy, what.state) if isinstance(what, Learner) else save(options.out, what)
         then = f"In a page: import {{ load }} from './{options.out.name}/hlmc.js'."
@@ -80,7 +80,7 @@ def given(text: str) -> Policy | Learner:
     if _CALL.match(text):
         return policy_of(text)
     from hlmc import load
-    from hlmc.learner import Learner
+    from hlmc.learners.learner import Learner
 
     found = load(Path(text))
     if not isinstance(found, Learner):

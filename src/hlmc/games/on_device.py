@@ -23,7 +23,7 @@ from hlmc.games.cuda.rules import Rules
 from hlmc.games.match import Board, bad_payoff, game_key
 from hlmc.games.population import Group
 from hlmc.games.runs import Notes, Played, Task
-from hlmc.learner import fresh_rows
+from hlmc.learners.learner import fresh_rows
 from hlmc.streams import derive_seed, keys
 from hlmc.targets.cuda.compiler import SIMULATED
 from hlmc.targets.cuda.launch import driver_errors, next_length

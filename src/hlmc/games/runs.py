@@ -18,7 +18,7 @@ from hlmc.games.match import Board, bad_payoff, fact_codes, game_key
 from hlmc.games.population import Group
 from hlmc.games.referee import between as between_passes
 from hlmc.games.rounds import rounds_of, squares
-from hlmc.learner import fresh_rows
+from hlmc.learners.learner import fresh_rows
 from hlmc.policies.base import Policy
 from hlmc.simulation.own import PythonPolicy, alone, checked_arm, run_seed
 from hlmc.simulation.workers import COMPILING, Watch

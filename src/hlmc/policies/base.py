@@ -42,10 +42,8 @@ from hlmc.values import Value
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from hlmc.arms import Arms
     from hlmc.export import CSource
-    from hlmc.fleet import Fleet
-    from hlmc.learner import Learner
+    from hlmc.learners import Arms, Fleet, Learner
     from hlmc.routines.base import Routine
 
 Array = np.ndarray
@@ -281,8 +279,7 @@ class Policy(Common):
         1
         """
         # A learner is made of a policy: imported here, the circle is never closed.
-        from hlmc.arms import NamedLearner
-        from hlmc.learner import Learner
+        from hlmc.learners import Learner, NamedLearner
 
         if arms is not None:
             return NamedLearner.started(self, arms, seed, stream)
@@ -297,7 +294,7 @@ class Policy(Common):
         (4,)
         """
         # A fleet is made of a policy: imported here, the circle is never closed.
-        from hlmc.fleet import Fleet
+        from hlmc.learners import Fleet
 
         return Fleet.fresh(self, size, seed, file)
 

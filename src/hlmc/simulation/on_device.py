@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from hlmc.adversaries.base import Adversary
-from hlmc.learner import fresh_rows
+from hlmc.learners.learner import fresh_rows
 from hlmc.simulation.runs import Played, Task, refusal
 from hlmc.streams import derive_seed, keys
 from hlmc.targets.cuda.compiler import SIMULATED

@@ -26,7 +26,7 @@ import numpy as np
 from hlmc.adversaries.base import Adversary
 from hlmc.checks import whole
 from hlmc.errors import BadArgument, BadType, OutOfTurn, shown
-from hlmc.learner import Learner
+from hlmc.learners.learner import Learner
 from hlmc.policies.base import Policy, Words
 from hlmc.streams import derive_seed
 from hlmc.turns import turn

@@ -14,7 +14,7 @@ from hlmc.delays import Delays
 from hlmc.engine.layout import LEVELS
 from hlmc.engine.tickets import ticket_words
 from hlmc.errors import BadReward
-from hlmc.learner import fresh_rows
+from hlmc.learners.learner import fresh_rows
 from hlmc.policies.base import Policy
 from hlmc.simulation import own
 from hlmc.simulation.workers import COMPILING, Watch

@@ -12,7 +12,7 @@ from hlmc.checks import whole
 from hlmc.engine.kernel import kernel
 from hlmc.engine.primitives import call_reward, offset
 from hlmc.errors import BadType, shown
-from hlmc.learner import fresh_rows
+from hlmc.learners.learner import fresh_rows
 from hlmc.simulation import own
 from hlmc.simulation.experiment import Experiment
 from hlmc.simulation.own import Player, PythonPolicy

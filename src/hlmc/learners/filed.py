@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hlmc import gate
 from hlmc.errors import BadArgument
 from hlmc.files import disk, journal
 from hlmc.files.disk import StrPath, bad
 from hlmc.files.format import Front, as_bytes
+from hlmc.learners import gate
 
 if TYPE_CHECKING:
     from hlmc.policies.base import Policy

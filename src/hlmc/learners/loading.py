@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from hlmc.arms import NamedLearner
 from hlmc.files.disk import StrPath, bad
-from hlmc.files.rows import FiledRows
-from hlmc.files.saving import read
-from hlmc.fleet import Fleet
-from hlmc.learner import Learner
+from hlmc.learners.arms import NamedLearner
+from hlmc.learners.filed import FiledRows
+from hlmc.learners.fleet import Fleet
+from hlmc.learners.learner import Learner
+from hlmc.learners.saving import read
 
 if TYPE_CHECKING:
     from hlmc.routines.base import Routine

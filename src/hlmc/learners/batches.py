@@ -21,9 +21,9 @@ from hlmc.engine.batch import first_refused
 from hlmc.engine.feedback import BAD_TICKET
 from hlmc.engine.layout import LEVELS
 from hlmc.errors import BadArgument, BadTicket, BadType, HLMCError, shown
-from hlmc.learner import no_window, refusal
+from hlmc.learners.learner import no_window, refusal
+from hlmc.learners.tickets import Ticket, ticket_dtype
 from hlmc.targets import JIT, address_of, entry
-from hlmc.tickets import Ticket, ticket_dtype
 
 if TYPE_CHECKING:
     from hlmc.policies.base import Policy

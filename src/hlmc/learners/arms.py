@@ -19,11 +19,11 @@ from hlmc.engine.layout import ARM, IDLE
 from hlmc.engine.primitives import CHANGE
 from hlmc.engine.routines import level_change_kernel
 from hlmc.errors import BadArgument, BadType, OutOfTurn, shown
-from hlmc.files.saving import save
-from hlmc.learner import Learner, fresh_rows
+from hlmc.learners.learner import Learner, fresh_rows
+from hlmc.learners.saving import save
+from hlmc.learners.tickets import Ticket
 from hlmc.streams import keys
 from hlmc.targets import address_of, callback, entry
-from hlmc.tickets import Ticket
 
 if TYPE_CHECKING:
     from hlmc.policies.base import Policy

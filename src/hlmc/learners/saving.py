@@ -1,4 +1,4 @@
-"""Read and write the files of learners and fleets. What is made of the rows is :mod:`hlmc.loading`'s affair."""
+"""Read and write the files of learners and fleets. ``loading.py`` makes learners of them."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from hlmc.errors import BadType, shown
 from hlmc.files import disk, journal
 from hlmc.files.disk import StrPath
 from hlmc.files.format import Front, Layout, as_bytes, digest
-from hlmc.files.rows import FiledRows, check_rows
 from hlmc.files.writing import replacing
+from hlmc.learners.filed import FiledRows, check_rows
 
 if TYPE_CHECKING:
     from hlmc.policies.base import Policy

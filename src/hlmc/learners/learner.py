@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hlmc import gate
 from hlmc.engine.feedback import BAD_TICKET, SELECTED, ask, for_structure, tell
 from hlmc.engine.layout import ARM, BITS, KEY, LEVELS, PROBABILITY, TIME, WINDOW, window_words
 from hlmc.engine.scale import scaled_at, update_scaled
 from hlmc.engine.step import NOT_SELECTED, PAST_HORIZON, select, update
 from hlmc.engine.tickets import ticket_words
 from hlmc.errors import BadArgument, BadReward, BadTicket, BadType, HLMCError, OutOfTurn, shown
-from hlmc.files.saving import save
+from hlmc.learners import gate
+from hlmc.learners.saving import save
+from hlmc.learners.tickets import CODES, Ticket
 from hlmc.streams import keys
 from hlmc.targets import address_of, entry, linked
-from hlmc.tickets import CODES, Ticket
 
 if TYPE_CHECKING:
     from hlmc.export import CSource

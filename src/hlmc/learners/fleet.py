@@ -11,8 +11,18 @@ from typing import Any, overload
 
 import numpy as np
 
-from hlmc import gate
-from hlmc.batches import (
+from hlmc.checks import whole
+from hlmc.engine import batch
+from hlmc.engine.feedback import SELECTED, for_structure
+from hlmc.engine.layout import ARM, LEVELS, PROBABILITY, TIME
+from hlmc.engine.scale import scale_many
+from hlmc.engine.step import BAD_REWARD, NOT_SELECTED, PAST_HORIZON
+from hlmc.errors import BadArgument, BadReward, BadType, HLMCError, shown
+from hlmc.files.description import own_routines
+from hlmc.files.disk import StrPath
+from hlmc.files.format import Front, Layout
+from hlmc.learners import gate
+from hlmc.learners.batches import (
     Batch,
     as_words,
     bad_ticket,
@@ -24,23 +34,13 @@ from hlmc.batches import (
     given_tickets,
     spread,
 )
-from hlmc.checks import whole
-from hlmc.engine import batch
-from hlmc.engine.feedback import SELECTED, for_structure
-from hlmc.engine.layout import ARM, LEVELS, PROBABILITY, TIME
-from hlmc.engine.scale import scale_many
-from hlmc.engine.step import BAD_REWARD, NOT_SELECTED, PAST_HORIZON
-from hlmc.errors import BadArgument, BadReward, BadType, HLMCError, shown
-from hlmc.files.description import own_routines
-from hlmc.files.disk import StrPath
-from hlmc.files.format import Front, Layout
-from hlmc.files.rows import FiledRows
-from hlmc.files.saving import create, read
-from hlmc.learner import Learner, fresh_rows, no_window, outstanding, refusal
+from hlmc.learners.filed import FiledRows
+from hlmc.learners.learner import Learner, fresh_rows, no_window, outstanding, refusal
+from hlmc.learners.saving import create, read
+from hlmc.learners.tickets import ticket_dtype
 from hlmc.policies.base import Policy
 from hlmc.streams import derive_seed, keys
 from hlmc.targets import address_of, linked
-from hlmc.tickets import ticket_dtype
 from hlmc.turns import turn
 
 Array = np.ndarray
