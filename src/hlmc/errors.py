@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from importlib.util import find_spec
 
 __all__ = [
     "BadArgument",
@@ -15,6 +16,9 @@ __all__ = [
     "NoDevice",
     "OutOfTurn",
 ]
+
+LAB = ("matplotlib", "pandas", "pyarrow", "rich", "xarray")
+"""The packages of the extra ``lab``: experiments and their figures need them, learners do not."""
 
 LONGEST = 500
 """A message has fewer characters than this: what is shown of a value may be of any length."""
@@ -133,3 +137,13 @@ class NoDevice(HLMCError, RuntimeError):
 def extra(module: str, name: str, otherwise: str = "") -> MissingExtra:
     """The error for an import that an extra would have satisfied."""
     return MissingExtra(f"{module} is not installed; install it with: pip install 'hlmc[{name}]'{otherwise}")
+
+
+def need_lab(*modules: str) -> None:
+    """Refuse what needs packages of the extra ``lab`` if one is missing; by default, if any of them is.
+
+    Called first, so that an experiment is not played in vain.
+    """
+    for module in modules or LAB:
+        if find_spec(module) is None:
+            raise extra(module, "lab")

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from hlmc.checks import writable
-from hlmc.errors import BadArgument, BadType, shown
+from hlmc.errors import BadArgument, BadType, need_lab, shown
 from hlmc.spelling import plain
 
 if TYPE_CHECKING:
@@ -184,6 +184,7 @@ def style() -> Iterator[None]:
     Draw on figures of the library only in such a context, because Matplotlib reads its settings when something is
     drawn.
     """
+    need_lab("matplotlib")
     import matplotlib
 
     with matplotlib.rc_context():
@@ -197,6 +198,7 @@ def style() -> Iterator[None]:
 
 def figure(width: float = 6.4, height: float = 4.0) -> Figure:
     """An empty figure with constrained layout; the size is in inches."""
+    need_lab("matplotlib")
     from matplotlib.figure import Figure
 
     with style():
@@ -205,6 +207,7 @@ def figure(width: float = 6.4, height: float = 4.0) -> Figure:
 
 def axes(ax: Axes | None, width: float = 6.4, height: float = 4.0) -> Axes:
     """The axes that were given, or those of a new figure of `pyplot`, which a notebook shows by itself."""
+    need_lab("matplotlib")
     from matplotlib.axes import Axes
 
     if ax is None:

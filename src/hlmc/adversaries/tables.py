@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from hlmc.errors import BadArgument, BadFile, BadReward, shown
+from hlmc.errors import BadArgument, BadFile, BadReward, need_lab, shown
 from hlmc.files.writing import replacing
 from hlmc.targets.native.cache import user_cache
 
@@ -59,6 +59,8 @@ def prepared(path: Path, name: str) -> Path:
             return path
         pieces = (rows[start : start + step] for start, step in _steps(rows))
         return _converted(kept.with_suffix(".npy"), pieces, np.dtype(np.float64), name)
+    if kind.endswith((".csv", ".csv.gz", ".parquet")):
+        need_lab("pyarrow")
     if kind.endswith((".csv", ".csv.gz")):
         return _converted(kept.with_suffix(".npy"), _csv_pieces(path, name), np.dtype(np.float64), name)
     if kind.endswith(".parquet"):

@@ -7,17 +7,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from hlmc.arenas.contenders import BASELINE
 from hlmc.checks import choice, ending, whole
-from hlmc.errors import BadArgument, BadFile
+from hlmc.errors import BadArgument, BadFile, need_lab
 from hlmc.evaluation import paired_ratio_interval, t_interval
 from hlmc.evaluation.regret import PATHWISE as KINDS
 from hlmc.files.parquet import Part, check_digest, table_of, write_table
 from hlmc.files.writing import replacing
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
 
     from hlmc.arenas.playing import Cell, Scores
@@ -50,6 +50,8 @@ COLUMNS = [
 
 def runs_of(cell: Cell, scores: Scores) -> pd.DataFrame:
     """One row per policy and run: the reward, and the regret of each kind that was evaluated."""
+    import pandas as pd
+
     parts = []
     for name, policy in cell.policies.items():
         columns: dict[str, Any] = {
@@ -74,6 +76,8 @@ def compared(runs: pd.DataFrame, baseline: str = BASELINE, level: float = 0.95) 
 
     There is no row where the baseline has not played.
     """
+    import pandas as pd
+
     rows: list[dict[str, Any]] = []
     for (adversary, arms, horizon), cell in runs.groupby(SIZE, sort=False):
         if baseline not in cell["policy"].values:
@@ -170,6 +174,8 @@ class ArenaResult:
         Over several sizes: the medians of the ratios, without intervals. If the baseline's regret is not significantly
         above 0, the difference to it is shown instead, as a multiple of the horizon: ``-0.02 T``.
         """
+        import pandas as pd
+
         rows = self.kind(kind, arms, horizon)
         policies = list(dict.fromkeys(rows["policy"]))
         cells = {at: cell_text(cell) for at, cell in rows.groupby(["policy", "adversary"], sort=False)}
@@ -185,6 +191,8 @@ class ArenaResult:
         ``above 1`` those at which it is above; where there is no ratio, the difference to the baseline decides in the
         same way. The counts are the same for every kind of regret, because the benchmark cancels in differences.
         """
+        import pandas as pd
+
         found = {}
         for policy, rows in self.data[self.data["policy"] != BASELINE].groupby("policy", sort=False):
             row: dict[str, Any] = {size: self._sizes(rows, str(policy), size) for size in ("words", "bytes")}
@@ -243,6 +251,7 @@ class ArenaResult:
     @classmethod
     def load(cls, path: str | Path) -> ArenaResult:
         """Read what :meth:`save` wrote as ``.parquet``."""
+        need_lab()
         with table_of(path) as (table, metadata):
             # Before they had a digest, files had pandas' metadata.
             if _KEY not in metadata and b"pandas" not in metadata:

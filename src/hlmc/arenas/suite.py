@@ -8,9 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from hlmc.arenas.cases import CASES, Case
 from hlmc.arenas.contenders import IN_BYTES, POLICIES, budget, chosen, made, with_window
@@ -20,7 +18,7 @@ from hlmc.arenas.result import ArenaResult, runs_of
 from hlmc.checks import choice, flag, listed, whole
 from hlmc.checks import path as checked_path
 from hlmc.delays import Delays
-from hlmc.errors import BadArgument, shown
+from hlmc.errors import BadArgument, need_lab, shown
 from hlmc.evaluation.regret import PATHWISE as KINDS
 from hlmc.evaluation.segments import checked_threads
 from hlmc.interrupts import Interrupted, kept_in
@@ -29,6 +27,9 @@ from hlmc.simulation.progress import Progress, checked_progress, duration, repor
 from hlmc.simulation.workers import checked_executor
 from hlmc.spelling import hint, spelled, suggesting
 from hlmc.streams import derive_seed
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 ARMS = (16, 100, 1000, 10_000)
 HORIZONS = (10**5, 10**6, 10**7)
@@ -140,6 +141,7 @@ def arena(
     >>> result.table()["bytes"].tolist()
     ['64', '64', '64']
     """
+    need_lab()
     choice("suite", suite, *SUITES)
     usual_arms, usual_horizons, usual_runs = DEFAULTS[suite, flag("quick", quick)]
     derive_seed(seed)
@@ -259,6 +261,8 @@ def played(
     cells: Sequence[Cell], store: str | Path | None, jobs: int | None, executor: Any, progress: Progress
 ) -> pd.DataFrame:
     """The runs of all cells, concatenated."""
+    import pandas as pd
+
     device = cells[0].arithmetic[0]
     checked_executor(executor, device)
     folder = None if store is None else checked_path("store", store)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pandas as pd
-
 from hlmc import plotting
 from hlmc.arenas.contenders import BASELINE, SWITCHES
 from hlmc.arenas.drawing import heat_map_figure
 from hlmc.files.writing import write_whole
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from hlmc.arenas.result import ArenaResult
 
 NOTES = (

@@ -10,6 +10,7 @@ import json
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -102,7 +103,7 @@ def _rounded(cell: str) -> str:
 
 
 def _terminal() -> Console | None:
-    if not sys.stdout.isatty():
+    if not sys.stdout.isatty() or find_spec("rich") is None:
         return None
     from rich.console import Console
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hlmc.checks import path as checked_path
-from hlmc.errors import BadFile
+from hlmc.errors import BadFile, need_lab
 from hlmc.files import disk
 from hlmc.files.disk import StrPath
 from hlmc.files.writing import write_whole
@@ -36,6 +36,7 @@ def write_table(path: StrPath, columns: Mapping[str, Any], key: bytes, notes: An
 
     ``parts`` is all that a reader takes from the columns, as it will give it to :func:`check_digest`.
     """
+    need_lab("pyarrow")
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -49,6 +50,7 @@ def write_table(path: StrPath, columns: Mapping[str, Any], key: bytes, notes: An
 @contextmanager
 def table_of(path: StrPath) -> Iterator[tuple[pa.Table, dict[bytes, bytes]]]:
     """The table of a file and its metadata. Whatever goes wrong in the block is a :class:`BadFile`."""
+    need_lab("pyarrow")
     import pyarrow as pa
     import pyarrow.parquet as pq
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hlmc.checks import choice, flag
-from hlmc.errors import BadFile
+from hlmc.errors import BadFile, need_lab
 from hlmc.files.parquet import check_digest, table_of, write_table
 from hlmc.simulation.tables import saved_path, write_csv
 
@@ -297,6 +297,7 @@ def load_result(path: str | Path) -> GameResult:
     >>> again.data.identical(result.data)
     True
     """
+    need_lab()
     import xarray as xr
 
     with table_of(path) as (table, metadata):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from hlmc.checks import flag, whole
-from hlmc.errors import BadArgument, BadType, shown
+from hlmc.errors import BadArgument, BadType, need_lab, shown
 from hlmc.evaluation.segments import checked_threads
 from hlmc.games.base import Game
 from hlmc.games.population import Group, population
@@ -101,6 +101,7 @@ def play(
     >>> result.data["reward"].dims
     ('policy', 'run', 'time')
     """
+    need_lab()
     arithmetic = checked_arithmetic(device, precision)
     contest = Contest.of(policies, game, horizon, runs, seed, points, occupancy, arithmetic)
     check_not_within(group.policy for group in contest.groups)

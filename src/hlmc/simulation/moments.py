@@ -12,7 +12,7 @@ import numpy as np
 
 from hlmc.adversaries.base import Adversary
 from hlmc.checks import fraction, listed
-from hlmc.errors import BadArgument
+from hlmc.errors import BadArgument, need_lab
 from hlmc.evaluation import benchmark, t_quantile
 from hlmc.simulation.experiment import Experiment, checked_arithmetic
 from hlmc.simulation.progress import Progress, reporter
@@ -154,6 +154,7 @@ def estimate(
     >>> list(found.summary().columns)
     ['words', 'reward', 'regret', 'low', 'high', 'ns_per_step']
     """
+    need_lab()
     experiment = Experiment.of(policies, adversary, horizon, runs, seed, points, checked_arithmetic(device, precision))
     if experiment.runs < 2:
         raise BadArgument("runs must be at least 2: a single run has no variance")

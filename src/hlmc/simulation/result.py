@@ -15,7 +15,7 @@ import numpy as np
 
 from hlmc.checks import choice, flag, whole
 from hlmc.checks import path as checked_path
-from hlmc.errors import BadArgument, BadFile, HLMCError
+from hlmc.errors import BadArgument, BadFile, HLMCError, need_lab
 from hlmc.evaluation.regret import KINDS
 from hlmc.simulation.progress import Progress, checked_progress, reporter
 from hlmc.simulation.shelf import ARMS, VALUES, Shelf
@@ -390,6 +390,7 @@ def load_result(path: str | Path) -> Result:
     >>> again.data.identical(result.data)
     True
     """
+    need_lab()
     path = checked_path("path", path)
     if path.is_dir():
         return _stored(path)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from hlmc.delays import Delays
+from hlmc.errors import need_lab
 from hlmc.interrupts import Interrupted, Interrupts, kept_in
 from hlmc.simulation.experiment import Experiment, checked_arithmetic, checked_feedback
 from hlmc.simulation.own import PythonPolicy, check_not_within
@@ -98,6 +99,7 @@ def simulate(
     >>> result.data["reward"].dims
     ('policy', 'run', 'time')
     """
+    need_lab()
     checked_feedback(device, delays, missing)
     arithmetic = checked_arithmetic(device, precision)
     experiment = Experiment.of(policies, adversary, horizon, runs, seed, points, arithmetic, delays, missing)
