@@ -1,4 +1,4 @@
-"""The core needs NumPy and Numba alone: learners, fleets, tickets, files, plans and export; the rest names the extra."""
+"""Learners, fleets, tickets, files, plans and export need NumPy and Numba alone; the rest names the extra."""
 
 from __future__ import annotations
 
