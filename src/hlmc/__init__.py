@@ -28,7 +28,8 @@ if TYPE_CHECKING:
         testing,
     )
     from hlmc.arenas import arena
-    from hlmc.errors import BadTicket
+    from hlmc.bandit import Bandit, Decision, open  # noqa: A004
+    from hlmc.errors import BadTicket, UnknownDecision
     from hlmc.games import play
     from hlmc.guarantee import Guarantee
     from hlmc.learners import Arms, Fleet, Learner, Ticket, load, tickets
@@ -63,8 +64,10 @@ __all__ = [
     "UCBM",
     "Arms",
     "BadTicket",
+    "Bandit",
     "Champion",
     "CrownedHLMC",
+    "Decision",
     "EXP3Loss",
     "Fleet",
     "Guarantee",
@@ -76,6 +79,7 @@ __all__ = [
     "Ticket",
     "TsallisINF",
     "Uniform",
+    "UnknownDecision",
     "Words",
     "adversaries",
     "advice",
@@ -89,6 +93,7 @@ __all__ = [
     "games",
     "load",
     "load_result",
+    "open",
     "planning",
     "play",
     "plotting",
@@ -102,6 +107,8 @@ __all__ = [
 _HOMES = {
     "Arms": "hlmc.learners",
     "BadTicket": "hlmc.errors",
+    "Bandit": "hlmc.bandit",
+    "Decision": "hlmc.bandit",
     "Fleet": "hlmc.learners",
     "Guarantee": "hlmc.guarantee",
     "Learner": "hlmc.learners",
@@ -109,11 +116,13 @@ _HOMES = {
     "PythonPolicy": "hlmc.simulation",
     "Result": "hlmc.simulation",
     "Ticket": "hlmc.learners",
+    "UnknownDecision": "hlmc.errors",
     "arena": "hlmc.arenas",
     "derive_seed": "hlmc.streams",
     "estimate": "hlmc.simulation",
     "load": "hlmc.learners",
     "load_result": "hlmc.simulation",
+    "open": "hlmc.bandit",
     "play": "hlmc.games",
     "simulate": "hlmc.simulation",
     "tickets": "hlmc.learners",

@@ -9,12 +9,16 @@ __all__ = [
     "BadArgument",
     "BadFile",
     "BadReward",
+    "BadStore",
     "BadTicket",
     "BadType",
+    "ConflictingKey",
     "HLMCError",
     "MissingExtra",
     "NoDevice",
     "OutOfTurn",
+    "StoreUnavailable",
+    "UnknownDecision",
 ]
 
 LAB = ("matplotlib", "pandas", "pyarrow", "rich", "xarray")
@@ -124,6 +128,22 @@ class BadTicket(HLMCError):
 
 class BadFile(HLMCError):
     """A file that is damaged, truncated or not one of ours."""
+
+
+class BadStore(HLMCError):
+    """A database that is damaged, of another program, or of a newer version of hlmc."""
+
+
+class StoreUnavailable(HLMCError):
+    """A database that cannot be used now: the disk is full, it is locked, or its server is away. Nothing is lost."""
+
+
+class UnknownDecision(HLMCError):
+    """The id of a decision that the store has never made, or that was lost in a power cut with ``durable=False``."""
+
+
+class ConflictingKey(HLMCError):
+    """An ask whose key was used before, with other arguments."""
 
 
 class MissingExtra(ImportError):

@@ -1,0 +1,114 @@
+"""One experiment of a store, as a process knows it: its policy, its settings, and its arms at their present version."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from copy import copy
+from typing import Any, NamedTuple
+
+from hlmc.bandit.rows import Array, Rows
+from hlmc.bandit.settings import Settings
+from hlmc.bandit.store import LISTED, Store
+from hlmc.errors import BadStore
+from hlmc.policies.base import Policy
+
+STILL = -2
+"""Instead of a slot in the list of changes: rows are not concerned."""
+MOST_CHANGES = 10_000
+"""Changes of the arms that a process remembers."""
+
+
+class Slot(NamedTuple):
+    """Who has a slot: an arm's number in the table of arms, its name, and the version since which it has it."""
+
+    arm: int
+    name: str
+    since: int
+
+
+class Experiment:
+    """What a process knows of an experiment. :meth:`refresh` brings it up within each transaction."""
+
+    def __init__(self, store: Store, number: int, name: str, policy: Policy, seed: str, secret: bytes) -> None:
+        self.store = store
+        self.number = number
+        self.name = name
+        self.policy = policy
+        self.secret = secret
+        self.rows = Rows(policy, seed)
+        self.settings = Settings()
+        self.version = -1
+        self.live = 0
+        self.rolled = 0
+        self.pruned = 0.0
+        self._text = ""
+        self._latest = 0.0
+        self._seen = -1
+        self._slots: dict[int, Slot] = {}
+        self._changes: list[tuple[int, int, int]] = []
+
+    def on(self, store: Store) -> Experiment:
+        """The same experiment on another connection."""
+        other = copy(self)
+        other.store = store
+        other._slots, other._changes, other._seen = {}, [], -1
+        return other
+
+    def refresh(self) -> float:
+        """Read what other processes may have changed; the time, which never goes backwards within a store."""
+        found = self.store.one(
+            "select version, live, settings, rolled, pruned,"
+            " (select asked from decisions order by number desc limit 1) from experiments where id = ?",
+            self.number,
+        )
+        if found is None:
+            raise BadStore(f"{self.store.shown} has no experiment {self.name!r} any more")
+        version, self.live, text, self.rolled, self.pruned, asked = found
+        if version != self._seen:
+            self.changed()
+            self._seen = version
+        self.version = version
+        if text != self._text:
+            self._text, self.settings = text, Settings.read(text)
+        self._latest = max(self._latest, self.store.now(), asked or 0.0)
+        return self._latest
+
+    def changed(self) -> None:
+        """The arms are others now, or will be if this transaction is committed."""
+        self._seen = -1
+        self._slots.clear()
+        self._changes.clear()
+
+    def slots(self, wanted: Iterable[int]) -> dict[int, Slot]:
+        """Who has these slots, and perhaps others, at the present version. A slot that is free is left out."""
+        missing = {slot for slot in wanted if slot not in self._slots}
+        if missing:
+            sql = f"select slot, id, name, since from arms where experiment = ? and slot {LISTED}"
+            for slot, *who in self.store.all(sql, self.number, self.store.listed(missing)):
+                self._slots[slot] = Slot(*who)
+        return self._slots
+
+    def catch_up(self, row: Array, version: int) -> None:
+        """Have a row that is at a version of the arms follow the changes since."""
+        for _, live, slot in self._since(version):
+            if slot != STILL:
+                self.rows.change(row, live, slot)
+
+    def _since(self, version: int) -> list[tuple[int, int, int]]:
+        """The changes after a version: (version, arms then, the slot that left or was forgotten, or -1)."""
+        known = self._changes
+        if not known or known[0][0] > version + 1 or known[-1][0] != self.version:
+            first = version if not known or known[0][0] > version + 1 else known[-1][0]
+            sql = "select version, live, slot from arm_changes where experiment = ? and version > ? order by version"
+            found: list[Any] = self.store.all(sql, self.number, first)
+            known = found if first == version else known + found
+            self._changes = known[-MOST_CHANGES:]
+        at = version + 1 - known[0][0]
+        return known[at:] if at >= 0 else known
+
+    def live_at(self, version: int) -> int:
+        """How many arms there were at a version."""
+        found = self.store.one(
+            "select live from arm_changes where experiment = ? and version = ?", self.number, version
+        )
+        return 0 if found is None else int(found[0])

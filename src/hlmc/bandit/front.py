@@ -1,0 +1,364 @@
+"""The bandit that users hold: ask, tell, drop, and what can be done with a whole experiment."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any, Self, TypeVar, overload
+
+import numpy as np
+
+from hlmc.bandit.arms import BanditArms, text_of
+from hlmc.bandit.decision import Decision
+from hlmc.bandit.experiment import Experiment
+from hlmc.bandit.group import GroupCommit, Request
+from hlmc.bandit.report import Report, report
+from hlmc.bandit.settings import Settings
+from hlmc.bandit.store import LOCK, Again, Store
+from hlmc.bandit.upkeep import Upkeep
+from hlmc.bandit.work import SHARD, UNKNOWN, Ask, Tell, Work
+from hlmc.errors import (
+    BadArgument,
+    BadReward,
+    BadType,
+    HLMCError,
+    OutOfTurn,
+    StoreUnavailable,
+    UnknownDecision,
+    shown,
+)
+from hlmc.learners.learner import checked_reward
+from hlmc.policies.base import Policy
+
+Unit = str | int | bytes
+Found = TypeVar("Found")
+Item = TypeVar("Item")
+Many = list[Item] | tuple[Item, ...] | np.ndarray
+
+ATTEMPTS = 20
+"""How often a transaction is tried that the database refuses because of others."""
+
+
+class _Batch(Request):
+    """Decisions to be made and rewards to be learned, together with those of others."""
+
+    def __init__(self, tells: Sequence[Tell], asks: Sequence[Ask]) -> None:
+        super().__init__()
+        self.tells, self.asks = tells, asks
+        self.size = len(tells) + len(asks)
+
+
+class _Call(Request):
+    """A function of the experiment, in a transaction of its own."""
+
+    alone = True
+
+    def __init__(self, function: Callable[[Experiment], Any], writes: bool | None) -> None:
+        super().__init__()  # writes=None: the function has transactions of its own
+        self.function, self.writes = function, writes
+
+
+class Bandit:
+    """A bandit that survives: named arms, a learner per unit, decisions in a database. Made by :func:`hlmc.open`.
+
+    Any number of threads, tasks and processes may use one store. ``with bandit:`` closes it at the end.
+
+    Examples
+    --------
+    >>> import hlmc, tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "shop.db"
+    >>> with hlmc.open(path, hlmc.UCB1(arms=2), arms=["tea", "coffee"], seed=1) as bandit:
+    ...     first, second = bandit.ask(["user-1", "user-2"])
+    ...     bandit.tell([first.id, second.id], [1.0, 0.0])
+    ['applied', 'applied']
+    """
+
+    def __init__(self, experiment: Experiment, reader: Callable[[], Store], readonly: bool) -> None:
+        self._experiment = experiment
+        self._reader = reader
+        self._readonly = readonly
+        self._closed = False
+        self._commits = GroupCommit(self._perform)
+        self._upkeep = Upkeep(experiment)
+        self.arms = BanditArms(self)
+
+    # --- What it is
+
+    @property
+    def name(self) -> str:
+        """Which experiment of the store this is."""
+        return self._experiment.name
+
+    @property
+    def policy(self) -> Policy:
+        """What the learners follow."""
+        return self._experiment.policy
+
+    @property
+    def settings(self) -> Settings:
+        """Wait, default, control and the rest, as of the last call."""
+        return self._experiment.settings
+
+    @property
+    def store(self) -> str:
+        """The store, as messages name it."""
+        return self._experiment.store.shown
+
+    def __repr__(self) -> str:
+        return f"<bandit {self.name!r} in {self.store}>"
+
+    # --- Decisions
+
+    @overload
+    def ask(self, unit: Unit | None = None, *, key: str | None = None) -> Decision: ...
+    @overload
+    def ask(self, unit: Many[Unit | None], *, key: Sequence[str | None] | None = None) -> list[Decision]: ...
+    def ask(self, unit: Any = None, *, key: Any = None) -> Any:
+        """Make a decision, or one for each of a list of units in one transaction. Returns when it is committed.
+
+        Parameters
+        ----------
+        unit
+            Whose learner is to decide; it is made when the unit is first seen. Whole numbers and bytes are taken as
+            their text. None: the learner that all share. A list: one decision for each, a list.
+        key
+            A text of your own that makes the call safe to repeat: asked again with the same key and the same unit, the
+            answer is the same decision. With another unit: :class:`hlmc.errors.ConflictingKey`. For a list of units:
+            a list of keys.
+        """
+        many, asks = self._asks(unit, key)
+        answers = self._commits.submit(_Batch((), asks))[1] if asks else []
+        return _raised(answers) if many else _raised(answers)[0]
+
+    async def ask_async(self, unit: Any = None, *, key: Any = None) -> Any:
+        """:meth:`ask` for a task of asyncio: other tasks run meanwhile, and share the transaction."""
+        many, asks = self._asks(unit, key)
+        answers = (await self._commits.submit_async(_Batch((), asks)))[1] if asks else []
+        return _raised(answers) if many else _raised(answers)[0]
+
+    @overload
+    def tell(self, decision: str, reward: float) -> str: ...
+    @overload
+    def tell(self, decision: Many[str], reward: Many[float]) -> list[str]: ...
+    def tell(self, decision: Any, reward: Any) -> Any:
+        """Tell the reward of a decision by its id, or those of a list in one transaction. Returns when committed.
+
+        Returns
+        -------
+        ``"applied"``, ``"late"`` (only some levels learned), ``"duplicate"`` (told or dropped before) or
+        ``"expired"`` (no level remembers the decision, or it was settled by ``wait``, or it is past retention). For an
+        id that is not known, :class:`hlmc.UnknownDecision` is raised, and a list has ``"unknown"`` in its place.
+        """
+        many, tells = self._tells(decision, reward)
+        return self._told(many, tells, self._commits.submit(_Batch(tells, ()))[0] if tells else [])
+
+    async def tell_async(self, decision: Any, reward: Any) -> Any:
+        """:meth:`tell` for a task of asyncio."""
+        many, tells = self._tells(decision, reward)
+        return self._told(many, tells, (await self._commits.submit_async(_Batch(tells, ())))[0] if tells else [])
+
+    @overload
+    def drop(self, decision: str) -> str: ...
+    @overload
+    def drop(self, decision: Many[str]) -> list[str]: ...
+    def drop(self, decision: Any) -> Any:
+        """Say that the reward of a decision will not come: it counts as ``default``. Answers as :meth:`tell` does."""
+        many, tells = self._drops(decision)
+        return self._told(many, tells, self._commits.submit(_Batch(tells, ()))[0] if tells else [])
+
+    async def drop_async(self, decision: Any) -> Any:
+        """:meth:`drop` for a task of asyncio."""
+        many, tells = self._drops(decision)
+        return self._told(many, tells, (await self._commits.submit_async(_Batch(tells, ())))[0] if tells else [])
+
+    def _asks(self, unit: Any, key: Any) -> tuple[bool, list[Ask]]:
+        self._check_open(writes=True)
+        many = unit is not None and not isinstance(unit, (str, bytes)) and hasattr(unit, "__iter__")
+        units = list(unit) if many else [unit]
+        keys = [key] if not many else [None] * len(units) if key is None else list(key)
+        if len(keys) != len(units):
+            raise BadArgument(f"key must be a list of {len(units)} keys, one for each unit, not of {len(keys)}")
+        checked = [None if each is None else text_of("key", each) for each in keys]
+        return many, [Ask(self._stored(each), own) for each, own in zip(units, checked, strict=True)]
+
+    def _stored(self, unit: Any) -> str:
+        """The name under which the learner of a unit is stored."""
+        if unit is not None:
+            return text_of("unit", unit)
+        shards = self._experiment.settings.shards
+        shard = secrets.randbelow(shards) if shards > 1 else 0
+        return f"{SHARD}{shard}" if shard else ""
+
+    def _tells(self, decision: Any, reward: Any) -> tuple[bool, list[Tell]]:
+        self._check_open(writes=True)
+        if isinstance(decision, (str, Decision)):
+            return False, [Tell(_id(decision), self._reward(reward))]
+        names, rewards = list(decision), np.asarray(reward).tolist() if isinstance(reward, np.ndarray) else list(reward)
+        if len(names) != len(rewards):
+            raise BadArgument(f"reward must be a list of {len(names)}, one for each decision, not of {len(rewards)}")
+        return True, [Tell(_id(name), self._reward(each)) for name, each in zip(names, rewards, strict=True)]
+
+    def _drops(self, decision: Any) -> tuple[bool, list[Tell]]:
+        self._check_open(writes=True)
+        many = not isinstance(decision, (str, Decision))
+        return many, [Tell(_id(name), None) for name in (decision if many else [decision])]
+
+    def _reward(self, reward: Any) -> float:
+        policy = self._experiment.policy
+        found = reward if type(reward) is float else checked_reward(reward, policy)
+        low, high = policy.rewards
+        if not low <= found <= high:
+            raise BadReward(f"{policy.accepted}, not {shown(reward)}")
+        return found
+
+    def _told(self, many: bool, tells: Sequence[Tell], answers: list[str]) -> Any:
+        if many:
+            return answers
+        if answers[0] == UNKNOWN:
+            raise UnknownDecision(f"{shown(tells[0].id)} is not the id of a decision of experiment {self.name!r}")
+        return answers[0]
+
+    # --- The whole experiment
+
+    def report(self) -> Report:
+        """What there is to see: decisions, rewards over time and by arm, shares, missing feedback, favourites.
+
+        >>> import hlmc, tempfile, pathlib
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "shop.db"
+        >>> with hlmc.open(path, hlmc.UCB1(arms=2), arms=["tea", "coffee"], seed=1) as bandit:
+        ...     decisions = bandit.ask(["user-1", "user-2", "user-3"])
+        ...     codes = bandit.tell([each.id for each in decisions], [1.0, 0.0, 1.0])
+        ...     bandit.report().learned.mean
+        0.6666666666666666
+        """
+        self._check_open()
+        self.settle()
+        with self._looking() as experiment:
+            return report(experiment)
+
+    def settle(self) -> None:
+        """Do all that is due now: decisions past ``wait``, roll-ups, retention, idle units.
+
+        Calls of ``ask`` and ``tell`` do a little of it from time to time; a bandit that nobody calls settles nothing.
+        """
+        self._check_open()
+        if not self._readonly:
+            self._commits.submit(_Call(lambda _: self._upkeep.finish(), None))
+
+    @contextmanager
+    def _looking(self) -> Iterator[Experiment]:
+        """The experiment on a connection of its own, which reads one state of the store while others write."""
+        store = self._reader()
+        try:
+            with store.reading():
+                yield self._experiment.on(store)
+        finally:
+            store.close()
+
+    def forget(self, unit: Unit) -> bool:
+        """Forget a unit: its learner and its name. Whether it was there.
+
+        Its decisions stay in the log without a name. Rewards that are told later for them are ``expired``.
+        """
+        self._check_open(writes=True)
+        name = text_of("unit", unit)
+        return self._called(lambda experiment: _forget(experiment, name), writes=True)
+
+    def close(self) -> None:
+        """Close the connection. What was acknowledged is in the store; a closed bandit answers nothing more."""
+        if not self._closed:
+            self._closed = True
+            self._experiment.store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # --- Transactions
+
+    def _check_open(self, writes: bool = False) -> None:
+        if self._closed:
+            raise OutOfTurn(f"{self!r} is closed: open it again with hlmc.open")
+        if writes and self._readonly:
+            raise OutOfTurn(f"{self!r} was opened readonly")
+
+    def _called(self, function: Callable[[Experiment], Found], writes: bool = False) -> Found:
+        """The result of a function of the experiment, called in a transaction."""
+        self._check_open(writes)
+        found: Found = self._commits.submit(_Call(function, writes))
+        return found
+
+    def _perform(self, group: list[Any]) -> None:
+        """Do a group of requests in one transaction, and answer each."""
+        try:
+            if isinstance(group[0], _Call):
+                group[0].answer(self._tried(lambda: self._call(group[0])))
+                return
+            answers = self._tried(lambda: self._work(group))
+        except StoreUnavailable as error:
+            for request in group:
+                request.refuse(error)
+        except Exception as error:
+            if len(group) == 1:
+                group[0].refuse(error)
+                return
+            for request in group:  # what is wrong with one must not fail the others
+                self._perform([request])
+        else:
+            for request, answer in zip(group, answers, strict=True):
+                request.answer(answer)
+            with suppress(HLMCError, Again):  # what is due stays due
+                self._upkeep.glance()
+
+    def _tried(self, transaction: Callable[[], Found]) -> Found:
+        for _ in range(ATTEMPTS):
+            try:
+                return transaction()
+            except Again as error:
+                reason = error
+        raise StoreUnavailable(f"{self.store} refused a transaction {ATTEMPTS} times: {reason}")
+
+    def _call(self, call: _Call) -> Any:
+        experiment = self._experiment
+        if call.writes is None:
+            return call.function(experiment)
+        with experiment.store.transaction() if call.writes else experiment.store.reading():
+            return call.function(experiment)
+
+    def _work(self, group: list[_Batch]) -> list[tuple[list[str], list[Any]]]:
+        tells = [tell for each in group for tell in each.tells]
+        asks = [ask for each in group for ask in each.asks]
+        with self._experiment.store.transaction():
+            told, decided = Work(self._experiment).done(tells, asks)
+        answers = []
+        for each in group:
+            answers.append((told[: len(each.tells)], decided[: len(each.asks)]))
+            told, decided = told[len(each.tells) :], decided[len(each.asks) :]
+        return answers
+
+
+def _raised(answers: list[Any]) -> list[Decision]:
+    """The decisions, unless one of them could not be made."""
+    for answer in answers:
+        if isinstance(answer, HLMCError):
+            raise answer
+    return answers
+
+
+def _id(decision: Any) -> str:
+    if type(decision) is str:
+        return decision
+    if isinstance(decision, Decision):
+        return decision.id
+    raise BadType(f"decision must be the id of a decision, a text, not {shown(decision)}")
+
+
+def _forget(experiment: Experiment, unit: str) -> bool:
+    sql = f"select id from learners where experiment = ? and unit = ? {LOCK}"
+    found = experiment.store.one(sql, experiment.number, unit)
+    if found is not None:
+        experiment.store.all("delete from learners where id = ?", found[0])
+    return found is not None

@@ -1,0 +1,165 @@
+"""Group commit: what many threads and tasks ask for at the same time is done in one transaction.
+
+Who comes first leads: it takes all that is waiting, does it, hands out the answers, and appoints the next leader among
+those who came meanwhile. A caller that is alone pays for no other thread. Tasks of asyncio must not wait, so a thread
+leads for them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any
+
+from hlmc.interrupts import Interrupts
+
+LARGEST = 2048
+"""Items in a transaction, unless one request alone has more."""
+
+
+class Request:
+    """Something to be done in a transaction. ``size`` counts its items; ``alone``: in a transaction of its own."""
+
+    size = 1
+    alone = False
+
+    def __init__(self) -> None:
+        self._result: Any = None
+        self._error: BaseException | None = None
+        self._done = False
+        self._appointed = False
+        self._future: Future[Any] | None = None
+        self._wake = threading.Lock()
+        self._wake.acquire()
+
+    def answer(self, result: Any) -> None:
+        """Give the result to whoever waits."""
+        self._result = result
+        self._finish()
+
+    def refuse(self, error: BaseException) -> None:
+        """Have the one who waits raise an error."""
+        self._error = error
+        self._finish()
+
+    def _finish(self) -> None:
+        self._done = True
+        if self._future is None:
+            self._wake.release()
+        elif not self._future.cancelled():
+            if self._error is not None:
+                self._future.set_exception(self._error)
+            else:
+                self._future.set_result(self._result)
+
+
+class GroupCommit:
+    """The queue in front of a store.
+
+    ``perform(requests)`` does a group of requests in one transaction, and calls ``answer`` or ``refuse`` of each
+    after it was committed. It raises nothing.
+    """
+
+    def __init__(self, perform: Callable[[list[Any]], None]) -> None:
+        self._perform = perform
+        self._reset()
+
+    def _reset(self) -> None:
+        self._mutex = threading.Lock()
+        self._queue: list[Request] = []
+        self._led = False
+        self._pid = os.getpid()
+        self._helper: threading.Thread | None = None
+        self._called = threading.Semaphore(0)
+
+    def submit(self, request: Request) -> Any:
+        """Have a request done; its result. Returns when it is committed."""
+        if self._pid != os.getpid():  # whoever led or waited before a fork is not here
+            self._reset()
+        with self._mutex:
+            self._queue.append(request)
+            leads, self._led = not self._led, True
+        if not leads:
+            try:
+                request._wake.acquire()
+            except BaseException:
+                self._abandon(request)
+                raise
+        if not request._done:
+            self._lead(request)
+        if request._error is not None:
+            raise request._error
+        return request._result
+
+    def _abandon(self, request: Request) -> None:
+        """Ctrl-C came while a request waited: it is not done, unless that has begun."""
+        with self._mutex:
+            if request in self._queue:
+                self._queue.remove(request)
+            leads = request._appointed and not request._done
+        if leads:
+            self._lead(None)
+
+    async def submit_async(self, request: Request) -> Any:
+        """The same for a task of asyncio, which lets other tasks run meanwhile."""
+        if self._pid != os.getpid():
+            self._reset()
+        request._future = Future()
+        with self._mutex:
+            self._queue.append(request)
+            leads, self._led = not self._led, True
+        if leads:
+            self._call_helper()
+        return await asyncio.shield(asyncio.wrap_future(request._future))
+
+    def _lead(self, own: Request | None) -> None:
+        """Do what is waiting until one's own request is done; for the helper, until only threads wait."""
+        with Interrupts():  # Ctrl-C comes before or after a transaction
+            while True:
+                with self._mutex:
+                    group = self._next_group()
+                if group:
+                    self._perform(group)
+                with self._mutex:
+                    if own is not None and not own._done:
+                        continue
+                    if not self._queue:
+                        self._led = False
+                        return
+                    heir = next((each for each in self._queue if each._future is None), None)
+                    if own is None and heir is None:
+                        continue
+                    if heir is not None:
+                        heir._appointed = True
+                if heir is not None:
+                    heir._wake.release()
+                else:
+                    self._call_helper()
+                return
+
+    def _next_group(self) -> list[Request]:
+        count, size = 0, 0
+        for request in self._queue:
+            size += request.size
+            if count and (request.alone or size > LARGEST):
+                break
+            count += 1
+            if request.alone:
+                break
+        group, self._queue = self._queue[:count], self._queue[count:]
+        return group
+
+    def _call_helper(self) -> None:
+        if self._helper is None:
+            self._helper = threading.Thread(target=self._help, name="hlmc-bandit", daemon=True)
+            self._helper.start()
+        self._called.release()
+
+    def _help(self) -> None:
+        called = self._called
+        while True:
+            called.acquire()
+            self._lead(None)

@@ -1,0 +1,155 @@
+"""Rows of an experiment as the database keeps them, and the engine's steps on many of them at once.
+
+A stored row is a learner's row without the bits of its window: which decisions are outstanding is in the table of
+decisions. In memory the rows of a transaction are one matrix, on which a batch of decisions or of rewards is one call.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from hlmc.engine.arms import changer
+from hlmc.engine.feedback import for_structure
+from hlmc.engine.layout import BITS, IDLE, LEVELS, WINDOW
+from hlmc.engine.primitives import CHANGE
+from hlmc.engine.routines import level_change_kernel
+from hlmc.engine.scale import scale_many
+from hlmc.engine.stored import ask_stored, credit_stored
+from hlmc.engine.tickets import TICKET_PROBABILITY, ticket_words
+from hlmc.learners.gate import first_unsound
+from hlmc.learners.learner import fresh_rows
+from hlmc.policies.base import Policy
+from hlmc.targets import address_of, callback, entry, linked
+
+Array = np.ndarray
+
+
+def stored_policy(policy: Policy) -> Policy:
+    """The policy that the rows of a bandit follow: with late rewards, and with arms that come and go where they can.
+
+    >>> import hlmc
+    >>> stored_policy(hlmc.EXP3(arms=3, horizon=100, pending=500))
+    EXP3(arms=3, horizon=100, pending=1, dynamic=True)
+    """
+    return replace(policy, pending=1, dynamic=policy.structure.change is not None)
+
+
+class Rows:
+    """The steps of one experiment's policy on matrices of rows [row, word].
+
+    Parameters
+    ----------
+    policy
+        What the user gave.
+    seed
+        What the random streams of all learners are derived from.
+    """
+
+    def __init__(self, policy: Policy, seed: str) -> None:
+        self.policy = stored_policy(policy)
+        self.width = self.policy.words.total
+        self._seed = seed.encode()
+        first = int(self.policy.program[WINDOW]) + BITS
+        # Words of the window that are 0 in every row here, and are not stored.
+        self._left_out = slice(first, first - BITS + self.policy.window_words - self.policy.dynamic)
+        self._stored = self.width - (self._left_out.stop - self._left_out.start)
+        self._ticket = ticket_words(int(self.policy.program[LEVELS]))
+        self._program_at = linked(self.policy).address
+
+    @property
+    def stored_bytes(self) -> int:
+        """Bytes of a row in the database."""
+        return 8 * self._stored
+
+    # --- Between bytes and matrices
+
+    def unpacked(self, states: Sequence[bytes]) -> Array:
+        """Rows from the database as a matrix with ``width`` words per row; they have not been checked."""
+        packed = np.frombuffer(b"".join(states), "<f8").reshape(len(states), self._stored)
+        rows = np.zeros((len(states), self.width))
+        rows[:, : self._left_out.start] = packed[:, : self._left_out.start]
+        rows[:, self._left_out.stop :] = packed[:, self._left_out.start :]
+        return rows
+
+    def packed(self, rows: Array) -> list[bytes]:
+        """Rows as the database keeps them."""
+        packed = np.delete(rows, self._left_out, axis=1).astype("<f8", copy=False)
+        return _pieces(packed)
+
+    def fresh(self, units: Iterable[str], live: int) -> Array:
+        """Rows of learners that have yet to choose among ``live`` arms. Their streams follow from seed and unit."""
+        digests = (hashlib.blake2b(unit.encode(), digest_size=8, key=self._key).digest() for unit in units)
+        rows = fresh_rows(self.policy, np.frombuffer(b"".join(digests), np.uint64))
+        if self.policy.dynamic:
+            rows[:, int(self.policy.program[IDLE])] = self.policy.arms - max(1, live)
+        return rows
+
+    @cached_property
+    def _key(self) -> bytes:
+        return hashlib.blake2b(self._seed, digest_size=32).digest()
+
+    def first_unsound(self, rows: Array) -> int:
+        """The first row that no learner of the policy can have; their number when there is none."""
+        return first_unsound(self.policy, rows)
+
+    # --- Steps
+
+    def ask(self, rows: Array, places: Array) -> tuple[Array, Array]:
+        """Make a decision for each place, which is the number of a row; arms and tickets.
+
+        An arm is negative, and its row as before, where the policy's horizon has been reached.
+        """
+        count = len(places)
+        tickets = np.zeros((count, self._ticket))
+        arms = np.empty(count, np.int64)
+        ask = entry(for_structure(ask_stored, self.policy.structure), *["int64"] * 8, release=True)
+        addresses = address_of(places), count, address_of(tickets), address_of(arms)
+        ask(self._program_at, address_of(rows), self.width, *addresses)
+        return arms, tickets
+
+    def propensities(self, tickets: Array) -> Array:
+        """The probabilities by which logged decisions are weighed."""
+        return np.array(tickets[:, TICKET_PROBABILITY])
+
+    def pack_tickets(self, tickets: Array) -> list[bytes]:
+        """Tickets as the database keeps them."""
+        return _pieces(tickets.astype("<f8", copy=False))
+
+    def credit(self, rows: Array, places: Array, tickets: Sequence[bytes], rewards: Array, learns: Array) -> Array:
+        """Learn rewards in the caller's units; a code of :mod:`hlmc.engine.feedback` for each.
+
+        BAD_TICKET stands where a ticket is not the row's own: then it was damaged in the database.
+        """
+        count = len(places)
+        given = np.frombuffer(b"".join(tickets), "<f8").astype(np.float64, copy=True).reshape(count, self._ticket)
+        codes = np.empty(count, np.int64)
+        shares = np.array(rewards, np.float64)
+        if self.policy.scaled:
+            entry(scale_many, *["int64"] * 4, release=True)(self._program_at, address_of(shares), count)
+        credit = entry(for_structure(credit_stored, self.policy.structure), *["int64"] * 10, release=True)
+        addresses = [address_of(each) for each in (given, shares, learns, codes)]
+        credit(self._program_at, address_of(rows), self.width, address_of(places), count, *addresses)
+        return codes
+
+    def change(self, row: Array, live: int, slot: int) -> None:
+        """Have a row follow one change of the arms (:func:`hlmc.engine.arms.change`)."""
+        function, changes = self._change
+        function(self._program_at, address_of(changes), address_of(row), max(1, live), slot)
+
+    @cached_property
+    def _change(self) -> tuple[Any, Array]:
+        kernels = [level_change_kernel(routine.kernels) for routine in self.policy.routines_used]
+        changes = np.array([callback(kernel, CHANGE).address for kernel in kernels], np.int64)
+        return entry(changer(self.policy.structure), "int64", *["int64"] * 5), changes
+
+
+def _pieces(matrix: Array) -> list[bytes]:
+    """The rows of a matrix as bytes."""
+    whole, size = matrix.tobytes(), matrix.shape[1] * matrix.itemsize
+    return [whole[at : at + size] for at in range(0, len(whole), size)]

@@ -1,0 +1,128 @@
+"""What must be done from time to time, by any process that uses the store, in small transactions of its own.
+
+*Settling*: decisions whose ``wait`` is over get their ``default``. *Roll-ups* (:mod:`hlmc.bandit.rollups`).
+*Retention*: decisions older than ``keep`` are deleted once they are in the aggregates. *Idle units* are forgotten.
+Every step does a bounded amount of work and is committed by itself, so that others wait little, and a process that is
+killed in between leaves nothing half done.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from hlmc.bandit.experiment import Experiment
+from hlmc.bandit.rollups import LAG, behind, roll_up
+from hlmc.bandit.store import LISTED, LOCK
+from hlmc.bandit.work import Tell, Work
+
+SETTLED_AT_ONCE = 512
+"""Decisions that are settled in one transaction."""
+PRUNED_AT_ONCE = 2000
+"""Decisions, or idle units, that are deleted in one transaction."""
+PAUSE = 0.25
+"""Seconds between two looks at whether something is due."""
+
+
+class Upkeep:
+    """The upkeep of an experiment by this process. Every step returns whether there is more to do."""
+
+    def __init__(self, experiment: Experiment) -> None:
+        self._experiment = experiment
+        self._next = 0.0
+        self._pruned = 0
+        self._looked = 0
+
+    def glance(self) -> None:
+        """One step of each kind, if some time has passed since the last ones."""
+        moment = time.monotonic()
+        if moment < self._next:
+            return
+        more = False
+        for step in self._steps():
+            more = step() or more
+        self._next = moment if more else moment + PAUSE
+
+    def finish(self) -> None:
+        """All that is due."""
+        for step in self._steps():
+            while step():
+                pass
+
+    def settle(self) -> bool:
+        """Settle decisions that are due."""
+        experiment = self._experiment
+        with experiment.store.transaction():
+            work = Work(experiment)
+            sql = (
+                "select id from decisions where experiment = ? and due <= ? and due is not null and result is null"
+                " order by due limit ?"
+            )
+            due = experiment.store.all(sql, experiment.number, work.now, SETTLED_AT_ONCE)
+            if due:
+                work.done([Tell(name, None, True) for (name,) in due], ())
+        return len(due) == SETTLED_AT_ONCE
+
+    def prune(self) -> bool:
+        """Delete decisions that are older than ``keep``.
+
+        Their learners get a snapshot: from there on their rows can be replayed without what is deleted.
+        """
+        experiment, store = self._experiment, self._experiment.store
+        with store.transaction():
+            now = experiment.refresh()
+            keep = experiment.settings.keep
+            if keep is None:
+                return False
+            sql = (
+                "select number, learner from decisions where experiment = ? and number > ? and number <= ?"
+                " and asked < ? order by number limit ?"
+            )
+            limits = (experiment.number, self._pruned, experiment.rolled, now - keep, PRUNED_AT_ONCE)
+            found = store.all(sql, *limits)
+            if not found:
+                return False
+            learners = store.listed({learner for _, learner in found})
+            store.all(f"select id from learners where id {LISTED} order by id {LOCK}", learners)
+            store.all(
+                "update learners set snapshot = state, snapshot_event = event, snapshot_version = version"
+                f" where id {LISTED}",
+                learners,
+            )
+            store.all(f"delete from decisions where number {LISTED}", store.listed([number for number, _ in found]))
+            store.all("delete from keys where experiment = ? and asked < ?", experiment.number, now - keep)
+            store.update("experiments", ("pruned", "id"), [(now - keep, experiment.number)])
+        self._pruned = found[-1][0]
+        return len(found) == PRUNED_AT_ONCE
+
+    def forget_idle(self) -> bool:
+        """Forget units that have not asked for the time ``idle``."""
+        experiment, store = self._experiment, self._experiment.store
+        with store.transaction():
+            now = experiment.refresh()
+            idle = experiment.settings.idle
+            if idle is None:
+                return False
+            sql = "select id, used from learners where experiment = ? and id > ? and unit <> '' order by id limit ?"
+            found = store.all(sql, experiment.number, self._looked, PRUNED_AT_ONCE)
+            gone = [number for number, used in found if used < now - idle]
+            if gone:
+                store.all(f"delete from learners where id {LISTED}", store.listed(gone))
+        more = len(found) == PRUNED_AT_ONCE
+        self._looked = found[-1][0] if more else 0
+        return more
+
+    def _steps(self) -> list[Callable[[], bool]]:
+        """The steps for which there is something to do."""
+        experiment = self._experiment
+        sql = "select 1 from decisions where experiment = ? and due <= ? and due is not null and result is null limit 1"
+        with experiment.store.reading():
+            due = experiment.store.one(sql, experiment.number, experiment.store.now()) is not None
+            rolls = behind(experiment) > LAG
+        wanted = [
+            (self.settle, due),
+            (lambda: roll_up(experiment), rolls),
+            (self.prune, experiment.settings.keep is not None),
+            (self.forget_idle, experiment.settings.idle is not None),
+        ]
+        return [step for step, needed in wanted if needed]
