@@ -48,7 +48,7 @@ def speed(times: int = 10, steps: int = 1_000_000) -> None:
     least = dict.fromkeys(policies, math.inf)
     for _ in range(times + 1):  # the first compiles
         for bits, policy in policies.items():
-            played = play_task(Task("", policy, adversary, 0, 0, 1), np.array([steps]))
+            played = play_task(Task("", policy, adversary, 0, range(1)), np.array([steps]))
             least[bits] = min(least[bits], 1e9 * played.seconds / steps)
     print(
         f"Tsallis-INF, K = 100: {least[64]:.0f} ns with 64 bits, {least[12]:.0f} with 12: {least[12] / least[64]:.2f}"

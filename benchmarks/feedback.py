@@ -63,7 +63,7 @@ def earned(
     missing: float = 0.0,
 ) -> float:
     """What one run earns."""
-    played = play(Task("x", policy, adversary, run, 0, 1, law, missing), np.array([horizon]))
+    played = play(Task("x", policy, adversary, run, range(1), law, missing), np.array([horizon]))
     return float(played.rewards[0, -1])
 
 

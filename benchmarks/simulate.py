@@ -79,7 +79,7 @@ def say(text: str, value: str, aim: str = "") -> None:
 
 def nanoseconds(policy: hlmc.Policy, T: int, run: int = 0, faced: hlmc.adversaries.Adversary = TRAP) -> float:
     """Processor time a step of one run, on one core."""
-    return 1e9 * play(Task("it", policy, faced, 0, run, 1), np.array([T])).seconds / T
+    return 1e9 * play(Task("it", policy, faced, 0, range(run, run + 1)), np.array([T])).seconds / T
 
 
 class Beside:
@@ -95,7 +95,7 @@ class Names(dict):
         return getattr(hlmc, name, None) or getattr(hlmc.adversaries, name)
 for line in sys.stdin:
     policy, faced, T, run = line.split(" | ")
-    task = Task("it", eval(policy, {}, Names()), eval(faced, {}, Names()), 0, int(run), 1)
+    task = Task("it", eval(policy, {}, Names()), eval(faced, {}, Names()), 0, range(int(run), int(run) + 1))
     print(1e9 * play(task, np.array([int(T)])).seconds / int(T), flush=True)
 """
 
@@ -175,7 +175,7 @@ def many(T: int) -> None:
     points = np.array([T])
     for name, policy, *_ in cases(T):
         for kind, faced in (("experiment 1", TRAP), ("uniform means", hlmc.adversaries.UniformMeans(arms=100))):
-            task = Task("it", policy, faced, 0, 0, 32)
+            task = Task("it", policy, faced, 0, range(32))
             if played_together(task, points) is None:
                 continue
             together, alone = [], []

@@ -92,7 +92,7 @@ def tuned(policies: dict[str, hlmc.Policy], K: int, T: int, runs: int) -> dict[t
         for name, adversary in adversaries(K, T, run).items():
             most = best(adversary, T)
             for title, policy in policies.items():
-                played = play(Task("", policy, adversary, run, run, 1), np.array([T]))
+                played = play(Task("", policy, adversary, run, range(run, run + 1)), np.array([T]))
                 found.setdefault((title, name), []).append(most - float(played.rewards[0, -1]))
     return found
 

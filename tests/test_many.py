@@ -79,10 +79,10 @@ def test_a_large_task_is_played_together_and_gives_the_same(monkeypatch):
     monkeypatch.setattr(simulated, "WORTH", 1)
     monkeypatch.setattr(simulated, "SHORTEST", 64)  # several slices
     points = np.array([100, 101, T])
-    task = Task("it", POLICIES[0], MEANS, 3, 2, 9)
+    task = Task("it", POLICIES[0], MEANS, 3, range(2, 11))
     found = played_together(task, points)
     assert found is not None
-    assert found.first == 2
+    assert found.runs == range(2, 11)
     monkeypatch.setattr(simulated, "FEWEST", 10)
     assert played_together(task, points) is None
     assert np.array_equal(found.rewards, play(task, points).rewards)
@@ -91,7 +91,7 @@ def test_a_large_task_is_played_together_and_gives_the_same(monkeypatch):
 def test_steps_are_counted_for_all_runs_and_a_stop_leaves_none(monkeypatch):
     monkeypatch.setattr(simulated, "WORTH", 1)
     monkeypatch.setattr(simulated, "SHORTEST", 64)
-    task = Task("it", POLICIES[0], MEANS, 0, 0, 5)
+    task = Task("it", POLICIES[0], MEANS, 0, range(5))
     taken = []
     played_together(task, np.array([T]), lambda steps: taken.append(steps) is not None)
     assert sum(taken) == 5 * T
@@ -114,7 +114,7 @@ class TooMuch(hlmc.adversaries.Adversary):
 
 def test_what_is_no_reward_is_refused_as_in_runs_one_by_one(monkeypatch):
     monkeypatch.setattr(simulated, "WORTH", 1)
-    task = Task("it", POLICIES[0], TooMuch(), 0, 0, 5)
+    task = Task("it", POLICIES[0], TooMuch(), 0, range(5))
     sums = np.zeros(5 * 2)
     rows = fresh_rows(POLICIES[0], keys(1, 0, 5))
     assert side_by_side(POLICIES[0], TooMuch(), 5).start(rows)(np.array([float(T)]), sums) == -6
@@ -125,7 +125,7 @@ def test_what_is_no_reward_is_refused_as_in_runs_one_by_one(monkeypatch):
 def test_a_users_function_is_called_run_by_run(monkeypatch):
     monkeypatch.setattr(simulated, "WORTH", 1)
     faced = hlmc.adversaries.Function(30, [0.25].count)  # a method, which no kernel can be made of
-    assert played_together(Task("it", POLICIES[0], faced, 0, 0, 5), np.array([T])) is None
+    assert played_together(Task("it", POLICIES[0], faced, 0, range(5)), np.array([T])) is None
 
 
 def test_what_cannot_be_played_together_is_played_one_by_one():

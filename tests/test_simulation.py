@@ -255,7 +255,7 @@ def test_memory_does_not_grow_with_the_horizon() -> None:
     peaks = []
     for horizon in (10**4, 10**6):
         policy = hlmc.HLMC(arms=100, memory=20, horizon=horizon)
-        task = Task("it", policy, adversaries.BlockTrap(), 0, 0, 1)
+        task = Task("it", policy, adversaries.BlockTrap(), 0, range(1))
         play(task, np.array([10]))  # compiled before
         points = time_points(50, horizon)
         tracemalloc.start()
@@ -268,7 +268,7 @@ def test_memory_does_not_grow_with_the_horizon() -> None:
 
 def test_a_task_is_small_wherever_its_rewards_lie(tmp_path: Path) -> None:
     np.save(tmp_path / "table.npy", np.zeros((50_000, ARMS), dtype=np.uint8))
-    task = Task("it", made(hlmc.HLMC), adversaries.Trace(str(tmp_path / "table.npy")), 0, 0, 1)
+    task = Task("it", made(hlmc.HLMC), adversaries.Trace(str(tmp_path / "table.npy")), 0, range(1))
     assert len(pickle.dumps(task)) < 2000
 
 
@@ -393,10 +393,10 @@ def test_told_to_stop_a_worker_returns_the_runs_that_it_has_finished() -> None:
         seen.append(steps)
         return len(seen) == 3
 
-    played = play(Task("it", made(hlmc.EXP3), FACED[0], 0, 0, 5), np.array([STEPS]), between)
+    played = play(Task("it", made(hlmc.EXP3), FACED[0], 0, range(5)), np.array([STEPS]), between)
     assert (len(played.rewards), seen) == (3, [STEPS] * 3)
     long = made(hlmc.EXP3, horizon=10**6)
-    cut = play(Task("it", long, FACED[0], 0, 0, 1), np.array([10**6]), lambda steps: True)
+    cut = play(Task("it", long, FACED[0], 0, range(1)), np.array([10**6]), lambda steps: True)
     assert len(cut.rewards) == 0
 
 

@@ -37,7 +37,7 @@ def played(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
     plain = workers.Work._hand_out
 
     def watched(self: workers.Work, task: Any, tries: int) -> None:
-        seen.extend((task.name, run) for run in range(task.first, task.first + task.count))
+        seen.extend((task.name, run) for run in task.runs)
         plain(self, task, tries)
 
     monkeypatch.setattr(workers.Work, "_hand_out", watched)

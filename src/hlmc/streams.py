@@ -28,14 +28,14 @@ def derive_seed(seed: int, *names: Any) -> int:
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
 
 
-def keys(seed: int, first: int, count: int) -> np.ndarray:
-    """The keys of streams first .. first + count - 1 of a seed, as uint64.
+def keys(seed: int, first: int, count: int, step: int = 1) -> np.ndarray:
+    """The keys of the streams first, first + step, ... of a seed, so many of them, as uint64.
 
     >>> bool(keys(0, 0, 3)[1] == keys(0, 1, 1)[0])
     True
     """
     base = np.uint64(derive_seed(seed))
-    streams = np.arange(whole("stream", first, 0), first + count, dtype=np.uint64)
+    streams = np.arange(whole("stream", first, 0), first + count * step, step, dtype=np.uint64)
     with np.errstate(over="ignore"):
         return _mixed(base + (streams + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15))
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,7 +13,9 @@ import pytest
 
 import hlmc
 from hlmc import adversaries, routines
+from hlmc.adversaries.base import packed
 from hlmc.engine import linker, weights
+from hlmc.engine.kernel import kernel
 from hlmc.errors import BadArgument, BadReward
 from hlmc.simulation import on_device
 from hlmc.simulation.runs import Task
@@ -192,7 +196,7 @@ def test_cuts_leave_no_trace_in_what_is_known(
 ) -> None:
     """Bit for bit, with a range so narrow that weights are scaled and turned into logarithms again and again."""
     horizon = 400 if SIMULATED else 4000
-    task = Task("one", policy, adversaries.Function(ARMS, turning), 8, 0, RUNS)
+    task = Task("one", policy, adversaries.Function(ARMS, turning), 8, range(RUNS))
     narrow = {"_HIGH": 2.0**5, "_LOW": 2.0**-4, "TINY_LOG": -1.0, "_TINY": math.exp(-1.0)}
     for name, value in narrow.items():
         monkeypatch.setitem(weights.SINGLE, name, value)
@@ -230,6 +234,38 @@ def test_side_by_side_is_as_alone() -> None:
     assert not (together[0] == together[1]).all()
 
 
+def test_environments_are_as_alone() -> None:
+    """Adversaries of one rule share a launch, each with its own numbers; others have launches of their own."""
+    faced = [FACED[5], FACED[3], adversaries.UniformMeans(ARMS, seed=2), FACED[13], FACED[14]]
+    together = rewards(FEW, faced, count=12)
+    for e, adversary in enumerate(faced):
+        assert (together[:, e::5] == rewards(FEW, adversary, count=12)[:, e::5]).all()
+    assert (rewards(FEW, FACED[5], count=4, environments=2)[:, 1] != together[:, 1]).any()
+
+
+@kernel
+def jumping(spec, t, arm):
+    return spec[1] if t == spec[0] else 0.5
+
+
+@dataclass(frozen=True, repr=False)
+class Jump(adversaries.Adversary):
+    arms: int
+    at: int
+    to: float
+    rule = staticmethod(jumping)
+
+    @cached_property
+    def spec(self):
+        return packed(self.at, self.to)
+
+
+def test_the_environment_that_pays_what_is_no_reward_is_named() -> None:
+    faced = [Jump(ARMS, 9, 1.0), Jump(ARMS, 30, 2.0), Jump(ARMS, 7, 0.0)]
+    with pytest.raises(BadReward, match=r"Jump\(arms=12, at=30, to=2\.0\) paid something .* at step 30"):
+        rewards(FEW, faced)
+
+
 def test_moments_are_those_of_the_runs() -> None:
     found = hlmc.estimate(FEW, FACED[3], STEPS, runs=9, seed=8, points=3, quantiles=[0.25, 0.5], progress=False)
     kept = rewards(FEW, FACED[3], count=9, points=3)
@@ -242,7 +278,7 @@ def test_moments_are_those_of_the_runs() -> None:
 def test_what_is_done_with_rewards_does_not_count_as_time_of_the_device(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 0.0
     monkeypatch.setattr(on_device, "time", SimpleNamespace(perf_counter=lambda: now))
-    task = Task("HLMC", POLICIES["HLMC"], FACED[3], 8, 0, 2)
+    task = Task("HLMC", POLICIES["HLMC"], FACED[3], 8, range(2))
     found = []
     for noted in on_device.play_on_device([task], np.array([10, STEPS]), "float64", lambda name, steps: None):
         now += 100.0

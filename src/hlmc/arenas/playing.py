@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -64,27 +64,20 @@ class Cell:
         assert adversary is not None
         return adversary
 
-    def meetings(self) -> Iterator[tuple[str, Experiment]]:
-        """The experiments of the cell, one for each sequence of rewards, each with the name of its folder."""
-        folder = f"{self.case.name}-K{self.arms}-T{self.horizon}"
-        each = [(0, self.runs)] if not self.case.random else [(run, 1) for run in range(self.runs)]
-        for run, runs in each:
-            seed = derive_seed(self.seed, "arena", run)
-            name = f"{folder}-{run:03d}" if self.case.random else folder
-            yield (
-                name,
-                Experiment.of(
-                    self.policies,
-                    self.adversary(run),
-                    self.horizon,
-                    runs,
-                    seed,
-                    [self.horizon],
-                    self.arithmetic,
-                    self.delays,
-                    self.missing,
-                ),
-            )
+    def experiment(self) -> tuple[str, Experiment]:
+        """The name of the cell's folder, and its experiment: random rewards are drawn anew for every run."""
+        faced = [self.adversary(run) for run in range(self.runs if self.case.random else 1)]
+        return f"{self.case.name}-K{self.arms}-T{self.horizon}", Experiment.of(
+            self.policies,
+            faced,
+            self.horizon,
+            self.runs,
+            derive_seed(self.seed, "arena", 0),
+            [self.horizon],
+            self.arithmetic,
+            delays=self.delays,
+            missing=self.missing,
+        )
 
 
 @dataclass(frozen=True)
@@ -109,50 +102,55 @@ def play(
     Policies are scheduled from the slowest to the fastest, by ``slow``. ``cost`` is the weight of the cell in the
     progress report.
     """
-    rewards: dict[str, list[Array]] = {name: [] for name in cell.policies}
-    benchmarks: dict[str, list[Array]] = {kind: [] for kind in cell.kinds}
-    meetings = list(cell.meetings())
-    for i, (name, experiment) in enumerate(meetings):
-        folder = None if store is None else store / name
-        which = f", sequence {i + 1} of {len(meetings)}" if cell.case.random else ""
-        steps = experiment.horizon * experiment.runs * len(experiment.policies)
-        opened = report.part(f"{cell.name}{which}", cost / len(meetings), steps)
-        gathered = gathered_runs(experiment, opened, folder, executor, threads, slow)
-        for policy, values in gathered.rewards.items():
-            rewards[policy].append(values[:, -1])
-        path = None if folder is None else folder / BENCHMARKS
-        for kind, value in _benchmarks(experiment, cell.kinds, path, threads).items():
-            benchmarks[kind].append(np.full(experiment.runs, value))
+    name, experiment = cell.experiment()
+    folder = None if store is None else store / name
+    steps = experiment.horizon * experiment.runs * len(experiment.policies)
+    opened = report.part(cell.name, cost, steps)
+    gathered = gathered_runs(experiment, opened, folder, executor, threads, slow)
+    path = None if folder is None else folder / BENCHMARKS
+    faced = np.arange(cell.runs) % len(experiment.environments)
     return Scores(
-        {name: np.concatenate(parts) for name, parts in rewards.items()},
-        {kind: np.concatenate(parts) for kind, parts in benchmarks.items()},
+        {policy: values[:, -1] for policy, values in gathered.rewards.items()},
+        {kind: values[faced] for kind, values in _benchmarks(experiment, cell.kinds, path, threads).items()},
     )
 
 
-def _benchmarks(experiment: Experiment, kinds: tuple[str, ...], path: Path | None, threads: int) -> dict[str, float]:
-    """The benchmarks at the horizon by kind of regret; from the folder, if stored there."""
-    adversary, T = experiment.adversary, experiment.horizon
-    known = _known(path)
+def _benchmarks(experiment: Experiment, kinds: tuple[str, ...], path: Path | None, threads: int) -> dict[str, Array]:
+    """The benchmarks [environment] at the horizon by kind of regret; from the folder, if stored there."""
     names = {kind: f"{kind}-{SWITCHES}" if kind == "shifting" else kind for kind in kinds}
-    missing = [kind for kind in kinds if names[kind] not in known]
+    stored = _known(path)
+    found: dict[str, list[float]] = {kind: [] for kind in kinds}
+    for e, adversary in enumerate(experiment.environments):
+        known = {name: values[e] for name, values in stored.items() if e < len(values)}
+        missing = [kind for kind in kinds if names[kind] not in known]
+        _compute(known, missing, adversary, experiment.horizon, threads)
+        for kind in kinds:
+            found[kind].append(known[names[kind]])
+    new = {names[kind]: values for kind, values in found.items() if len(values) > len(stored.get(names[kind], ()))}
+    if path is not None and new:
+        write_whole(path, json.dumps(stored | new).encode())
+    return {kind: np.array(values) for kind, values in found.items()}
+
+
+def _compute(known: dict[str, float], missing: list[str], adversary: Adversary, T: int, threads: int) -> None:
+    """Add what is missing to the known benchmarks of an environment."""
     if "shifting" in missing:  # the best fixed arm is the best sequence of one piece
         levels = best_switching(adversary, T, SWITCHES, threads=threads, force=True).levels[:, -1]
-        known |= {names["shifting"]: float(levels[-1]), "weak": float(levels[0])}
+        known |= {f"shifting-{SWITCHES}": float(levels[-1]), "weak": float(levels[0])}
     elif "weak" in missing:
         known["weak"] = float(best_fixed(adversary, [T], threads=threads, force=True)[0][-1])
     if "dynamic" in missing:
         known["dynamic"] = float(dynamic(adversary, [T], threads=threads, force=True)[-1])
-    if path is not None and missing:
-        write_whole(path, json.dumps(known).encode())
-    return {kind: known[names[kind]] for kind in kinds}
 
 
-def _known(path: Path | None) -> dict[str, float]:
-    """The benchmarks stored in a folder; a damaged file is an error."""
+def _known(path: Path | None) -> dict[str, list[float]]:
+    """The benchmarks [environment] stored in a folder; a damaged file is an error."""
     if path is None or not path.exists():
         return {}
     try:
-        return {str(name): float(value) for name, value in json.loads(path.read_bytes()).items()}
+        # Older versions have one number in the place of a list.
+        contents = {name: np.atleast_1d(values) for name, values in json.loads(path.read_bytes()).items()}
+        return {str(name): [float(value) for value in values] for name, values in contents.items()}
     except (AttributeError, RecursionError, TypeError, ValueError) as error:
         raise BadFile(f"{path} does not hold benchmarks: {error}; delete it to compute them again") from error
 
@@ -175,7 +173,7 @@ class Costs:
             trial = np.array([min(SAMPLE, cell.horizon)])
             for name, policy in cell.policies.items():
                 if (name, cell.arms) not in steps:
-                    played = play_task(Task(name, policy, adversary, 0, 0, 1), trial)
+                    played = play_task(Task(name, policy, adversary, 0, range(1)), trial)
                     steps[name, cell.arms] = 1e9 * played.seconds / int(trial[-1])
             if cell.case.name not in rewards:
                 rewards[cell.case.name] = _reward_seconds(adversary, cell.horizon)

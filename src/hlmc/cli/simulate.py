@@ -150,6 +150,8 @@ def _draw(described: Described, result: Result) -> None:
 
 
 def _print(options: argparse.Namespace, described: Described, result: Result, written: bool) -> None:
+    from hlmc.simulation.environments import title
+
     look = described.summary
     if options.quiet and not options.json:
         return
@@ -163,9 +165,7 @@ def _print(options: argparse.Namespace, described: Described, result: Result, wr
         experiment = {key: value for key, value in result.provenance.items() if key != "points"}
         show_json({"experiment": experiment, "regret": regret, "summary": rows})
         return
-    line(
-        f"{result.provenance['adversary']}: {_count(result.reward.sizes['run'])}, T = {result.provenance['horizon']:,}"
-    )
+    line(f"{title(result.provenance)}: {_count(result.reward.sizes['run'])}, T = {result.provenance['horizon']:,}")
     switches = "" if look.switches is None else f" with {look.switches} switches"
     line(f"regret: {summary.attrs['kind'] or 'not known'}{switches}")
     line()

@@ -4,6 +4,7 @@ from hlmc.evaluation.benchmarks import best_fixed, cumulative, dynamic, too_long
 from hlmc.evaluation.intervals import (
     Exponent,
     Interval,
+    by_environment,
     fitted_exponent,
     paired_ratio_interval,
     quantile_interval,
@@ -22,6 +23,7 @@ __all__ = [
     "benchmark",
     "best_fixed",
     "best_switching",
+    "by_environment",
     "cumulative",
     "dynamic",
     "fitted_exponent",

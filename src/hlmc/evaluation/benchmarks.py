@@ -270,8 +270,9 @@ def dynamic(
     return totals.values
 
 
-def too_long(adversary: Adversary, horizon: int) -> bool:
-    """Whether the best fixed arm takes so long that it is computed with ``force=True`` only."""
-    if quick(adversary, horizon):
+def too_long(adversary: Adversary, horizon: int, environments: int = 1) -> bool:
+    """Whether the best fixed arms of so many environments take so long that ``force=True`` must ask for them."""
+    seconds = segments.PATIENCE / environments
+    if quick(adversary, horizon, seconds):
         return False
-    return not worthwhile(adversary, horizon) or Outlook(adversary, horizon).seconds > segments.PATIENCE
+    return not worthwhile(adversary, horizon) or Outlook(adversary, horizon).seconds > seconds

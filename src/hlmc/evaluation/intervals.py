@@ -53,6 +53,36 @@ def t_interval(samples: Any, level: float = 0.95, axis: int = 0) -> Interval:
     return _interval(mean, mean - half, mean + half)
 
 
+def by_environment(samples: Any, environments: Any, axis: int = 0) -> Array:
+    """One value per environment, whose mean is the mean over all runs: the sample for an interval.
+
+    Runs in one environment have its rewards in common and are not independent; environments are. With equally many runs
+    in each, the values are the means over an environment's runs. Otherwise they are those of the linearised ratio
+    estimator, in which an environment with more runs counts more.
+
+    Parameters
+    ----------
+    samples
+        One value, or one array of values, per run.
+    environments
+        [run]: the number of the environment of each run.
+
+    Examples
+    --------
+    >>> by_environment([1.0, 4.0, 3.0, 6.0], [0, 1, 0, 1])
+    array([2., 5.])
+    >>> float(by_environment([1.0, 4.0, 3.0], [0, 1, 0]).mean())
+    2.6666666666666665
+    """
+    x = _sample("samples", samples, axis, least=1)
+    _, which, counts = np.unique(environments, return_inverse=True, return_counts=True)
+    sums = np.zeros((len(counts), *x.shape[1:]))
+    np.add.at(sums, which, x)
+    mean = x.mean(axis=0)
+    weights = counts.reshape(-1, *[1] * (x.ndim - 1)) * (len(counts) / len(x))
+    return np.asarray(mean * (1.0 - weights) + sums * (len(counts) / len(x)))
+
+
 def paired_ratio_interval(a: Any, b: Any, level: float = 0.95, axis: int = 0, paired: bool = True) -> Interval:
     r"""The ratio of the means of two samples and its Fieller interval.
 

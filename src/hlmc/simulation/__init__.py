@@ -5,7 +5,8 @@ from __future__ import annotations
 from hlmc.interrupts import Interrupted
 from hlmc.simulation.moments import Moments, estimate
 from hlmc.simulation.own import PythonPolicy
-from hlmc.simulation.result import Result, load_result
+from hlmc.simulation.reading import load_result
+from hlmc.simulation.result import Result
 from hlmc.simulation.runner import simulate
 from hlmc.simulation.tracing import trace
 

@@ -9,7 +9,8 @@ import numpy as np
 from hlmc import plotting
 from hlmc.checks import flag
 from hlmc.errors import BadArgument
-from hlmc.evaluation import t_interval
+from hlmc.evaluation import by_environment, t_interval
+from hlmc.simulation.environments import title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,7 +47,7 @@ def draw_regret(result: Result, ax: Axes | None, kind: str | None, switches: int
         ceiling = 0.0
         for name in order:
             curves = regret.sel(policy=name).values
-            low, high = _band(curves)
+            low, high = _band(by_environment(curves, result.units))
             # In somebody else's picture there is little room for a legend.
             label = _label(result, name, bounds.sel(policy=name).values) if plotting.is_alone(ax) else name
             ax.plot(times, means[name], label=label, **looks[name].line())
@@ -65,7 +66,7 @@ def draw_regret(result: Result, ax: Axes | None, kind: str | None, switches: int
         plotting.short_ticks(ax.xaxis)
         plotting.short_ticks(ax.yaxis)
         plotting.legend(ax)
-        plotting.title(ax, str(result.provenance["adversary"]), _size(result))
+        plotting.title(ax, title(result.provenance), _size(result))
     return ax
 
 
@@ -92,7 +93,7 @@ def _quantity(kind: str | None, switches: int | None) -> str:
 
 
 def _band(curves: Array) -> tuple[Array, Array]:
-    """The ends of the mean's interval; of a single run, the run itself."""
+    """The ends of the mean's interval, from curves [independent unit, time]; of a single one, the curve itself."""
     if len(curves) < 2:
         return curves[0], curves[0]
     _, low, high = t_interval(curves)

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from hlmc.adversaries.base import Adversary
-from hlmc.adversaries.own import adversary_of
 from hlmc.checks import choice, share, whole
 from hlmc.delays import Constant, Delays, checked
 from hlmc.errors import BadArgument, BadType, shown
 from hlmc.evaluation.segments import checked_threads
+from hlmc.simulation.environments import environments_of
 from hlmc.simulation.own import WAYS, AnyPolicy, PythonPolicy, policy_of, words_of
 from hlmc.simulation.points import time_points
 from hlmc.simulation.runs import WORTH
@@ -31,10 +31,10 @@ _LONG = 2_000_000_000
 
 @dataclass(frozen=True)
 class Experiment:
-    """Policies by name, an adversary, and where to look."""
+    """Policies by name, the environments that they face, and where to look. Run r faces environment r mod E."""
 
     policies: dict[str, AnyPolicy]
-    adversary: Adversary
+    environments: tuple[Adversary, ...]
     horizon: int
     runs: int
     seed: int
@@ -53,13 +53,18 @@ class Experiment:
         seed: Any,
         points: Any,
         arithmetic: tuple[str, str] = ("cpu", "float64"),
+        *,
         delays: Any = None,
         missing: Any = 0.0,
+        environments: Any = None,
     ) -> Experiment:
         """Check the arguments of :func:`hlmc.simulate` and put them together."""
         named = _named(policies)
         compiled = {name: policy for name, policy in named.items() if not isinstance(policy, PythonPolicy)}
-        adversary = adversary_of(adversary, next((policy.arms for policy in compiled.values()), None))
+        number = whole("runs", runs, 1)
+        arms = next((policy.arms for policy in compiled.values()), None)
+        faced = environments_of(adversary, environments, number, arms)
+        adversary = faced[0]
         if arithmetic[0] != "cpu" and len(compiled) < len(named):
             name = next(name for name in named if name not in compiled)
             raise BadArgument(f'policy {name!r} is plain Python, which is played with device="cpu" only')
@@ -69,7 +74,7 @@ class Experiment:
                     f"policy {name!r} has {policy.arms} arms and {adversary!r} has {adversary.arms}; they must be equal"
                 )
         derive_seed(seed)
-        steps = _horizon(named, adversary, horizon)
+        steps = _horizon(named, faced, horizon)
         law, never = checked_feedback(arithmetic[0], delays, missing)
         if law is not None:
             for name, each in named.items():
@@ -77,9 +82,13 @@ class Experiment:
                     raise BadArgument(f"policy {name!r} is plain Python, and is told every reward at once: no delays")
                 if not each.pending:
                     raise BadArgument(f"policy {name!r} needs pending=W for rewards that come late, and has none")
-        number = whole("runs", runs, 1)
         at = time_points(points, steps)
-        return cls(named, adversary, steps, number, int(seed), at, arithmetic, law, never)
+        return cls(named, faced, steps, number, int(seed), at, arithmetic, law, never)
+
+    @property
+    def adversary(self) -> Adversary:
+        """The first environment, and as a rule the only one."""
+        return self.environments[0]
 
     @property
     def device(self) -> str:
@@ -102,7 +111,7 @@ class Experiment:
         if self.device != "cpu":
             return _AT_ONCE
         few = max(1, _ENOUGH // self.horizon)
-        share = -(-self.runs // checked_threads(None))
+        share = -(-self.runs // max(checked_threads(None), len(self.environments)))
         if share * self.horizon < WORTH:
             return few
         return max(few, min(share, _SIDE_BY_SIDE, _LONG // self.horizon))
@@ -118,6 +127,7 @@ class Experiment:
         """What makes this experiment this one and no other; policies and runs may be added to it."""
         return {
             "adversary": repr(self.adversary),
+            **({} if len(self.environments) == 1 else {"environments": [repr(each) for each in self.environments]}),
             "horizon": self.horizon,
             "seed": self.seed,
             "points": self.points.tolist(),
@@ -210,10 +220,10 @@ def _named(policies: Any) -> dict[str, AnyPolicy]:
     return {name: policy_of(policy, f"policies[{name!r}]") for name, policy in policies.items()}
 
 
-def _horizon(policies: dict[str, AnyPolicy], adversary: Adversary, given: Any) -> int:
+def _horizon(policies: dict[str, AnyPolicy], environments: tuple[Adversary, ...], given: Any) -> int:
     known = {p.horizon for p in policies.values() if p.horizon is not None}
     if given is None:
-        candidates = known or ({adversary.length} if adversary.length else set())
+        candidates = known or {each.length for each in environments if each.length}
         if len(candidates) != 1:
             theirs = f"have {' and '.join(map(str, sorted(known)))}" if known else "have none of their own"
             raise BadArgument(f"horizon must be given: the policies {theirs}")
@@ -224,8 +234,7 @@ def _horizon(policies: dict[str, AnyPolicy], adversary: Adversary, given: Any) -
             raise BadArgument(
                 f"policy {name!r} was made for {policy.horizon} steps, fewer than the horizon of {horizon}"
             )
-    if adversary.length is not None and adversary.length < horizon:
-        raise BadArgument(
-            f"{adversary!r} has rewards for {adversary.length} steps, fewer than the horizon of {horizon}"
-        )
+    for each in environments:
+        if each.length is not None and each.length < horizon:
+            raise BadArgument(f"{each!r} has rewards for {each.length} steps, fewer than the horizon of {horizon}")
     return horizon

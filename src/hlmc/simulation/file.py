@@ -43,6 +43,7 @@ KEYS = (
     "adversary",
     "delays",
     "missing",
+    "environments",
     "store",
     "save",
     "summary",
@@ -67,7 +68,7 @@ class Described:
     """What a file asks for: the arguments of :func:`hlmc.simulate`, and what to do with the result."""
 
     policies: dict[str, Policy]
-    adversary: Adversary
+    adversary: Adversary | list[Adversary]
     arguments: dict[str, Any] = field(default_factory=dict)
     save: Path | None = None
     summary: Look = Look()
@@ -108,8 +109,8 @@ def read_experiment(path: str | Path, settings: Mapping[str, Any] | None = None)
 
 def _described(contents: dict[str, Any]) -> Described:
     _known(contents, KEYS)
-    for key in ("policies", "adversary"):
-        if not isinstance(contents.get(key), dict) or not contents[key]:
+    for key, kinds in (("policies", dict), ("adversary", (dict, list))):
+        if not isinstance(contents.get(key), kinds) or not contents[key]:
             example = (
                 '[policies.HLMC] with policy = "HLMC"' if key == "policies" else '[adversary] with name = "BlockTrap"'
             )
@@ -118,13 +119,16 @@ def _described(contents: dict[str, Any]) -> Described:
     with _within("horizon"):
         horizon = None if horizon is None else whole("it", horizon, 1)
     with _within("adversary"):
-        adversary = _adversary(contents["adversary"], horizon)
+        adversary = _adversaries(contents["adversary"], horizon)
     policies = {}
     for name, table in contents["policies"].items():
         with _within(f"policies.{name}"):
-            policies[name] = _policy(name, table, adversary.arms, horizon)
+            arms = (adversary[0] if isinstance(adversary, list) else adversary).arms
+            policies[name] = _policy(name, table, arms, horizon)
     arguments: dict[str, Any] = {
-        key: contents[key] for key in ("horizon", "runs", "seed", "points", "missing", "store") if key in contents
+        key: contents[key]
+        for key in ("horizon", "runs", "seed", "points", "missing", "environments", "store")
+        if key in contents
     }
     if "delays" in contents:
         with _within("delays"):
@@ -132,7 +136,7 @@ def _described(contents: dict[str, Any]) -> Described:
     if isinstance(arguments.get("points"), list) and arguments["points"][:1] in (["log"], ["linear"]):
         arguments["points"] = tuple(arguments["points"])
     defaults: dict[str, Any] = {"horizon": None, "runs": 10, "seed": 0, "points": 200}
-    late = {key: arguments[key] for key in ("delays", "missing") if key in arguments}
+    late = {key: arguments[key] for key in ("delays", "missing", "environments") if key in arguments}
     Experiment.of(policies, adversary, *(arguments.get(key, value) for key, value in defaults.items()), **late)
     if "store" in contents:
         checked_path("store", contents["store"])
@@ -144,6 +148,19 @@ def _described(contents: dict[str, Any]) -> Described:
         _summary(contents.get("summary", {})),
         tuple(_plots(contents.get("plots", []))),
     )
+
+
+def _adversaries(given: Any, horizon: int | None) -> Adversary | list[Adversary]:
+    """One table, or a list of them: the environments."""
+    if isinstance(given, dict):
+        return _adversary(given, horizon)
+    found = []
+    for e, table in enumerate(given):
+        if not isinstance(table, dict):
+            raise BadType(f'[{e}] must be a table, such as [[adversary]] with name = "BlockTrap", not {shown(table)}')
+        with _within(f"[{e}]"):
+            found.append(_adversary(table, horizon))
+    return found
 
 
 def _adversary(table: dict[str, Any], horizon: int | None) -> Adversary:

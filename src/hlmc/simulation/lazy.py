@@ -42,14 +42,16 @@ def _known(values: Array) -> Computed:
     return Computed(lambda: values, values.shape, values.dtype.type)
 
 
-def lazily(dimension: str, size: int, dtype: type, compute: Callable[[], Array]) -> tuple[str, Any]:
-    """A variable of one dimension, as ``Dataset.assign`` takes it, whose values ``compute`` gives when they are read.
+def lazily(sizes: dict[str, int], dtype: type, compute: Callable[[], Array]) -> tuple[tuple[str, ...], Any]:
+    """A variable, as ``Dataset.assign`` takes it, whose values ``compute`` gives when they are read.
+
+    ``sizes``: its dimensions.
 
     >>> import numpy as np, xarray as xr
     >>> def squares():
     ...     print("computed")
     ...     return np.arange(4) ** 2
-    >>> data = xr.Dataset().assign(square=lazily("n", 4, np.int64, squares))
+    >>> data = xr.Dataset().assign(square=lazily({"n": 4}, np.int64, squares))
     >>> dict(data.sizes), "square" in data
     ({'n': 4}, True)
     >>> int(data["square"][3])
@@ -58,5 +60,5 @@ def lazily(dimension: str, size: int, dtype: type, compute: Callable[[], Array])
     """
     # Kept once they are read, and copied before they are written to, as the variables of a file are.
     layers: Any = indexing  # whose own types do not fit one another
-    values = layers.CopyOnWriteArray(layers.LazilyIndexedArray(Computed(compute, (size,), dtype)))
-    return dimension, layers.MemoryCachedArray(values)
+    values = layers.CopyOnWriteArray(layers.LazilyIndexedArray(Computed(compute, tuple(sizes.values()), dtype)))
+    return tuple(sizes), layers.MemoryCachedArray(values)

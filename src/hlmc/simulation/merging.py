@@ -8,7 +8,7 @@ import xarray as xr
 from hlmc.errors import BadArgument, BadType, shown
 from hlmc.simulation.result import Result
 
-_SAME = ("adversary", "horizon", "streams", "arithmetic", "delays", "missing")
+_SAME = ("adversary", "environments", "horizon", "streams", "arithmetic", "delays", "missing")
 _BY_POLICY = ("policies", "rules", "words", "words_total", "switches")
 
 
@@ -27,7 +27,7 @@ def _pair(one: Result, two: Result) -> Result:
         if mine != theirs:
             raise BadArgument(f"results to merge must have the same {field}, not {shown(mine)} and {shown(theirs)}")
     # Two functions of one name print alike.
-    if None not in (one.adversary, two.adversary) and one.adversary != two.adversary:
+    if None not in (one.environments, two.environments) and one.environments != two.environments:
         raise BadArgument(f"results to merge must have the same adversary, not two that print as {one.adversary!r}")
     if not np.array_equal(one.times, two.times):
         raise BadArgument("results to merge must have the same time points; give points= to both simulations")
@@ -54,7 +54,7 @@ def _pair(one: Result, two: Result) -> Result:
     data.attrs = one._data.attrs | {"seed": seed}
     result = Result(data, provenance, nanoseconds)
     result._benchmarks = two._benchmarks | one._benchmarks
-    result.__dict__["adversary"] = one.adversary if one.adversary is not None else two.adversary
+    result.__dict__["environments"] = two.environments if one.environments is None else one.environments
     return result
 
 
@@ -74,12 +74,20 @@ def _policies(one: Result, two: Result) -> xr.Dataset:
 
 
 def _runs(one: Result, two: Result) -> xr.Dataset:
-    """The runs of both, numbered from 0."""
+    """The runs of both, numbered from 0.
+
+    With E environments, the numbers of the second go on at a multiple of E, so that each run keeps its environment.
+    """
     if set(one.policies) != set(two.policies):
         names = [", ".join(part.policies) for part in (one, two)]
         raise BadArgument(f"results of different seeds must have the same policies, not {names[0]} and {names[1]}")
     rewards = xr.concat([one._data["reward"], two._data["reward"].sel(policy=one.policies)], "run")
-    rewards = rewards.assign_coords(run=np.arange(rewards.sizes["run"])).transpose("policy", "run", "time")
+    E = len(one.provenance.get("environments", [None]))
+    numbers = np.arange(rewards.sizes["run"])
+    if E > 1:
+        mine, theirs = (part._data["run"].values for part in (one, two))
+        numbers = np.concatenate([mine, -(-(1 + mine.max(initial=-1)) // E) * E + theirs])
+    rewards = rewards.assign_coords(run=numbers).transpose("policy", "run", "time")
     return _known(one, two, one._data[["bound"]].assign(reward=rewards))
 
 

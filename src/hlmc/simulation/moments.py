@@ -156,6 +156,8 @@ def estimate(
     """
     need_lab()
     experiment = Experiment.of(policies, adversary, horizon, runs, seed, points, checked_arithmetic(device, precision))
+    if len(experiment.environments) > 1:
+        raise BadArgument("adversary must be one adversary, not a list: only hlmc.simulate has environments")
     if experiment.runs < 2:
         raise BadArgument("runs must be at least 2: a single run has no variance")
     wanted = np.array([fraction("quantiles", q) for q in listed("quantiles", quantiles)])
@@ -170,7 +172,7 @@ def estimate(
     from hlmc.simulation.on_device import play_on_device
 
     tasks = [
-        Task(name, policy, experiment.adversary, experiment.seed, 0, experiment.runs)
+        Task(name, policy, experiment.adversary, experiment.seed, range(experiment.runs))
         for name, policy in experiment.policies.items()
     ]
     steps = experiment.runs * experiment.horizon

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from hlmc.adversaries.base import Adversary
+from hlmc.errors import BadReward
 from hlmc.learners.learner import fresh_rows
 from hlmc.simulation.runs import Played, Task, refusal
-from hlmc.streams import derive_seed, keys
 from hlmc.targets.cuda.compiler import SIMULATED
 from hlmc.targets.cuda.ftrl import one_path
 from hlmc.targets.cuda.launch import driver_errors, next_length
@@ -67,15 +67,18 @@ class Noted:
 def play_on_device(
     tasks: list[Task], points: Array, precision: str, advance: Callable[[str, int], None]
 ) -> Iterator[Noted]:
-    """Play all runs of all tasks, those of one shape together; yields what was earned at every time point.
+    """Play all runs of all tasks, those of one shape against adversaries of one rule together.
+
+    It yields what was earned at every time point.
 
     ``advance`` is told the policy's name and how many steps of it were played since.
     """
     checked_device()
-    shapes: dict[Shape, list[Task]] = {}
+    shapes: dict[tuple[Shape, _Rule, int], list[Task]] = {}
     for task in tasks:
-        shapes.setdefault(Shape.of(task.compiled), []).append(task)
-    for shape, same in shapes.items():
+        kind = Shape.of(task.compiled), _Rule(task.adversary), len(task.adversary.spec)
+        shapes.setdefault(kind, []).append(task)
+    for (shape, _, _), same in shapes.items():
         for together in _at_once(same):
             yield from Group(shape, together, shape.precision(precision)).play(points, advance)
 
@@ -106,7 +109,7 @@ class DeviceWork:
                 rewards[task] = np.empty((task.count, len(self._points)))
             rewards[task][:, noted.point] = noted.rewards
             if noted.point == len(self._points) - 1:
-                yield Played(task.name, task.first, rewards.pop(task), noted.seconds)
+                yield Played(task.name, task.runs, rewards.pop(task), noted.seconds)
 
     def end(self) -> list[Played]:
         """Nothing is finished on the side."""
@@ -114,7 +117,7 @@ class DeviceWork:
 
 
 class Group:
-    """Runs whose policies have one shape, side by side; B blocks of L threads.
+    """Runs whose policies have one shape and whose adversaries have one rule, side by side; B blocks of L threads.
 
     ``rows`` [B, word, L] and ``workspaces`` [B, word, L] are arrays on the device (see
     :class:`hlmc.targets.cuda.loop.Launch`).
@@ -125,17 +128,19 @@ class Group:
         tasks = sorted(tasks, key=lambda task: steps_between_restarts(task.compiled))
         self._shape = shape
         self._tasks = tasks
-        self._adversary = tasks[0].adversary
+        # Each adversary once: many tasks may face one whose numbers are many.
+        self._environments = list({id(task.adversary): task.adversary for task in tasks}.values())
         layout = laid_out(shape, precision)
         self._block = block = layout.block
         self._blocks = [-(-task.count // block) for task in tasks]
         total = sum(self._blocks)
         workspace_bytes = block * shape.loop_words * np.dtype(precision).itemsize
-        self._launched = compiled(shape, _Rule(self._adversary), layout)
+        self._launched = compiled(shape, _Rule(self._environments[0]), layout)
         self._launch = (total, block, 0, workspace_bytes if layout.shared else 0)
         self._memory = memory = Memory()
         memory.room_for(total * (8 * block * (shape.row_words + STOPS + 2) + workspace_bytes))
         programs = np.stack([shape.program(task.compiled) for task in tasks])
+        specs = np.stack([each.spec_in(memory.address) for each in self._environments])
         self.rows = memory.put(self._fresh())
         self._sums = memory.put(np.zeros((total, STOPS + 1, block)))
         self._flag = memory.put(np.zeros(1))
@@ -147,11 +152,12 @@ class Group:
             blocks=memory.given(memory.put(self._which())),
             rows=memory.given(self.rows),
             workspaces=memory.given(self.workspaces),
-            spec=memory.given(memory.put(self._adversary.spec_in(memory.address))),
+            specs=memory.given(memory.put(specs)),
             sums=memory.given(self._sums),
             carried=memory.given(self._carried),
             flag=memory.given(self._flag),
             stops=0,
+            spec_words=specs.shape[1],
             program_words=shape.program_words,
             row_words=shape.row_words,
             workspace_words=shape.loop_words,
@@ -160,10 +166,12 @@ class Group:
         )
 
     def _which(self) -> Array:
-        """[B, 2], flat: the number of a block's program, and how many of its threads have a learner."""
+        """[B, 3], flat: the numbers of a block's program and spec, and how many of its threads have a learner."""
         rows = []
+        places = {id(each): place for place, each in enumerate(self._environments)}
         for number, (task, blocks) in enumerate(zip(self._tasks, self._blocks, strict=True)):
-            rows += [(number, min(self._block, task.count - self._block * i)) for i in range(blocks)]
+            spec = places[id(task.adversary)]
+            rows += [(number, spec, min(self._block, task.count - self._block * i)) for i in range(blocks)]
         return np.array(rows, dtype=np.float64).reshape(-1)
 
     def _fresh(self) -> Array:
@@ -172,9 +180,7 @@ class Group:
         first = 0
         for task, blocks in zip(self._tasks, self._blocks, strict=True):
             rows = np.zeros((blocks * self._block, self._shape.row_words))
-            fresh_rows(
-                task.compiled, keys(derive_seed(task.seed, task.name), task.first, task.count), rows[: task.count]
-            )
+            fresh_rows(task.compiled, task.keys(), rows[: task.count])
             there[first : first + blocks] = rows.reshape(blocks, self._block, -1).transpose(0, 2, 1)
             first += blocks
         return there
@@ -222,9 +228,16 @@ class Group:
             self._launched[self._launch](record)
             flag = self._flag.copy_to_host()[0]
         if flag:
-            carried = self._carried.copy_to_host()
-            raise refusal(self._adversary, int(-carried[carried < 0].max()) - 1)
+            raise self._refusal(self._carried.copy_to_host())
         return time.perf_counter() - began
+
+    def _refusal(self, carried: Array) -> BadReward:
+        """The error for the first reward that is none, from what the threads carried [block, 1, lane]."""
+        first = carried < 0
+        step = int(-carried[first].max()) - 1
+        block = int(np.argmax(np.where(first, carried, -np.inf).max(axis=(1, 2))))
+        number = int(np.searchsorted(np.cumsum(self._blocks), block, side="right"))
+        return refusal(self._tasks[number].adversary, step)
 
     def _noted(self, point: int, sums: Array, seconds: float) -> Iterator[Noted]:
         """What every task's runs had earned, from sums [block, lane]."""

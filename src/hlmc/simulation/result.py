@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cached_property
@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hlmc.checks import choice, flag, whole
-from hlmc.checks import path as checked_path
-from hlmc.errors import BadArgument, BadFile, HLMCError, need_lab
+from hlmc.errors import BadArgument
 from hlmc.evaluation.regret import KINDS
+from hlmc.simulation.environments import title
 from hlmc.simulation.progress import Progress, checked_progress, reporter
 from hlmc.simulation.shelf import ARMS, VALUES, Shelf
-from hlmc.simulation.tables import Runs, read_runs, saved_path, write_csv, write_runs
+from hlmc.simulation.tables import Runs, saved_path, write_csv, write_runs
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray
 
-_FORMAT = "result 1"
+FORMAT = "result 1"
 _MOMENT = 2.0  # seconds: a benchmark that cannot take longer says nothing of its progress
 
 
@@ -75,7 +75,7 @@ class Result:
         self._shelf = shelf
         for name, kept in shelf.kept.items():
             if name == "weak":
-                self._data = self._data.assign(best_fixed=("time", kept[VALUES]), best_arm=("time", kept[ARMS]))
+                self._keep_best(kept[VALUES], kept[ARMS])
             else:
                 self._benchmarks[name] = kept[VALUES]
 
@@ -84,22 +84,50 @@ class Result:
         """From rewards [policy, run, time]. Benchmarks are computed from the adversary when they are asked for."""
         provenance = experiment.provenance() | {"created": datetime.now(UTC).isoformat(timespec="seconds")}
         runs_played = Runs(list(experiment.policies), runs, experiment.points, rewards, provenance)
-        data = _dataset(runs_played, {"bound": experiment.bounds()})
+        data = dataset(runs_played, {"bound": experiment.bounds()})
         result = cls(data, provenance, nanoseconds)
-        result.__dict__["adversary"] = experiment.adversary
+        result.__dict__["environments"] = experiment.environments
         return result
 
     @cached_property
-    def adversary(self) -> Adversary | None:
-        """The adversary; None where a result was loaded and its adversary cannot be made again from its name alone."""
+    def environments(self) -> tuple[Adversary, ...] | None:
+        """The adversaries, of which run r faced number r mod E; as a rule one.
+
+        None where a result was loaded and an adversary cannot be made again from its name alone.
+        """
         from hlmc.adversaries.reading import from_repr
 
-        return from_repr(self.provenance["adversary"])
+        found = [from_repr(text) for text in self.provenance.get("environments", [self.provenance["adversary"]])]
+        return None if None in found else tuple(found)  # type: ignore[arg-type]
+
+    @property
+    def adversary(self) -> Adversary | None:
+        """The first environment, as a rule the only one; None where it is not known."""
+        return None if self.environments is None else self.environments[0]
+
+    @property
+    def _count(self) -> int:
+        """E, the number of environments."""
+        return len(self.provenance.get("environments", [None]))
+
+    @property
+    def faced(self) -> Array:
+        """[run]: the number of the environment that each run faced."""
+        return np.asarray(self._data["run"].values % self._count)
+
+    @property
+    def units(self) -> Array:
+        """[run]: runs of one number are not independent: those in one of several environments."""
+        return self.faced if self._count > 1 else np.arange(self._data.sizes["run"])
+
+    def _keep_best(self, values: Array, arms: Array) -> None:
+        self._data = self._data.assign(best_fixed=_labelled(values), best_arm=_labelled(arms))
 
     @property
     def data(self) -> xr.Dataset:
         """Cumulative ``reward(policy, run, time)`` and the proved ``bound(policy, time)``; what the best fixed arm
-        earns, ``best_fixed(time)``, and which it is, ``best_arm(time)``.
+        earns, ``best_fixed(time)``, and which it is, ``best_arm(time)``. With several environments, these two are
+        ``(environment, time)``.
 
         The best fixed arm is computed when it is first read, here or as a regret. Where that would take very long
         it is not a number; ``regret("weak", force=True)`` computes it all the same.
@@ -108,10 +136,12 @@ class Result:
             return self._data
         from hlmc.simulation.lazy import lazily
 
-        size = len(self.times)
+        sizes = {"environment": self._count, "time": len(self.times)}
+        if self._count == 1:
+            del sizes["environment"]
         return self._data.assign(
-            best_fixed=lazily("time", size, np.float64, lambda: self._affordable_best()[0]),
-            best_arm=lazily("time", size, np.int64, lambda: self._affordable_best()[1]),
+            best_fixed=lazily(sizes, np.float64, lambda: self._affordable_best()[0]),
+            best_arm=lazily(sizes, np.int64, lambda: self._affordable_best()[1]),
         )
 
     def _affordable_best(self) -> tuple[Array, Array]:
@@ -122,39 +152,42 @@ class Result:
                 self._find_best_fixed(force=False)
             except BadArgument as error:
                 warnings.warn(f"the best fixed arm is not known: {error}", stacklevel=2)
-                return np.full(len(self.times), np.nan), np.full(len(self.times), -1)
+                nothing = _stacked([np.full(len(self.times), np.nan)] * self._count)
+                return nothing, np.full(nothing.shape, -1)
         return self._data["best_fixed"].values, self._data["best_arm"].values
 
     def _find_best_fixed(self, force: bool, progress: Progress = None) -> None:
         """Compute the best fixed arm of every time point and keep it."""
         from hlmc.evaluation import best_fixed
 
-        adversary = self._known_adversary("weak")
-        with self._judging("best fixed arm", adversary, progress) as report:
-            values, arms = best_fixed(adversary, self.times, force=force, report=report)
-        self._data = self._data.assign(best_fixed=("time", values), best_arm=("time", arms))
+        known = self._known_environments("weak")
+        with self._judging("best fixed arm", known, progress) as report:
+            each = [best_fixed(adversary, self.times, force=force, report=report) for adversary in known]
+        values, arms = (_stacked([found[part] for found in each]) for part in (0, 1))
+        self._keep_best(values, arms)
         if self._shelf is not None:
             self._shelf.put("weak", values, arms)
 
     @contextmanager
-    def _judging(self, name: str, adversary: Adversary, progress: Progress) -> Iterator[Report | None]:
+    def _judging(self, name: str, environments: Sequence[Adversary], progress: Progress) -> Iterator[Report | None]:
         """How a benchmark tells its progress; None if it can take no more than a moment."""
         from hlmc.evaluation.segments import quick
 
         wanted = self.progress if progress is None else checked_progress(progress)
-        if not callable(wanted) and quick(adversary, int(self.times[-1]), _MOMENT):
+        share = 1.0 / len(environments)
+        if not callable(wanted) and quick(environments[0], int(self.times[-1]), share * _MOMENT):
             yield None
             return
         with reporter(wanted, {name: 1.0}) as opened:
-            yield lambda share: opened.advance(name, share)
+            yield lambda done: opened.advance(name, share * done)
 
-    def _known_adversary(self, kind: str) -> Adversary:
-        if self.adversary is None:
+    def _known_environments(self, kind: str) -> tuple[Adversary, ...]:
+        if self.environments is None:
             raise BadArgument(
                 f"the {kind} benchmark was not computed before this result was saved, and its adversary, "
                 f"{self.provenance['adversary']}, cannot be made again from the file"
             )
-        return self.adversary
+        return self.environments
 
     @property
     def policies(self) -> list[str]:
@@ -183,16 +216,16 @@ class Result:
     def _affordable_kind(self) -> str | None:
         from hlmc.evaluation import too_long
 
-        adversary, horizon = self._known_adversary("weak"), int(self.times[-1])
-        if not too_long(adversary, horizon):
+        adversary, horizon = self._known_environments("weak")[0], int(self.times[-1])
+        if not too_long(adversary, horizon, self._count):
             return "weak"
         expected = adversary.expected
-        return None if expected is adversary or too_long(expected, horizon) else "pseudo"
+        return None if expected is adversary or too_long(expected, horizon, self._count) else "pseudo"
 
     def benchmark(
         self, kind: str = "weak", switches: int | None = None, force: bool = False, progress: Progress = None
     ) -> xr.DataArray:
-        """What could have been earned until each time point.
+        """What could have been earned until each time point(time); with several environments, (environment, time).
 
         Parameters
         ----------
@@ -218,14 +251,16 @@ class Result:
             whole("switches", switches, 1)
         name = kind if switches is None else f"{kind}-{switches}"
         if name not in self._benchmarks:
-            known = self._known_adversary(kind)
-            judged = known.expected if kind == "pseudo" else known
+            known = self._known_environments(kind)
+            judged = [each.expected for each in known] if kind == "pseudo" else known
+            options: dict[str, Any] = {"switches": switches, "force": flag("force", force)}
             with self._judging(f"benchmark of {kind} regret", judged, progress) as report:
-                found = benchmark(known, self.times, kind, switches, force=flag("force", force), report=report)
-            self._benchmarks[name] = found
+                each = [benchmark(adversary, self.times, kind, report=report, **options) for adversary in known]
+            self._benchmarks[name] = _stacked(each)
             if self._shelf is not None:
-                self._shelf.put(name, found)
-        return xr.DataArray(self._benchmarks[name], dims="time", coords={"time": self._data["time"]})
+                self._shelf.put(name, self._benchmarks[name])
+        dims, values = _labelled(self._benchmarks[name])
+        return xr.DataArray(values, dims=dims, coords={"time": self._data["time"]})
 
     def regret(
         self, kind: str = "weak", switches: int | None = None, force: bool = False, progress: Progress = None
@@ -235,9 +270,14 @@ class Result:
         ``"weak"`` is against the best fixed arm of the prefix, ``"shifting"`` against the best sequence of at most
         ``switches`` constant pieces, ``"dynamic"`` against the best arm of every step. ``"pseudo"`` is against the
         fixed arm of the largest expected reward, and takes no time at any K where an adversary knows what to expect.
-        ``force`` and ``progress`` are those of :meth:`benchmark`.
+        ``force`` and ``progress`` are those of :meth:`benchmark`. A run is judged in the environment that it faced.
         """
-        regret = self.benchmark(kind, switches, force, progress) - self.reward
+        import xarray as xr
+
+        best = self.benchmark(kind, switches, force, progress)
+        if "environment" in best.dims:
+            best = best.isel(environment=xr.DataArray(self.faced, dims="run"))
+        regret = best - self.reward
         return regret.transpose("policy", "run", "time").rename("regret")
 
     def bound(self, kind: str = "weak", switches: int | None = None) -> xr.DataArray:
@@ -357,7 +397,7 @@ class Result:
         data = self._data
         known = [name for name in ("best_fixed", "best_arm", "bound") if name in data]
         notes = {
-            "format": _FORMAT,
+            "format": FORMAT,
             "provenance": self.provenance,
             "judged": {name: data[name].values.tolist() for name in known},
             "benchmarks": {name: values.tolist() for name, values in self._benchmarks.items()},
@@ -368,7 +408,7 @@ class Result:
 
     def __repr__(self) -> str:
         return (
-            f"<result of {', '.join(self.policies)} against {self.provenance['adversary']}: "
+            f"<result of {', '.join(self.policies)} against {title(self.provenance)}: "
             f"{self._data.sizes['run']} runs of {self.provenance['horizon']:,} steps>"
         )
 
@@ -376,66 +416,17 @@ class Result:
         return f"<p>{escape(repr(self))}</p>{self.summary()._repr_html_()}"
 
 
-def load_result(path: str | Path) -> Result:
-    """Read a result that :meth:`Result.save` wrote as Parquet, or what the store of :func:`hlmc.simulate` holds.
-
-    A store is the folder of that name. It may be read while the experiment goes on: a run that some policy has not
-    finished is left out.
-
-    >>> import hlmc, tempfile, os
-    >>> result = hlmc.simulate(hlmc.EXP3(arms=100, horizon=100), hlmc.adversaries.BlockTrap(), runs=2, progress=False)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     result.save(os.path.join(folder, "result.parquet"))
-    ...     again = hlmc.load_result(os.path.join(folder, "result.parquet"))
-    >>> again.data.identical(result.data)
-    True
-    """
-    need_lab()
-    path = checked_path("path", path)
-    if path.is_dir():
-        return _stored(path)
-    if path.suffix.lower() == ".csv":
-        raise BadArgument(f"path must be a .parquet file or the folder of a store, not {path.name}; pandas reads .csv")
-    table = read_runs(path)
-    if table.notes.get("format") != _FORMAT:
-        raise BadFile(f"{path} holds runs of hlmc but not a result; was it written by Result.save?")
-    try:
-        notes = table.notes
-        judged = {name: np.array(values) for name, values in notes["judged"].items()}
-        provenance = notes["provenance"]
-        result = Result(_dataset(Runs(*_axes(table), provenance), judged), provenance, notes["nanoseconds"])
-        result._benchmarks = {name: np.array(values) for name, values in notes["benchmarks"].items()}
-    except (HLMCError, AttributeError, LookupError, TypeError, ValueError) as error:
-        raise BadFile(f"{path} does not hold a whole result: {error}") from error
-    return result
+def _stacked(each: list[Array]) -> Array:
+    """What was found in each environment as [environment, time]; of a single one, [time]."""
+    return each[0] if len(each) == 1 else np.stack(each)
 
 
-def _stored(folder: Path) -> Result:
-    """What the store of an experiment holds."""
-    from hlmc.simulation.store import read_store
-
-    table, nanoseconds = read_store(folder)
-    bounds = [_bounds(table.notes["policies"][name], table.times) for name in table.policies]
-    result = Result(_dataset(table, {"bound": np.array(bounds)}), table.notes, nanoseconds)
-    result.keep_benchmarks(Shelf(folder, len(table.times)))
-    return result
+def _labelled(values: Array) -> tuple[tuple[str, ...], Array]:
+    """The same with the names of its axes."""
+    return ("environment", "time")[-values.ndim :], values
 
 
-def _bounds(policy: str, times: Array) -> Array:
-    """The bounds of a policy that is known by its printed form; not a number if that does not determine it."""
-    from hlmc.adversaries.reading import parsed
-    from hlmc.policies import CATALOGUE
-    from hlmc.simulation.experiment import bounds_at
-
-    found = parsed(policy, CATALOGUE)
-    return np.full(len(times), np.nan) if found is None else bounds_at(found, times)
-
-
-def _axes(table: Runs) -> tuple[list[str], Array, Array, Array]:
-    return table.policies, table.runs, table.times, table.rewards
-
-
-def _dataset(table: Runs, judged: dict[str, Array]) -> xr.Dataset:
+def dataset(table: Runs, judged: dict[str, Array]) -> xr.Dataset:
     """``table.notes`` is the provenance; what does not change from one call to the next becomes attributes."""
     import xarray as xr
 
@@ -445,7 +436,7 @@ def _dataset(table: Runs, judged: dict[str, Array]) -> xr.Dataset:
         {
             "reward": (("policy", "run", "time"), table.rewards),
             "bound": (("policy", "time"), np.asarray(judged["bound"], dtype=np.float64)),
-            **{name: ("time", np.asarray(judged[name], kind)) for name, kind in best.items() if name in judged},
+            **{name: _labelled(np.asarray(judged[name], kind)) for name, kind in best.items() if name in judged},
         },
         coords={
             "policy": np.array(table.policies, dtype=object),

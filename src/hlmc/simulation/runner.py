@@ -40,6 +40,7 @@ def simulate(
     precision: str | None = None,
     delays: Delays | int | None = None,
     missing: float = 0.0,
+    environments: int | None = None,
 ) -> Result:
     """Let policies play against an adversary, many times, and judge them against what could have been earned.
 
@@ -52,7 +53,7 @@ def simulate(
     adversary
         What they face: one reward sequence, the same for all. One of :mod:`hlmc.adversaries`, a function
         ``(t, arm)``, an object with ``reward(t, arm)``, a table [steps, arms] (array or data frame), or the path of
-        one (CSV, Parquet, ``.npy``).
+        one (CSV, Parquet, ``.npy``). A list of adversaries: the environments.
     horizon
         Steps to play; default: the policies' own.
     runs
@@ -83,6 +84,10 @@ def simulate(
         decisions than that is lost. Rewards are counted when they are earned, not when they come. Not on a GPU.
     missing
         The share of decisions, at random, that no reward comes for. Each is dropped after its delay.
+    environments
+        E, at most the number of runs: run r faces environment r mod E. Environment 0 is the adversary, the others are
+        the same with other seeds. Regret is judged in each environment, and intervals are over environments and the
+        policies' coins. Default: one environment, so that intervals are over coins alone.
 
     Returns
     -------
@@ -98,11 +103,26 @@ def simulate(
     ...     hlmc.adversaries.BlockTrap(arms=100, memory=20), runs=3, progress=False)
     >>> result.data["reward"].dims
     ('policy', 'run', 'time')
+    >>> result = hlmc.simulate(hlmc.EXP3(arms=20, horizon=100), hlmc.adversaries.UniformMeans(arms=20), runs=8,
+    ...                        environments=4, progress=False)
+    >>> result.data["best_fixed"].dims
+    ('environment', 'time')
     """
     need_lab()
     checked_feedback(device, delays, missing)
     arithmetic = checked_arithmetic(device, precision)
-    experiment = Experiment.of(policies, adversary, horizon, runs, seed, points, arithmetic, delays, missing)
+    experiment = Experiment.of(
+        policies,
+        adversary,
+        horizon,
+        runs,
+        seed,
+        points,
+        arithmetic,
+        delays=delays,
+        missing=missing,
+        environments=environments,
+    )
     checked_executor(executor, device)
     gathered = gathered_runs(experiment, partial(reporter, progress, unit=experiment.horizon), store, executor)
     try:
@@ -205,22 +225,26 @@ class Gathered:
 
     def add(self, played: Played) -> None:
         """Take in finished runs; those that the experiment does not ask for are passed over."""
-        wanted = played.rewards[: max(self.experiment.runs - played.first, 0)]
-        there = slice(played.first, played.first + len(wanted))
-        self.rewards[played.name][there] = wanted
-        self._done[played.name][there] = True
+        runs = np.asarray(played.runs, np.int64)
+        wanted = runs < self.experiment.runs
+        self.rewards[played.name][runs[wanted]] = played.rewards[wanted]
+        self._done[played.name][runs[wanted]] = True
         self._seconds[played.name] += played.seconds
         self._timed[played.name] += len(played.rewards)
 
     def missing(self) -> Iterator[Task]:
         """Tasks for the runs that are not there yet, run by run so that all policies advance together."""
         experiment = self.experiment
-        for first in range(0, experiment.runs, experiment.batch):
-            last = min(first + experiment.batch, experiment.runs)
+        E = len(experiment.environments)
+        size = experiment.batch * E
+        for first in range(0, experiment.runs, size):
             for name, policy in experiment.policies.items():
-                for begin, count in _stretches(first + np.flatnonzero(~self._done[name][first:last])):
-                    who = name, policy, experiment.adversary, experiment.seed
-                    yield Task(*who, begin, count, experiment.delays, experiment.missing)
+                numbers = first + np.flatnonzero(~self._done[name][first : first + size])
+                for e, adversary in enumerate(experiment.environments):
+                    for runs in _stretches(numbers[numbers % E == e], E):
+                        yield Task(
+                            name, policy, adversary, experiment.seed, runs, experiment.delays, experiment.missing
+                        )
 
     def result(self) -> Result:
         """All that is there; a run that some policy has not finished is left out."""
@@ -239,12 +263,14 @@ class Gathered:
         return {name: 1e9 * self._seconds[name] / count for name, count in steps.items()}
 
 
-def _stretches(numbers: Array) -> Iterator[tuple[int, int]]:
-    """(first, count) of each stretch of consecutive numbers.
+def _stretches(numbers: Array, step: int = 1) -> Iterator[range]:
+    """The stretches of numbers that follow one another at so large a step.
 
     >>> list(_stretches(np.array([0, 1, 2, 5, 7, 8])))
-    [(0, 3), (5, 1), (7, 2)]
+    [range(0, 3), range(5, 6), range(7, 9)]
+    >>> list(_stretches(np.array([1, 3, 7]), 2))
+    [range(1, 5, 2), range(7, 9, 2)]
     """
     if len(numbers):
-        for stretch in np.split(numbers, np.flatnonzero(np.diff(numbers) > 1) + 1):
-            yield int(stretch[0]), len(stretch)
+        for stretch in np.split(numbers, np.flatnonzero(np.diff(numbers) > step) + 1):
+            yield range(int(stretch[0]), int(stretch[-1]) + step, step)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,16 +39,24 @@ FINISHED, STOPPED = 0, 1
 
 @dataclass(frozen=True)
 class Task:
-    """Some runs of one policy of an experiment. Run r of the policy draws from stream r of (seed, name)."""
+    """Some runs of one policy against one adversary. Run r of the policy draws from stream r of (seed, name)."""
 
     name: str
     policy: own.AnyPolicy
     adversary: Adversary
     seed: int
-    first: int
-    count: int
+    runs: range
     delays: Delays | None = None
     missing: float = 0.0
+
+    @property
+    def count(self) -> int:
+        """The number of runs."""
+        return len(self.runs)
+
+    def keys(self) -> Array:
+        """The key of the random stream of each run."""
+        return keys(derive_seed(self.seed, self.name), self.runs.start, len(self.runs), self.runs.step)
 
     @property
     def compiled(self) -> Policy:
@@ -59,10 +67,10 @@ class Task:
 
 @dataclass(frozen=True)
 class Played:
-    """What became of a task: cumulative rewards [run, time point], and the processor's seconds that they took."""
+    """What became of a task: its runs, their rewards [run, time point], and the processor's seconds that they took."""
 
     name: str
-    first: int
+    runs: Sequence[int]
     rewards: Array
     seconds: float
 
@@ -89,7 +97,7 @@ def play(task: Task, points: Array, watch: Watch | None = None) -> Played:
             break
         finished += 1
         seconds = time.thread_time() - started
-    return Played(task.name, task.first, rewards[:finished], seconds)
+    return Played(task.name, task.runs[:finished], rewards[:finished], seconds)
 
 
 def played_together(task: Task, points: Array, watch: Watch | None = None) -> Played | None:
@@ -105,7 +113,7 @@ def played_together(task: Task, points: Array, watch: Watch | None = None) -> Pl
         found = side_by_side(task.compiled, task.adversary, task.count)
     if found is None:
         return None
-    rows = fresh_rows(task.compiled, keys(derive_seed(task.seed, task.name), task.first, task.count))
+    rows = fresh_rows(task.compiled, task.keys())
     rewards = np.empty((task.count, len(points)))
     started = time.thread_time()
 
@@ -116,7 +124,8 @@ def played_together(task: Task, points: Array, watch: Watch | None = None) -> Pl
     if status < 0:
         return None
     seconds = time.thread_time() - started
-    return Played(task.name, task.first, rewards if status == FINISHED else rewards[:0], seconds)
+    finished = task.count if status == FINISHED else 0
+    return Played(task.name, task.runs[:finished], rewards[:finished], seconds)
 
 
 WalkRun = Callable[[int, Array, Array, Callable[[int], bool]], bool]
@@ -126,7 +135,7 @@ WalkRun = Callable[[int, Array, Array, Callable[[int], bool]], bool]
 def _compiled_runs(task: Task) -> WalkRun:
     policy = task.compiled
     run = prepared(policy, task.adversary, task.delays is not None)
-    rows = fresh_rows(policy, keys(derive_seed(task.seed, task.name), task.first, task.count))
+    rows = fresh_rows(policy, task.keys())
 
     def walk_run(i: int, points: Array, sums: Array, between: Callable[[int], bool]) -> bool:
         calendar = None if task.delays is None else Calendar(policy, task.delays, task.missing)
@@ -142,7 +151,7 @@ def _python_runs(task: Task) -> WalkRun:
         _ = adversary.unchecked
 
     def walk_run(i: int, points: Array, sums: Array, between: Callable[[int], bool]) -> bool:
-        seed = own.run_seed(task.seed, task.name, task.first + i)
+        seed = own.run_seed(task.seed, task.name, task.runs[i])
         with own.alone(seed):
             if between(0):
                 return False

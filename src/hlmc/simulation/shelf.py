@@ -1,7 +1,8 @@
 """Benchmarks in a store: what the judge has computed once is not computed again.
 
 ``_judged.json`` lies beside the runs. It holds, by the name of a benchmark ("weak", "shifting-10", "pseudo", ...), its
-value at each time point and, of the best fixed arm, which arm it is. A digest makes damage an error.
+value at each time point (with several environments: in each, [environment, time]) and, of the best fixed arm, which
+arm it is. A digest makes damage an error.
 """
 
 from __future__ import annotations
@@ -31,13 +32,14 @@ class Shelf:
     ----------
     folder
         A store's, which says which adversary and time points the benchmarks are for.
-    count
-        The number of time points.
+    count, environments
+        The numbers of time points and of environments. What is kept for another number of environments is passed over.
     """
 
-    def __init__(self, folder: Path, count: int) -> None:
+    def __init__(self, folder: Path, count: int, environments: int = 1) -> None:
         self._path = folder / JUDGED
         self._count = count
+        self._environments = environments
         self.kept = self._read()
 
     def put(self, name: str, values: Array, arms: Array | None = None) -> None:
@@ -56,16 +58,17 @@ class Shelf:
             contents = json.loads(disk.contents(self._path))
             if _digest(contents["benchmarks"]) != contents["digest"]:
                 raise ValueError("its digest is that of other contents")
-            return {
+            found = {
                 str(name): {key: self._array(key, part) for key, part in each.items()}
                 for name, each in contents["benchmarks"].items()
             }
+            return {name: each for name, each in found.items() if each[VALUES].size == self._count * self._environments}
         except (AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
             raise BadFile(f"{self._path} does not hold benchmarks: {error}; delete it to compute them again") from error
 
     def _array(self, key: str, part: Any) -> Array:
         found = np.array(part, np.int64 if key == ARMS else np.float64)
-        if found.shape != (self._count,):
+        if found.ndim not in (1, 2) or found.shape[-1] != self._count:
             raise ValueError(f"{found.size} values for {self._count} time points")
         return found
 

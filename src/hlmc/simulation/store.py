@@ -48,7 +48,9 @@ class Store:
         self.experiment = experiment
         if self.folder.exists() and not self.folder.is_dir():
             raise BadArgument(f"store must be a folder, and {self.folder} is a file")
-        self._identity = {**experiment.identity(), "rewards": _sample(experiment.adversary, experiment.horizon)}
+        self._environments = [repr(each) for each in experiment.environments]
+        self._samples: dict[int, str] = {}
+        self._identity = {**experiment.identity(), "rewards": self._sample(0)}
         # A Python policy without a version is not kept: nothing tells its code from that of another day.
         kept = {
             name: policy
@@ -62,7 +64,13 @@ class Store:
         with _locked(self.folder):
             self._agree()
         tidy(self.folder)
-        self.shelf = Shelf(self.folder, len(experiment.points))
+        self.shelf = Shelf(self.folder, len(experiment.points), len(experiment.environments))
+
+    def _sample(self, e: int) -> str:
+        """A digest of some rewards of environment e."""
+        if e not in self._samples:
+            self._samples[e] = _sample(self.experiment.environments[e], self.experiment.horizon)
+        return self._samples[e]
 
     def _agree(self) -> None:
         """Refuse a folder that holds another experiment; otherwise note policies that are new."""
@@ -77,13 +85,28 @@ class Store:
                 raise BadArgument(
                     f"{self.folder} holds another experiment: {difference}; choose another folder or delete this one"
                 )
+            if len(listed := _listed(theirs)) > len(self._environments):
+                self._identity["environments"] = listed
         named = {"policies": known | self._policies, "rules": rules | self._rules}
         write_whole(path, json.dumps({**self._identity, **named}, indent=1).encode())
 
-    def _difference(self, theirs: dict[str, Any], required: bool) -> str | None:
-        """The first field that is another experiment's; files of old stores do not have ``rewards``."""
+    def _other_environments(self, there: list[Any]) -> Iterator[tuple[str, Any, Any]]:
+        """Each environment there and here. As long as every run has one of its own, their number may differ."""
+        here = self._environments
+        yield from ((f"environment {e}", a, b) for e, (a, b) in enumerate(zip(there, here, strict=False)))
+        if len(there) > len(here) and self.experiment.runs > len(here):
+            yield "environments", len(there), len(here)
+
+    def _difference(self, theirs: dict[str, Any], required: bool, e: int = 0) -> str | None:
+        """The first field that is another experiment's; files of old stores do not have ``rewards``.
+
+        ``e`` is the environment whose rewards they are.
+        """
         fields = dict.fromkeys((*self._identity, "arithmetic", "delays", "missing"))
-        pairs = [(field, theirs.get(field), self._identity.get(field)) for field in fields]
+        mine = {**self._identity, "rewards": self._sample(e)}
+        pairs = [(field, theirs.get(field), mine.get(field)) for field in fields if field != "environments"]
+        if required:
+            pairs += self._other_environments(_listed(theirs))
         known = theirs.get("policies", {})
         pairs += [(f"policy {name!r}", known[name], self._policies[name]) for name in self._policies if name in known]
         pairs += [
@@ -102,15 +125,17 @@ class Store:
         if count == 0 or played.name not in self._policies:
             return
         experiment = self.experiment
-        last = played.first + count - 1
+        first, last = played.runs[0], played.runs[-1]
+        told = {**experiment.provenance([played.name]), "rewards": self._sample(first % len(self._environments))}
+        if "environments" in told:
+            told["environments"] = len(self._environments)
         notes = {
-            "experiment": {**experiment.provenance([played.name]), "rewards": self._identity["rewards"]},
+            "experiment": told,
             "seconds": played.seconds,
             "finished": datetime.now(UTC).isoformat(timespec="seconds"),
         }
-        runs = np.arange(played.first, last + 1)
-        name = f"{_file_name(played.name)}-{played.first:08d}-{last:08d}.parquet"
-        table = Runs([played.name], runs, experiment.points, played.rewards[None], notes)
+        name = f"{_file_name(played.name)}-{first:08d}-{last:08d}.parquet"
+        table = Runs([played.name], np.array(played.runs, np.int64), experiment.points, played.rewards[None], notes)
         write_runs(self.folder / name, table)
 
     def finished(self) -> Iterator[Played]:
@@ -119,13 +144,20 @@ class Store:
             try:
                 table = read_runs(path)
                 (name,) = table.policies
-                if difference := self._difference(table.notes["experiment"], required=False):
+                theirs = table.notes["experiment"]
+                there, here = int(theirs.get("environments", 1)), len(self._environments)
+                wanted = table.runs[table.runs < self.experiment.runs]
+                if (wanted % there != wanted % here).any():
+                    raise BadFile(f"{path} has runs in {there} environments, and there are {here} here")
+                e = int(table.runs[0]) % there
+                if e >= here:
+                    continue
+                if difference := self._difference(theirs, required=False, e=e):
                     raise BadFile(f"{path} is of another experiment than {EXPERIMENT} beside it: {difference}")
                 if not np.array_equal(table.times, self.experiment.points):
                     raise BadFile(f"{path} has other time points than {EXPERIMENT} beside it")
                 if name in self._policies:
-                    rewards = table.rewards[0]
-                    yield Played(name, int(table.runs[0]), rewards, float(table.notes["seconds"]))
+                    yield Played(name, table.runs.tolist(), table.rewards[0], float(table.notes["seconds"]))
             except (BadFile, AttributeError, LookupError, TypeError, ValueError) as error:
                 raise BadFile(f"{error}; delete {path.name} and its runs are played again") from error
 
@@ -147,7 +179,10 @@ def read_store(folder: Path) -> tuple[Runs, dict[str, float]]:
             table = read_runs(path)
             (name,) = table.policies
             theirs = table.notes["experiment"]
-            differing = [f for f in told.keys() - {"policies", "rules", "rewards"} if theirs.get(f) != told[f]]
+            own = {"policies", "rules", "rewards", "environments"}
+            differing = [f for f in told.keys() - own if theirs.get(f) != told[f]]
+            faced = table.runs % int(theirs.get("environments", 1)) != table.runs % len(_listed(told))
+            differing += ["environments"] * bool(faced.any())
             differing += ["rule"] * (_rule(theirs, name) != _rule(told, name))
             if differing:
                 raise BadFile(f"{path} is of another experiment than {EXPERIMENT} beside it: {differing[0]} differs")
@@ -156,7 +191,7 @@ def read_store(folder: Path) -> tuple[Runs, dict[str, float]]:
             for field, value in theirs.items():
                 if isinstance(value, dict) and field != "versions":
                     provenance.setdefault(field, {}).update(value)
-                else:
+                elif field != "environments":
                     provenance[field] = value
         if not found:
             raise BadFile(f"{folder} holds no finished run yet")
@@ -170,6 +205,8 @@ def read_store(folder: Path) -> tuple[Runs, dict[str, float]]:
         raise BadFile(f"{folder} does not hold a whole experiment: {error}") from error
     steps = {name: len(found[name]) * int(times[-1]) for name in names}
     provenance["runs"] = len(runs)
+    if len(_listed(told)) > 1:
+        provenance["environments"] = _listed(told)
     made = Runs(names, np.array(runs, np.int64), times, rewards, provenance)
     return made, {name: 1e9 * seconds[name] / steps[name] for name in names}
 
@@ -194,6 +231,11 @@ def _read(path: Path) -> dict[str, Any]:
     if not isinstance(found, dict) or not all(isinstance(found.get(k, {}), dict) for k in ("policies", "rules")):
         raise BadFile(f"{path} does not describe an experiment of hlmc")
     return found
+
+
+def _listed(theirs: dict[str, Any]) -> list[Any]:
+    """The environments of an experiment."""
+    return list(theirs.get("environments") or [theirs.get("adversary")])
 
 
 def _rule(theirs: dict[str, Any], name: str) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from hlmc.errors import HLMCError
-from hlmc.evaluation import fitted_exponent, t_interval
+from hlmc.evaluation import by_environment, fitted_exponent, t_interval
 
 if TYPE_CHECKING:
     from hlmc.simulation.result import Result
@@ -82,7 +82,9 @@ def _row(result: Result, curves: Any, level: float) -> dict[str, Any]:
     final = curves.values[:, -1]
     reward = result.reward.sel(policy=name).values[:, -1]
     mean = float(final.mean())
-    low, high = t_interval(final, level)[1:] if len(final) > 1 and not np.isnan(mean) else (np.nan, np.nan)
+    low, high = np.nan, np.nan
+    if not np.isnan(mean) and len(units := by_environment(final, result.units)) > 1:
+        _, low, high = t_interval(units, level)
     try:
         exponent = float(fitted_exponent(curves["time"].values, curves.values.mean(axis=0)).exponent)
     except HLMCError:

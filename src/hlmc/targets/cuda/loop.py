@@ -31,7 +31,6 @@ from hlmc.targets.cuda.ftrl import one_path
 from hlmc.targets.cuda.shape import Shape
 from hlmc.targets.cuda.views import (
     Layout,
-    constants_view,
     in_shared_memory,
     own_view,
     program_view,
@@ -283,13 +282,13 @@ class Launch(NamedTuple):
     own_programs: Any
     """The same in the precision of the workspaces."""
     blocks: Any
-    """[B, 2] float64: the number of the block's program, and how many of its threads have a learner."""
+    """[B, 3] float64: the numbers of the block's program and spec, and how many of its threads have a learner."""
     rows: Any
     """[B, row_words, L] float64: the learners."""
     workspaces: Any
     """[B, workspace_words, L] in working precision: their workspaces between launches."""
-    spec: Any
-    """The adversary's numbers, float64."""
+    specs: Any
+    """[environment, spec_words] float64: the numbers of the adversaries, which have one rule."""
     sums: Any
     """[B, sum_words, L] float64: what was earned in all by each of the stops."""
     carried: Any
@@ -298,6 +297,8 @@ class Launch(NamedTuple):
     """[1] float64: 1 if there was such a reward."""
     stops: Any
     """[stop_count] float64, increasing: the times at which ``sums`` are noted. The last one ends the launch."""
+    spec_words: int
+    """Words of a spec."""
     program_words: int
     """Words of a program."""
     row_words: int
@@ -340,8 +341,9 @@ def play(launch: Launch) -> None:
     """
     block = cuda.blockIdx.x
     lane = cuda.threadIdx.x
-    if lane < int(words_view(launch.blocks)[2 * block + 1]):
-        number = int(words_view(launch.blocks)[2 * block])
+    if lane < int(words_view(launch.blocks)[3 * block + 2]):
+        number = int(words_view(launch.blocks)[3 * block])
+        environment = int(words_view(launch.blocks)[3 * block + 1])
         count = launch.stop_count
         sums = row_view(launch.sums, block, launch.sum_words, lane)
         carried = row_view(launch.carried, block, 1, lane)
@@ -358,7 +360,7 @@ def play(launch: Launch) -> None:
             workspace,
             workspace,
             0,
-            constants_view(launch.spec),
+            program_view(launch.specs, environment, launch.spec_words),
             words_view(launch.stops),
             sums,
             count,
@@ -379,7 +381,7 @@ def entry_of(shape: Shape, adversary: Adversary, layout: Layout) -> Any:
     """The entry point for learners of a shape against an adversary, not yet compiled.
 
     It depends on the adversary's kernels (``rule``, ``piecewise``), on whether it is ``binary``, and on whether 32 bits
-    hold the numbers of its arms; its other numbers come with ``Launch.spec``.
+    hold the numbers of its arms; its other numbers come with ``Launch.specs``.
     """
     linked = substitute(play, {run_learner: loop_of(shape, adversary, layout.precision)})
     return Compiler().entry(views(layout).into(linked), layout.registers, layout.precision == "float32")

@@ -107,8 +107,6 @@ class ViewHooks(Hooks):
     """One thread's workspace between launches."""
     workspace_view: Hook = workspace_view
     """One thread's workspace during a launch."""
-    constants_view: Hook = constants_view
-    """Words that nobody writes."""
     words_view: Hook = words_view
     """Words that anybody may write."""
     in_shared_memory: Hook = in_shared_memory
@@ -197,7 +195,6 @@ def views(layout: Layout) -> ViewHooks:
         row_view=view(blocked, "float64", block),
         stored_workspace_view=stored,
         workspace_view=view(shared, precision, block, space=SHARED) if layout.shared else stored,
-        constants_view=view(whole, "float64", constant=True),
         words_view=view(whole, "float64"),
         in_shared_memory=constant(layout.shared),
     )
