@@ -137,7 +137,6 @@ def cases(T: int) -> list[tuple[str, hlmc.Policy, list[object], float]]:
         ("Champion, M = 20", champion, ["champion", above.children, above.length, 0.005], 1.5),
         ("Tsallis-INF", hlmc.TsallisINF(arms=100), ["tsallis"], 1.5),
         ("UCB-M, M = 20", hlmc.UCBM(arms=100, memory=20), ["ucbm"], 1.75),
-        ("CrownedHLMC, M = 20", hlmc.CrownedHLMC(arms=100, memory=20, horizon=T), [], 0.0),
         (
             "two-level Tsallis-INF, M = 20",
             hlmc.HLMC(arms=100, memory=20, horizon=T, routines="tsallis-inf"),

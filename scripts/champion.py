@@ -5,11 +5,10 @@
     python scripts/champion.py --held-out --adversary bursts --runs 1024 --seed 2026
     python scripts/champion.py --old ../before/src             # beside the Champion of another checkout
     python scripts/champion.py --memory 14 --held-out          # three levels
-    python scripts/champion.py --policy CrownedHLMC --policy "HLMC tsallis-rv" --policy "CrownedHLMC rv"
+    python scripts/champion.py --policy "HLMC tsallis-rv"
 
-Every policy plays the same sequences of rewards. ``--policy`` takes the names of ``hlmc.arena.POLICIES``, and
-``CrownedHLMC rv`` for the crown with reduced variance. ``--held-out`` also prints the policy's regret less EXP3's, with
-the interval of the mean difference over the runs.
+Every policy plays the same sequences of rewards. ``--policy`` takes the names of ``hlmc.arena.POLICIES``.
+``--held-out`` also prints the policy's regret less EXP3's, with the interval of the mean difference over the runs.
 """
 
 from __future__ import annotations
@@ -40,14 +39,9 @@ def measured(options: argparse.Namespace) -> list[dict[Any, Any]]:
     import hlmc
     from hlmc.evaluation import t_interval
 
-    def reduced(arms: int, memory: int, horizon: int) -> hlmc.Policy:
-        return hlmc.CrownedHLMC(arms, memory, horizon, "reduced-variance")
-
-    own = {"CrownedHLMC rv": reduced}
     names = [*options.policy, FULL] if options.held_out else options.policy
     result = hlmc.arena(
-        {name: make for name, make in own.items() if name in names},
-        against=[name for name in names if name not in own],
+        against=names,
         adversaries=options.adversary or (None if options.held_out else list(ADVERSARIES)),
         suite="held-out" if options.held_out else "catalogue",
         arms=100,

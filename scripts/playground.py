@@ -65,7 +65,6 @@ POLICIES: dict[str, Callable[[int, int, int], Policy]] = {
     "HLMC": lambda K, M, T: hlmc.HLMC(arms=K, memory=M, horizon=T),
     "Champion": lambda K, M, T: hlmc.Champion(arms=K, memory=M, horizon=T),
     "Champion, 12 bits": lambda K, M, T: hlmc.Champion(arms=K, memory=M, horizon=T, bits=12),
-    "CrownedHLMC": lambda K, M, T: hlmc.CrownedHLMC(arms=K, memory=M, horizon=T),
     "UCB-M": lambda K, M, T: hlmc.UCBM(arms=K, memory=M),
     "UCB-M in order": lambda K, M, T: hlmc.UCBM(arms=K, memory=M, shuffle=False),
     "EXP3-M": lambda K, M, T: hlmc.EXP3M(arms=K, memory=M),
@@ -475,12 +474,7 @@ def data() -> dict[str, Any]:
         "row": [_described(word) for word in layout.ROW],
         "control": [_described(word) for word in layout.CONTROL_WORDS],
         "structures": [
-            {
-                "name": each.name,
-                "header": [_described(word) for word in each.header],
-                "extra": each.extra_groups,
-            }
-            for each in STRUCTURES
+            each and {"name": each.name, "header": [_described(word) for word in each.header]} for each in STRUCTURES
         ],
     }
 

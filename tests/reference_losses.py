@@ -11,7 +11,7 @@ the learner keeps. It uses one only if the reading's own losses make such a sum 
 import math
 from collections.abc import Callable, Sequence
 
-from reference import Run, sizes_of, up
+from reference import sizes_of, up
 
 # --- Routines -----------------------------------------------------------------------------------------------
 
@@ -337,93 +337,3 @@ class Champion:
                 self.doubt = max(self.least_doubt, 0.6 * self.doubt)
             elif p[0] < 0.25:
                 self.doubt = min(0.5, 1.5 * self.doubt)
-
-
-# --- The crown ----------------------------------------------------------------------------------------------
-
-
-def crowned_epochs(groups: Sequence[int], horizon: int) -> list[int]:
-    """S_1, ..., S_D where every level's Tsallis-INF loses alike, the top one's among one child more."""
-    if len(groups) == 1:
-        return [horizon]
-    costs = [groups[0] + 1, *groups[1:]]
-    share = (horizon / math.prod(costs)) ** (1.0 / len(costs))
-    first, *below = [min(horizon, max(1, up(n * share))) for n in costs]
-    needed = up(horizon / math.prod(below))
-    return [needed if len(groups) == 2 else max(first, needed), *below]
-
-
-class Crowned:
-    """HLMC with Tsallis-INF whose top level has one child more: the arm that wears the crown.
-
-    What chance decides at the top is told: whether the crowned arm or the group of the arm that is played was chosen.
-    """
-
-    def __init__(self, arms: int, groups: Sequence[int], horizon: int | None, reduced: bool) -> None:
-        self.arms, self.groups, self.reduced = arms, groups, reduced
-        self.sizes = sizes_of(arms, groups)
-        self.doubles, self.length = horizon is None, horizon or 1
-        self.crown, self.paid = 0, 0.0
-        self.coronations = self.reigns = 0
-        self._stage()
-
-    def _stage(self) -> None:
-        epochs = crowned_epochs(self.groups, self.length)
-        self.lengths = [math.prod(epochs[d:]) for d in range(1, len(epochs) + 1)]
-        self.left, self.due = self.length, True
-        self.parts = [(a, min(a + self.sizes[0], self.arms)) for a in range(0, self.arms, self.sizes[0])]
-        self.top = Tsallis(len(self.parts) + 1, self.reduced)
-        self.top.depth = len(self.groups)
-
-    def begin(self, arm: int, crowned: bool) -> None:
-        """A choice of the top level is made: the crowned arm, or the group that holds this arm."""
-        self.due, self.earned = False, list[float]()
-        self.child = len(self.parts)
-        self.run: Run | None = None
-        if not crowned:
-            self.child = next(i for i, (first, end) in enumerate(self.parts) if first <= arm < end)
-            makers = [lambda n: Tsallis(n, self.reduced)] * len(self.groups)
-            self.run = Run(*self.parts[self.child], self.sizes[1:], self.lengths[1:], makers[1:])
-        self.reigns += crowned
-        self.above = self.top.probabilities()[self.child]
-
-    def probability(self, arm: int) -> float:
-        above = self.above if not self.earned else 1.0
-        if self.run is None:
-            assert arm == self.crown, "the crowned arm is played, or nobody"
-            return above
-        return above * self.run.probability(arm)
-
-    def play(self, arm: int, reward: float) -> None:
-        self.left -= 1
-        self.earned.append(reward)
-        if self.run is not None:
-            self.run.play(arm, reward, last=self.left == 0)
-        if len(self.earned) == self.lengths[0] or self.left == 0:
-            self._end()
-        if self.left == 0 and self.doubles:
-            self.length *= 2
-            self._stage()
-
-    def _end(self) -> None:
-        self.due = True
-        mean = math.fsum(self.earned) / len(self.earned)
-        self.top.update(self.child, mean)
-        if self.run is None:
-            self.paid = mean
-        elif mean > self.paid + 0.5 / math.sqrt(len(self.earned)):
-            self.paid, self.crown = mean, self._best()
-            self.coronations += 1
-
-    def _best(self) -> int:
-        """The arm of least loss in the last run over arms; of several, the first."""
-        assert self.run is not None
-        run = self.run
-        while run.below is not None:
-            run = run.below
-        first = run.children[0][0]
-        if run.routine is None:
-            return first
-        losses = run.routine.losses  # type: ignore[attr-defined]
-        least = min(losses)
-        return first + next(i for i, loss in enumerate(losses) if loss - least <= 1e-11 * max(1.0, abs(least)))

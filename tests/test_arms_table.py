@@ -115,7 +115,6 @@ def test_a_table_belongs_to_one_learner_and_fits_its_policy() -> None:
     [
         (lambda: hlmc.UCBM(9, 4, dynamic=True), "dynamic must be False for UCBM: its arms cannot come and go"),
         (lambda: hlmc.EXP3M(9, 4, dynamic=True), "dynamic must be False for EXP3M"),
-        (lambda: hlmc.CrownedHLMC(9, dynamic=True), "dynamic must be False for CrownedHLMC"),
         (lambda: hlmc.EXP3(600, 100, dynamic=True), "600 children at a level: at most 512 children .* of exp3 "),
         (lambda: hlmc.UCB1(9, dynamic=1), "dynamic must be True or False, not 1"),
     ],

@@ -46,7 +46,6 @@ from hlmc.engine.layout import (
 from hlmc.engine.soundness import check_program
 from hlmc.engine.step import select
 from hlmc.engine.structures.champion import CHALLENGE, CRISIS, DOUBT, TENURE, TURN
-from hlmc.engine.structures.crown import PAID
 from hlmc.errors import BadArgument
 from hlmc.learners import gate
 from hlmc.learners.learner import Learner
@@ -134,7 +133,6 @@ UCB1 = hlmc.UCB1(arms=10)
 TSALLIS = hlmc.TsallisINF(arms=10)
 HLMC = hlmc.HLMC(arms=17, groups=(4, 5), horizon=300, epochs=(10, 30))
 CHAMPION = hlmc.Champion(arms=30, memory=12, horizon=500)
-CROWNED = hlmc.CrownedHLMC(arms=30, memory=12, horizon=500)
 
 ABSURD: dict[str, tuple[hlmc.Policy, Change]] = {
     "probability 0": (EXP3, word(PROBABILITY, 0.0)),
@@ -184,7 +182,6 @@ ABSURD: dict[str, tuple[hlmc.Policy, Change]] = {
     "champion: turn": (CHAMPION, word(TURN, -1.0)),
     "champion: crisis": (CHAMPION, word(CRISIS, 0.5)),
     "champion: challenge": (CHAMPION, word(CHALLENGE, -1.0)),
-    "crown: paid": (CROWNED, word(PAID, 1e300)),
 }
 
 
@@ -227,7 +224,6 @@ FLAWED: dict[str, tuple[hlmc.Policy, int, int, float]] = {
     "a choice of no steps": (HLMC, 1, LENGTH, 0.0),
     "choices that do not nest": (HLMC, 2, LENGTH, 7.0),
     "few children": (HLMC, 1, CHILDREN, 2.0),
-    "no room for the crown": (CROWNED, 1, CHILDREN, 5.0),
     "few phases": (EXP3M, 0, SUBLENGTH, 1.0),
     "more memory than arms": (EXP3M, 0, MEMORY, 18.0),
     "more memory than words": (EXP3M, 0, MEMORY, 6.0),

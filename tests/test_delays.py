@@ -58,7 +58,6 @@ def by_hand(policy: hlmc.Policy, law: delays.Delays, missing: float, seed: int) 
         (hlmc.Champion(arms=9, memory=6, horizon=T, pending=200), delays.Uniform(5, 40), 0.2),
         # A learner whose arms come and go compares the ticket's arm with that of the slot.
         (hlmc.Champion(arms=9, memory=6, horizon=T, pending=64, dynamic=True), delays.Uniform(0, 20), 0.0),
-        (hlmc.CrownedHLMC(arms=9, memory=6, horizon=T, pending=9), delays.Uniform(0, 20), 0.0),
         (hlmc.UCBM(arms=9, memory=3, pending=64), delays.Uniform(0, 40), 0.0),
         (hlmc.TsallisINF(arms=9, pending=64, missing=0.0), delays.Clicks(0, 20, wait=30), 0.0),
     ],

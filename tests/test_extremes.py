@@ -181,7 +181,6 @@ def test_policies_of_every_size_have_exact_programs() -> None:
         hlmc_of,
         rounds_of,
         lambda: hlmc.Champion(size(), maybe(), maybe(), maybe()),
-        lambda: hlmc.CrownedHLMC(size(), maybe(), maybe()),
         lambda: hlmc.EXP3P(size(), maybe(), delta=5e-324),
         lambda: hlmc.EXP3S(size(), maybe(), maybe()),
     ]

@@ -127,7 +127,6 @@ def test_node_plays_every_policy_as_python_does(site: tuple[Path, list[list[obje
 PENDING = (
     hlmc.HLMC(arms=23, levels=3, horizon=300, pending=70),
     hlmc.Champion(arms=29, memory=12, horizon=300, pending=8, missing=0.0),
-    hlmc.CrownedHLMC(arms=30, memory=12, horizon=300, pending=20, rewards=(-1, 7)),
     hlmc.UCBM(arms=17, memory=4, pending=12),
 )
 TELL = """

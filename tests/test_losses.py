@@ -25,22 +25,19 @@ from hlmc.engine.ftrl import (
     settle,
 )
 from hlmc.engine.kernel import Address, kernel
-from hlmc.engine.layout import BASE, CHILD, CONTROL, COUNT, FIELDS, KEY
+from hlmc.engine.layout import BASE, COUNT, KEY
 from hlmc.engine.permutation import permuted
 from hlmc.engine.primitives import words
 from hlmc.engine.structures.champion import CHALLENGE, PLACE, champion_arm_of
-from hlmc.engine.structures.crown import CROWN, PAID
 from hlmc.engine.ucb import highest_two
 from hlmc.targets import address_of, compiled
 from reference import Doubling, Hierarchy, exp3, flat, sizes_of
 from reference_losses import (
     KEPT,
     Champion,
-    Crowned,
     LossForm,
     Tsallis,
     champion_epochs,
-    crowned_epochs,
     exp3_ix,
     exp3_loss,
     tsallis,
@@ -390,123 +387,6 @@ def test_a_champion_loses_less_than_hlmc_in_experiment_2() -> None:
     last = regret.isel(step=-1) if "step" in regret.dims else regret[..., -1]
     of = {name: last.sel(policy=name).values for name in policies}
     assert of["champion"].max() < of["hlmc"].min()
-
-
-# --- The crown ----------------------------------------------------------------------------------------------
-
-
-def follow_crowned(policy: hlmc.CrownedHLMC, T: int, pay: Callable[[int, int], float], seed: int = 0) -> Crowned:
-    """Play, and hold probability, crown and what it was paid against the reading at every step."""
-    learner = policy.start(seed=seed)
-    reading = Crowned(policy.arms, policy.groups_used, policy.horizon, policy.estimator == "reduced-variance")
-    top = int(policy.program[FIELDS + CONTROL])
-    for t in range(T):
-        arm = learner.select()
-        KEPT[:] = kept(learner)
-        row = learner.state
-        if reading.due:
-            reading.begin(arm, row[top + CHILD] == len(reading.parts))
-        expected = reading.probability(arm)
-        assert math.isclose(learner.probability, expected, rel_tol=1e-9), f"step {t}: {learner.probability}, {expected}"
-        reward = pay(t, arm)
-        learner.update(reward)
-        reading.play(arm, reward)
-        assert int(row[CROWN]) == reading.crown, f"step {t}"
-        assert math.isclose(row[PAID], reading.paid, rel_tol=1e-12), f"step {t}"
-    return reading
-
-
-CROWNED = [
-    pytest.param(hlmc.CrownedHLMC(30, horizon=500), 500, marks=pytest.mark.interpreted),
-    (hlmc.CrownedHLMC(30, horizon=3000), 3000),
-    (hlmc.CrownedHLMC(30, horizon=3000, estimator="reduced-variance"), 3000),
-    (hlmc.CrownedHLMC(27, memory=9, horizon=2500), 2500),  # three levels
-    (hlmc.CrownedHLMC(25, memory=9, horizon=2499), 2499),  # three levels, the last group with one arm
-    (hlmc.CrownedHLMC(31, horizon=2000), 2000),  # the last group has one arm
-    (hlmc.CrownedHLMC(30), 2100),
-    pytest.param(hlmc.CrownedHLMC(27, memory=9), 600, marks=pytest.mark.interpreted),
-    (hlmc.CrownedHLMC(3, horizon=400), 400),
-]
-
-
-@pytest.mark.parametrize(("policy", "T"), CROWNED, ids=repr)
-@pytest.mark.parametrize("kind", ["shifting", "random"])
-def test_the_crown(policy: hlmc.CrownedHLMC, T: int, kind: str) -> None:
-    pays = (round(8.0 * reward) / 8.0 for reward in rewards(policy.arms))
-    varied = shifting(policy.arms, max(20, T // 6))
-    pay = (lambda t, arm: round(8.0 * varied(t, arm)) / 8.0) if kind == "shifting" else lambda t, arm: next(pays)
-    reading = follow_crowned(policy, T, pay, seed=3)
-    if kind == "shifting" and T > 1000:
-        assert reading.coronations > 0
-        assert reading.reigns > 0
-
-
-@pytest.mark.interpreted
-def test_with_one_level_there_is_no_crown() -> None:
-    for arms, memory in ((5, 9), (5, 5), (1, None), (2, None)):
-        policy = hlmc.CrownedHLMC(arms, memory, horizon=100)
-        follow(policy, flat(arms, 100, lambda n: Tsallis(n, reduced=False)), 100, rewards(arms))
-        assert policy.words.statistics == arms
-
-
-@pytest.mark.interpreted
-def test_words_and_epochs_under_a_crown() -> None:
-    for arms in (1, 2, 3, 5, 16, 23, 27, 30, 100, 1000):
-        for memory in (None, planning.least_memory(arms), arms):
-            policy = hlmc.CrownedHLMC(arms, memory, horizon=100)
-            words = policy.words
-            assert policy.start().state.nbytes == 8 * words.total == 8 * (words.statistics + words.control)
-            assert words.statistics <= (memory or math.inf)
-            for T in (1, 2, 3, 10, 1000, 2**20, 10**6 + 1):
-                assert list(policy.epochs_used(T)) == crowned_epochs(policy.groups_used, T), (arms, memory, T)
-    for root in range(2, 33):
-        # L groups and the crowned arm are L differences, N arms are N - 1, and its name is the last word.
-        assert hlmc.CrownedHLMC(root * root).words.statistics == 2 * root
-
-
-@pytest.mark.interpreted
-def test_the_bound_under_a_crown_is_the_theorem_s() -> None:
-    def R(n: int, H: int) -> float:
-        drawn = 0.4 * math.log(H) + 0.1 * math.sqrt(n)
-        return min(H, 4.0 * math.sqrt(n * H) - 2.0 * math.sqrt(H) - 2.0 * n * math.log1p(math.sqrt(H / n)) + drawn)
-
-    T = 10**6
-    policy = hlmc.CrownedHLMC(100, memory=20, horizon=T)
-    length = policy.plan.lengths[0]
-    assert length == math.ceil(math.sqrt(T * 10 / 11))
-    epochs = math.ceil(T / length)
-    assert policy.bound() == pytest.approx(length * R(11, epochs) + epochs * R(10, length))
-    assert policy.bound() < hlmc.HLMC(100, memory=20, horizon=T).bound()  # type: ignore[operator]
-    deep = hlmc.CrownedHLMC(100, memory=14, horizon=T)
-    (S1, S2, S3), (l1, l2, _) = deep.plan.epochs, deep.plan.lengths
-    assert deep.plan.groups == (6, 5, 4)
-    assert deep.bound() == pytest.approx(l1 * R(6, S1) + S1 * (l2 * R(5, S2) + S2 * R(4, S3)))
-
-
-@pytest.mark.slow
-@pytest.mark.statistical
-@pytest.mark.parametrize("estimator", ESTIMATORS)
-def test_a_crown_keeps_the_theorem_s_promises(estimator: str) -> None:
-    """Against every arm, and against the crowned arms themselves, where the right one is found and kept."""
-    T = 10**5
-    policy = hlmc.CrownedHLMC(100, memory=20, horizon=T, estimator=estimator)
-    faced = hlmc.adversaries.Needle(arms=100)
-    regret = hlmc.simulate(policy, faced, T, runs=8, seed=5, progress=False).regret()[..., -1]
-    bound = policy.bound()
-    assert bound is not None
-    assert float(regret.mean()) < bound
-    plain = hlmc.HLMC(100, memory=20, horizon=T, routines=routines.TsallisINF(estimator=estimator))
-    without = hlmc.simulate(plain, faced, T, runs=8, seed=5, progress=False).regret()[..., -1]
-    # Eight runs each: the means lie more than five of their standard deviations apart.
-    assert float(regret.mean()) < float(without.mean())
-
-
-def test_a_crown_is_worn_the_same_in_the_compiled_loop() -> None:
-    for policy in (hlmc.CrownedHLMC(30, horizon=700), hlmc.CrownedHLMC(27, memory=9), hlmc.CrownedHLMC(21)):
-        learner = policy.start(seed=4)
-        for t in range(700):
-            learner.update(arithmetic(t, learner.select()))
-        assert played(policy, arithmetic, 700, seed=4)[1].tobytes() == learner.state.tobytes()
 
 
 # --- One pass a step, four losses at a time -------------------------------------------------------------------

@@ -30,7 +30,6 @@ POLICIES = [
     hlmc.EXP3(30, horizon=T),
     hlmc.Champion(30, horizon=T),
     hlmc.HLMC(30, levels=2, horizon=None, routines="tsallis-inf"),
-    hlmc.CrownedHLMC(30, horizon=T),
     hlmc.HLMC(30, levels=2, horizon=T, switches=5),
     hlmc.Champion(30, horizon=T, bits=12),
 ]

@@ -168,9 +168,7 @@ def test_refusals_speak_the_callers_units_and_change_nothing() -> None:
     ],
     ids=str,
 )
-@pytest.mark.parametrize(
-    "policy", [PLAIN, hlmc.UCBM(9, 4), hlmc.Champion(9), hlmc.CrownedHLMC(9), hlmc.HLMC(9, levels=2)], ids=repr
-)
+@pytest.mark.parametrize("policy", [PLAIN, hlmc.UCBM(9, 4), hlmc.Champion(9), hlmc.HLMC(9, levels=2)], ids=repr)
 def test_a_range_that_is_none_is_refused(
     arguments: dict[str, object], error: type[Exception], policy: hlmc.Policy
 ) -> None:

@@ -67,7 +67,7 @@ def sources() -> list[CSource]:
         with suppress(BadArgument):
             found.append(exported(policy, f"p{i}", precision="float32"))
             names.add(type(policy).__name__)
-    assert {"HLMC", "Champion", "CrownedHLMC", "EXP3", "EXP3S", "EXP3Loss", "EXP3IX", "TsallisINF", "EXP3M"} <= names
+    assert {"HLMC", "Champion", "EXP3", "EXP3S", "EXP3Loss", "EXP3IX", "TsallisINF", "EXP3M"} <= names
     return found
 
 

@@ -130,7 +130,7 @@ class Learner {
                 n = row[L.COUNT];
                 tau = time - row[L.BEGAN];
             } else {
-                n = groups + (d === 0 ? this.structure.extra : 0);
+                n = groups;
                 tau = Math.floor(into / length);
                 into -= tau * length;
                 if (d === this.levels - 2 && this.own("TURN") !== undefined) tau = Math.max(0, tau - this.own("TURN"));

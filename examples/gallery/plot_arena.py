@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt
 import hlmc
 
 contest = hlmc.arena(
-    against=["Champion", "CrownedHLMC", "UCB-M", "EXP3"],
+    against=["Champion", "UCB-M", "EXP3"],
     adversaries=["BlockTrap", "Alternating", "Needle", "Decoy", "UniformMeans", "OneGoodArm"],
     arms=[100],
     horizons=[100_000],

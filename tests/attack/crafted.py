@@ -221,7 +221,6 @@ EXTREMES: list[Callable[[], hlmc.Policy]] = [
     lambda: hlmc.EXP3S(arms=10, horizon=10**6, alpha=5e-324, gamma=5e-324),
     lambda: hlmc.EXP3S(arms=10, horizon=10**6, alpha=0.01, gamma=0.3),
     lambda: hlmc.Champion(arms=2**53, memory=20, horizon=2**53),
-    lambda: hlmc.CrownedHLMC(arms=2**53, memory=2**10, horizon=2**53),
 ]
 
 

@@ -134,7 +134,6 @@ CASES = {
     "exp3.s": (hlmc.HLMC(arms=6, levels=2, horizon=STEPS, switches=2), spectrum(jammers.Sweeping())),
     "tsallis": (hlmc.TsallisINF(arms=6), spectrum(jammers.Sweeping())),
     "champion": (hlmc.Champion(arms=6, memory=6, horizon=STEPS), spectrum(jammers.Sweeping(dwell=4))),
-    "crowned": (hlmc.CrownedHLMC(arms=6, horizon=STEPS), spectrum(jammers.Sweeping(dwell=4))),
     "shuffled": (hlmc.UCBM(arms=6, memory=3, shuffle=True), spectrum(jammers.Sweeping(dwell=4))),
     "routing": (hlmc.EXP3(arms=4, horizon=STEPS), Routing(AGENTS, 4, empty=(1, 2, 2, 3), power=1.5)),
     "own": (SMALL, Fishery()),

@@ -94,7 +94,6 @@ POLICIES = {
     "UCB-M, shuffled": hlmc.UCBM(ARMS, memory=5, shuffle=True),
     "EXP3-M": hlmc.EXP3M(ARMS, memory=5),
     "Champion": hlmc.Champion(ARMS, memory=8, horizon=STEPS),
-    "CrownedHLMC": hlmc.CrownedHLMC(ARMS, memory=8, horizon=STEPS),
     "Uniform": hlmc.Uniform(ARMS),
 }
 FACED = [

@@ -160,7 +160,6 @@ def _made(arms: int, memory: int, horizon: int | None, switches: int | str | Non
         yield told, policies.Champion(arms, memory=memory, horizon=horizon, switches=switches)
         yield "HLMC.S", policies.HLMC(arms, memory=memory, horizon=horizon, switches=switches)
     if not blind:
-        yield "CrownedHLMC", policies.CrownedHLMC(arms, memory=memory, horizon=horizon)
         tsallis = policies.HLMC(arms, memory=memory, horizon=horizon, routines="tsallis-inf")
         yield "HLMC tsallis-rv", tsallis
     if memory >= 4:

@@ -36,6 +36,7 @@ def generic_unit(name: str, reserved: Iterable[str]) -> Unit:
         {
             number: {role: getattr(structure, role) for role in ("begin", "end", "arm_of", *HOOKS.values())}
             for number, structure in enumerate(STRUCTURES)
+            if structure is not None
         },
         {kind: level_kernels(cls.kernels)._asdict() for kind, cls in routines.items()},
         by_kind=True,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from hlmc.policies.base import Policy, Words
 from hlmc.policies.champion import Champion
-from hlmc.policies.crowned import CrownedHLMC
 from hlmc.policies.flat import EXP3, EXP3IX, EXP3P, EXP3S, UCB1, EXP3Loss, TsallisINF, Uniform
 from hlmc.policies.hierarchy import HLMC
 from hlmc.policies.rounds import EXP3M, UCBM
@@ -15,7 +14,6 @@ CATALOGUE: dict[str, type[Policy]] = {
     for cls in (
         HLMC,
         Champion,
-        CrownedHLMC,
         EXP3,
         EXP3P,
         EXP3S,
@@ -49,10 +47,6 @@ EXAMPLES: tuple[Policy, ...] = (
     Champion(arms=30, memory=12, horizon=500, bits=10),
     Champion(arms=400, memory=7, bits=6),
     Champion(arms=20, memory=4, bits=12),
-    CrownedHLMC(arms=30, memory=12, horizon=500),
-    CrownedHLMC(arms=23, estimator="reduced-variance"),
-    CrownedHLMC(arms=100, memory=14, horizon=400),
-    CrownedHLMC(arms=5, memory=9, horizon=100),
     EXP3(arms=10, horizon=100),
     EXP3(arms=600, horizon=100, gamma=0.5),
     EXP3(arms=10, horizon=None),
@@ -90,7 +84,6 @@ __all__ = [
     "UCB1",
     "UCBM",
     "Champion",
-    "CrownedHLMC",
     "EXP3Loss",
     "Policy",
     "TsallisINF",

@@ -63,7 +63,7 @@ class Champion(TreePolicy):
     weak regret is at most :meth:`bound`, of order T^(3/4) K^(1/4) for two levels (Theorem 1 of ``docs/champion.md``;
     with 6 to 32 ``bits``, the third theorem of ``docs/bits.md``). With ``switches`` it is the expected shifting regret,
     of order T^(5/6) (V K)^(1/6) (Theorem 2 of ``docs/champion.md``).
-    :class:`CrownedHLMC <hlmc.CrownedHLMC>` has the smaller bound and the larger regret.
+    ``HLMC(..., routines="tsallis-inf")`` has the smaller bound and the larger regret.
 
     Examples
     --------
