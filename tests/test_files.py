@@ -410,7 +410,7 @@ def test_forged_descriptions_are_refused(path: Path) -> None:
         good.replace(b'"arms":100', b'"arms":1000'): "in other ways for HLMC|makes no sense",
         good.replace(b'"memory":20', b'"memory":30'): "in other ways for HLMC",
         good.replace(b'"horizon":1000', b'"horizon":9000'): "in other ways for HLMC",
-        b'{"arguments":{"arms":30},"levels":[],"policy":"CrownedHLMC"}': "'CrownedHLMC', which this version of hlmc does",
+        b'{"arguments":{"arms":30},"levels":[],"policy":"CrownedHLMC"}': "'CrownedHLMC', which this version of hlmc",
         b'{"arguments":7,"levels":[],"policy":"HLMC"}': nonsense,
         b'{"arguments":[],"levels":[],"policy":"HLMC"}': nonsense,
         b'{"arguments":{},"levels":[],"policy":"HLMC"}': nonsense,
