@@ -36,9 +36,13 @@ class Remembering:
 
     policy: hlmc.HLMC
     decisions: list[Decision] = field(default_factory=list)
+    lives: list[int] = field(default_factory=list)
+    """The first steps of the incarnations that have asked."""
+    reborn: bool = True
+    """Whether the next decision begins an incarnation."""
 
     def copy(self) -> "Remembering":
-        return Remembering(self.policy, [replace(decision) for decision in self.decisions])
+        return Remembering(self.policy, [replace(decision) for decision in self.decisions], list(self.lives), True)
 
     def __post_init__(self) -> None:
         self.levels = _levels(self.policy)
@@ -94,6 +98,9 @@ class Remembering:
         """Compare a ticket with the decision as it should be, and remember it."""
         t = len(self.decisions)
         assert ticket.time == t
+        if self.reborn:
+            self.lives.append(t)
+            self.reborn = False
         fresh, children, chances = 1.0, [], []
         for d, (child, n) in enumerate(self.path(ticket.arm)):
             if t == self.choice(d, t):
@@ -110,7 +117,7 @@ class Remembering:
     def settle(self, ticket: hlmc.Ticket, reward: float | None) -> str:
         """What becomes of a ticket that is told, or dropped without a reward."""
         now, t = len(self.decisions), ticket.time
-        if t >= now or now - t > self.policy.pending:
+        if now - t > self.policy.pending or self.forgotten(t):
             return "expired"
         decision = self.decisions[t]
         if decision.settled:
@@ -127,6 +134,10 @@ class Remembering:
             return "expired"
         decision.reward = reward
         return "applied" if alive[-1] == len(self.levels) - 1 else "late"
+
+    def forgotten(self, t: int) -> bool:
+        """Whether decision t was made more than four incarnations ago."""
+        return len(self.lives) >= 4 and t < self.lives[-4]
 
     @property
     def pending(self) -> int:

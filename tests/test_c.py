@@ -17,6 +17,7 @@ from hlmc.engine.kernel import kernel
 from hlmc.errors import BadArgument, BadType
 from hlmc.export import CSource, exported
 from hlmc.export.generic import generic_source
+from hlmc.learners.identity import Identity
 from hlmc.learners.learner import Learner
 from hlmc.learners.tickets import CODES
 from hlmc.policies import EXAMPLES
@@ -282,8 +283,8 @@ def test_a_program_can_be_cut_to_the_steps_that_are_needed(tmp_path: Path) -> No
 def test_tickets_are_those_of_python(tmp_path: Path, policy: hlmc.Policy) -> None:
     """Asked, told late, twice and not at all: the same arms, tickets, answers and rows."""
     code = library(tmp_path, policy.to_c())
-    ours = policy.start(seed=8)
-    row = ours.state.copy()
+    ours = policy.start(seed=8, identity=5)
+    row, identity = ours.state.copy(), Identity(5).words
     tickets = np.zeros((300, len(ours.copy().ask()) // 8))
     at = lambda array: ctypes.c_void_p(array.ctypes.data)  # noqa: E731
     random = np.random.default_rng(3)
@@ -291,7 +292,7 @@ def test_tickets_are_those_of_python(tmp_path: Path, policy: hlmc.Policy) -> Non
     low, high = policy.rewards
     for t in range(300):
         ticket = ours.ask()
-        assert code.hlmc_ask(at(row), at(tickets[t])) == ticket.arm
+        assert code.hlmc_ask(at(row), at(identity), at(tickets[t])) == ticket.arm
         assert tickets[t].tobytes() == bytes(ticket)
         waiting.append((t, ticket))
         while waiting and random.random() < 0.6:

@@ -1,5 +1,6 @@
 """Files: what is saved comes back, a crash leaves the old or the new, and damage is always noticed."""
 
+import base64
 import json
 import multiprocessing
 import os
@@ -23,7 +24,9 @@ from hlmc.errors import BadArgument, BadFile, BadType, HLMCError, OutOfTurn
 from hlmc.files.description import _understood_alone, described
 from hlmc.files.format import FIXED, KINDS, VERSION, Front, Layout, digest, sealed
 from hlmc.learners import gate
+from hlmc.learners.arms import NamedLearner
 from hlmc.learners.learner import Learner
+from hlmc.learners.saving import create
 from hlmc.simulation.file import read_experiment
 
 POLICY = hlmc.HLMC(arms=100, memory=20, horizon=1000)
@@ -123,7 +126,7 @@ def test_files_are_the_same_every_time_and_small(path: Path) -> None:
 
 def test_the_layout_is_that_of_this_format() -> None:
     """Files hold rows as they are. If this fails, rows mean something else now: give the format a new version."""
-    assert VERSION == 1
+    assert VERSION == 2
     header = [layout.KEY, layout.TIME, layout.ARM, layout.PROBABILITY, layout.BEGAN, layout.UNTIL]
     header += [layout.BASE, layout.COUNT, layout.RECORD]
     assert header == list(range(9))
@@ -137,6 +140,60 @@ def test_the_layout_is_that_of_this_format() -> None:
     assert [each and each.header_words for each in structures.CATALOGUE] == [9, 10, 16, None, 16]
     assert [layout.CHILD, layout.CHANCE, layout.SUM, layout.SCALARS, layout.LEVEL_CONTROL] == [0, 1, 2, 3, 5]
     assert layout.FIELDS == 20
+    assert [layout.UNANSWERED, layout.DUE, layout.SECRET, layout.INCARNATIONS, layout.BITS] == [0, 1, 2, 4, 12]
+
+
+# Files of format 1, whose rows with a window do not say who their learners are.
+
+OF_0_2 = (
+    "k2hsbWMNChoBAAAAAQAAAAEAAAAAAAAAGwAAAAAAAAAGAAAAnAAAAAABAAAAAAAArZh3TrITXU5y+SYaJ6nJYAUAUJexl8HI6zCCpjchVfd7Im"
+    "FyZ3VtZW50cyI6eyJhcm1zIjoxMCwiZHluYW1pYyI6dHJ1ZSwicGVuZGluZyI6NjR9LCJsZXZlbHMiOltbMTAsMSwxXV0sInBvbGljeSI6IlRz"
+    "YWxsaXNJTkYifQB7ImNhcGFjaXR5IjoxMCwibmFtZXMiOltbImEiLDBdLFsiYiIsMV0sWyJjIiwyXV0sInNpbmNlIjpbXX0AAAAA1YwYNOS+gs"
+    "pVOk+UEd1i/9tJq1h5fLmWAAAAAAAANUAAAAAAAADwv4QHtX4lFu0/AAAAAAAAAAAAAAAAAABAQwAAAAAAAAAAAAAAAAAACEAAAAAAAAA0QAAA"
+    "AAAAAABAhAe1fiUW7T8AAAAAAAAkQPELiNpvECTAOZz7VpDu6z8AAAAAAADwPwAAAAAAAAAAAAAQAAAAAAAAAAAAAAAcQKrDF+ePU/k/XBVB4l"
+    "aEHsAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=="
+)
+
+
+def test_a_learner_of_0_2_is_read(path: Path) -> None:
+    """TsallisINF(arms=10, pending=64) with three named arms, 21 decisions asked for, all but the last told."""
+    path.write_bytes(base64.b64decode(OF_0_2))
+    learner = hlmc.load(path)
+    assert isinstance(learner, NamedLearner)
+    assert (list(learner.arms), learner.time, learner.pending) == (["a", "b", "c"], 21, 1)
+    assert learner.tell(learner.ask(), 1.0) == "applied"
+    learner.save(path)
+    assert hlmc.load(path) == learner
+
+
+@pytest.mark.parametrize("pending", [0, 70])
+def test_a_fleet_of_format_1_is_read(path: Path, pending: int) -> None:
+    """Mapped, it is written anew once, if its rows grow."""
+    policy = hlmc.HLMC(arms=30, memory=12, horizon=100, pending=pending)
+    fleet = policy.fleet(900, seed=1)
+    if pending:
+        fleet.tell(fleet.ask()[::2], [0.5] * 450)
+    else:
+        fleet.select()
+        fleet.update([0.5] * 900)
+    front, rows = Front.new(policy, "fleet", 900), fleet.state
+    if pending:
+        first = int(policy.program[layout.WINDOW]) + layout.SECRET
+        rows = np.delete(rows, range(first, first + layout.IDENTITY_WORDS), axis=1)
+    old = Layout.new("fleet", 900, rows.shape[1], len(front.description), version=1)
+    create(path, Front(old, policy, front.description, np.zeros((old.blocks, 16), np.uint8)), [rows])
+    before = path.read_bytes()
+    assert hlmc.load(path, mapped=False) == fleet
+    assert path.read_bytes() == before
+    again = hlmc.load(path)
+    assert isinstance(again, hlmc.Fleet)
+    assert again == fleet
+    assert (path.read_bytes() == before) == (not pending)
+    again.ask([3, 500]) if pending else again.select([3])
+    again.checkpoint()
+    assert FIXED.unpack(path.read_bytes()[: FIXED.size])[1] == (2 if pending else 1)
+    del again
+    assert hlmc.load(path, mapped=False).time[500] == 1 + (pending > 0)
 
 
 # Routines of one's own.
@@ -325,7 +382,7 @@ def test_what_is_wrong_is_said(path: Path) -> None:
     refused(path, data[:50], "it has 50 bytes, fewer than any file of hlmc")
     refused(path, b"PK" + data[2:], "it is not a file of hlmc")
     refused(path, data.replace(b"\r\n", b"\n"), "it is not a file of hlmc")
-    refused(path, with_fields(data, version=2), "it is of format 2, and this version of hlmc reads format 1")
+    refused(path, with_fields(data, version=3), "it is of format 3, and this version of hlmc reads formats up to 2")
     refused(path, data[:-1], f"it is cut short: {size - 1} bytes of {size}")
     refused(path, data + b"\0", f"it is too long: {size + 1} bytes instead of {size}")
     refused(path, data[:-1] + bytes([data[-1] ^ 1]), "its state is damaged")

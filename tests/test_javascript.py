@@ -16,6 +16,7 @@ from hlmc.errors import BadArgument
 from hlmc.export.generic import code_digest, generic_source
 from hlmc.export.javascript import FILES, program_json, save
 from hlmc.export.vectors import digested
+from hlmc.learners.identity import Identity
 from hlmc.policies import EXAMPLES
 from hlmc.routines import Custom
 
@@ -134,7 +135,8 @@ import { readFileSync } from "node:fs";
 import { load, Ticket } from "./hlmc.js";
 const found = [];
 for (const program of JSON.parse(readFileSync("pending.json"))) {
-    const learner = await load(program), open = [], told = [];
+    const identity = BigUint64Array.from(IDENTITY);
+    const learner = await load(program, { identity }), open = [], told = [];
     for (let t = 0; t < 250; t++) {
         const ticket = learner.ask();
         open.push(ticket);
@@ -160,7 +162,7 @@ console.log(JSON.stringify([found, message]));
 
 def asked_and_told(policy: hlmc.Policy) -> list[object]:
     """What the script above does, in Python."""
-    learner, still, told = policy.start(seed=0), [], []
+    learner, still, told = policy.start(seed=0, identity=5), [], []
     for t in range(250):
         ticket = learner.ask()
         still.append(ticket)
@@ -171,7 +173,7 @@ def asked_and_told(policy: hlmc.Policy) -> list[object]:
             told.append(learner.drop(still.pop((3 * t) % len(still))))
         if t % 11 == 10:
             told.append(learner.tell(still[0], 1.0))
-    told += ["the ticket is damaged, forged or another learner's"] * 2
+    told += ["the ticket is damaged, forged, or one of another learner or copy"] * 2
     told.append("reward is not a number in the range of the policy")
     return [told, learner.state.tobytes().hex()]
 
@@ -180,9 +182,14 @@ def asked_and_told(policy: hlmc.Policy) -> list[object]:
 def test_node_asks_and_tells_as_python_does(site: tuple[Path, list[list[object]]]) -> None:
     """Tickets, codes and rows, byte by byte."""
     folder, _ = site
+    words = "[" + ", ".join(f"{word}n" for word in Identity(5).words.tolist()) + "]"
     (folder / "pending.json").write_text(json.dumps([json.loads(program_json(policy)) for policy in PENDING]))
     done = subprocess.run(
-        ["node", "--input-type=module", "-e", TELL], cwd=folder, capture_output=True, text=True, timeout=120
+        ["node", "--input-type=module", "-e", TELL.replace("IDENTITY", words)],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
     )
     assert done.returncode == 0, done.stderr
     found, message = json.loads(done.stdout)

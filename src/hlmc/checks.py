@@ -58,11 +58,11 @@ def _index(value: Any, wanted: str) -> int:
     raise BadType(f"{wanted}, not {shown(value)}")
 
 
-def seed(value: Any) -> int:
+def seed(value: Any, name: str = "seed") -> int:
     """A whole number of either sign."""
-    number = _index(value, "seed must be a whole number")
+    number = _index(value, f"{name} must be a whole number")
     if number.bit_length() > _SEED_BITS:
-        raise BadArgument(f"seed must be a whole number of at most {_SEED_BITS} bits, not {shown(number)}")
+        raise BadArgument(f"{name} must be a whole number of at most {_SEED_BITS} bits, not {shown(number)}")
     return number
 
 

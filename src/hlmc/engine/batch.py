@@ -187,6 +187,7 @@ def ask_many(
     listed: int,
     first: int,
     stop: int,
+    identity_at: Address,
     tickets_at: Address,
 ) -> int:
     """Ask the learners in places first .. stop - 1 of a batch, in this order."""
@@ -196,7 +197,7 @@ def ask_many(
         if k + AHEAD < stop:
             _fetch_row(rows_at, width, _learner(ids_at, listed, k + AHEAD), lines)
         i = _learner(ids_at, listed, k)
-        ask(program_at, row_of(rows_at, i, width), i, row_of(tickets_at, k, ticket_width))
+        ask(program_at, row_of(rows_at, i, width), i, identity_at, row_of(tickets_at, k, ticket_width))
     return stop
 
 

@@ -3,7 +3,8 @@
 :func:`ask` makes a decision and goes on to the next step at once. It hands out a ticket (:mod:`hlmc.engine.tickets`)
 with everything that is needed to learn from the reward when it comes. :func:`tell` learns from it. The learner keeps
 one bit per decision, in a window over the last W of them (PENDING): set while the reward is outstanding, so that no
-ticket counts twice. It is the anti-replay window of RFC 6479.
+ticket counts twice. It is the anti-replay window of RFC 6479. Whose tickets it takes is :mod:`hlmc.engine.identity`'s
+affair.
 
 *Time.* A row belongs to the step ``current``: TIME, or TIME - 1 while the end of a run is due. The levels above learn
 from a run when the first decision after it is made, so that a reward told at once is always in time. All decisions
@@ -22,6 +23,7 @@ from functools import cache
 
 import numpy as np
 
+from hlmc.engine.identity import FORGOTTEN, NUMBER, begin_incarnation, incarnation_of
 from hlmc.engine.kernel import Address, kernel
 from hlmc.engine.layout import (
     ARM,
@@ -37,6 +39,7 @@ from hlmc.engine.layout import (
     FIELDS,
     HORIZON,
     IDLE,
+    INCARNATIONS,
     LEVELS,
     PENDING,
     PROBABILITY,
@@ -79,8 +82,11 @@ _NONE = np.uint64(0)
 
 
 @kernel
-def ask(program_at: Address, row_at: Address, learner: int, ticket_at: Address) -> int:
-    """Make a decision and write its ticket; the arm. ``learner`` is the learner's number in its fleet."""
+def ask(program_at: Address, row_at: Address, learner: int, identity_at: Address, ticket_at: Address) -> int:
+    """Make a decision and write its ticket; the arm. ``learner`` is the learner's number in its fleet.
+
+    A row that last lived as another identity (:mod:`hlmc.engine.identity`) begins an incarnation.
+    """
     program = words(program_at)
     row = words(row_at)
     ticket = words(ticket_at)
@@ -89,11 +95,15 @@ def ask(program_at: Address, row_at: Address, learner: int, ticket_at: Address) 
     t = int(row[TIME])
     if t >= int(program[HORIZON]):
         return PAST_HORIZON
+    incarnation = int(program[WINDOW]) + INCARNATIONS
+    identity = words(identity_at)
+    if bits(row, incarnation) != bits(identity, NUMBER):
+        begin_incarnation(program, row, learner, identity)
     arm = arm_of(program, row, decide(program, row, t))
     put_number(ticket, LEARNER, learner)
     ticket[TICKET_PROBABILITY] = row[PROBABILITY]
     hand_out(program, row, t, arm, ticket)
-    put_bits(ticket, TAG, tag_of(program, row, ticket, int(program[LEVELS])))
+    put_bits(ticket, TAG, tag_of(program, row, ticket, incarnation))
     place = t % int(program[PENDING])
     word = int(program[WINDOW]) + BITS + (place >> 6)
     put_bits(row, word, bits(row, word) | (_ONE << np.uint64(place & 63)))
@@ -128,8 +138,18 @@ def hand_out(program: Array, row: Array, t: int, arm: int, ticket: Array) -> Non
 
 @kernel
 def genuine(program: Array, row: Array, ticket: Array) -> bool:
-    """Whether a ticket is one of this learner's, as it was made."""
-    return bool(tag_of(program, row, ticket, int(program[LEVELS])) == bits(ticket, TAG))
+    """Whether a ticket is one of this learner's, as it was made.
+
+    A decision that lies ahead is another copy's. One of an incarnation that is no longer known is not looked at
+    further: it is expired, whoever made it.
+    """
+    # Compared as raw bits: the number of a forged ticket need not be one that an integer can hold.
+    if bits(ticket, TICKET_TIME) >= np.uint64(int(row[TIME])):
+        return False
+    incarnation = incarnation_of(program, row, ticket_int(ticket, TICKET_TIME))
+    if incarnation <= 0:
+        return incarnation == FORGOTTEN
+    return bool(tag_of(program, row, ticket, incarnation) == bits(ticket, TAG))
 
 
 @kernel
@@ -154,8 +174,7 @@ def settle(program: Array, row: Array, ticket: Array, reward: float, learns: int
     now = int(row[TIME])
     t = ticket_int(ticket, TICKET_TIME)
     pending = int(program[PENDING])
-    # A decision that lies ahead was made by a later state of this learner, which has been lost.
-    if t < 0 or t >= now or now - t > pending:
+    if now - t > pending or incarnation_of(program, row, t) == FORGOTTEN:
         return EXPIRED
     window = int(program[WINDOW])
     place = t % pending

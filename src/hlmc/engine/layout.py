@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 Array = np.ndarray
 FOREVER = 2**53
 
-REAL, WHOLE, TOTAL = "real", "whole", "total"
-"""What a word holds: a number, a whole number, or a sum of rewards. All are float64 in a program and a row; exported C
-keeps whole numbers of its program as integers and, in single precision, those of its row, too."""
+REAL, WHOLE, TOTAL, RAW = "real", "whole", "total", "raw"
+"""What a word holds: a number, a whole number, a sum of rewards, or raw bits. All are float64 in a program and a row;
+exported C keeps whole numbers of its program as integers and, in single precision, those of its row, too."""
 
 
 class Word(NamedTuple):
@@ -138,11 +138,26 @@ CONTROL_WORDS = (
 
 # --- The words of the window, relative to the program's WINDOW; they follow the control words of the levels
 
-UNANSWERED, DUE, BITS = range(3)
+KEPT = 4
+"""Incarnations that a row remembers (:mod:`hlmc.engine.identity`)."""
+UNANSWERED, DUE, SECRET = range(3)
+INCARNATIONS = SECRET + 2
+BITS = INCARNATIONS + 2 * KEPT
+IDENTITY_WORDS = BITS - SECRET
 
 WINDOW_WORDS = (
     Word("UNANSWERED", "decisions of the present run of the last level that have no reward yet"),
     Word("DUE", "1 when the run has had its last decision and the levels above have not yet learned from it"),
+    Word("SECRET", "authenticates tickets: 64 raw bits", RAW),
+    Word("SECRET + 1", "and 64 more", RAW),
+    *(
+        word
+        for i in range(KEPT)
+        for word in (
+            Word(f"INCARNATION {i}", "its number, newest first: 64 raw bits; 0: none", RAW),
+            Word(f"BEGAN {i}", "the step at which it began"),
+        )
+    ),
 )
 
 
@@ -166,10 +181,10 @@ def row_words(program: Array, header: Sequence[Word], length: int) -> list[Word]
 
 
 def window_words(pending: int) -> int:
-    """The words of a window over so many decisions: one bit for each, and two counters.
+    """The words of a window over so many decisions: one bit for each, two counters, and who the learner is.
 
     >>> window_words(0), window_words(64), window_words(65)
-    (0, 3, 4)
+    (0, 13, 14)
     """
     return BITS + -(-pending // 64) if pending else 0
 
@@ -242,7 +257,7 @@ def _row_lines(row: Array, program: Array, structure: Structure) -> list[str]:
 def _lines(first: int, words: Sequence[Word], values: Array) -> list[str]:
     """A line for each word, but not for those that this policy does not use."""
     return [
-        _line(first + i, word, f"{values[i]:.10g}")
+        _line(first + i, word, f"{int(values.view(np.uint64)[i]):#x}" if word.holds == RAW else f"{values[i]:.10g}")
         for i, word in enumerate(words)
         if word.name and (values[i] != 0 or not word.optional)
     ]

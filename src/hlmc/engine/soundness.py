@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from hlmc.engine.identity import sound_identity
 from hlmc.engine.kernel import Address, kernel
 from hlmc.engine.layout import (
     ARM,
@@ -30,6 +31,7 @@ from hlmc.engine.layout import (
     DUE,
     FOREVER,
     HORIZON,
+    IDENTITY_WORDS,
     IDLE,
     LEVEL_CONTROL,
     LEVELS,
@@ -38,6 +40,7 @@ from hlmc.engine.layout import (
     PENDING,
     PROBABILITY,
     RECORD,
+    SECRET,
     SUBLENGTH,
     SUBPHASES,
     TIME,
@@ -76,6 +79,8 @@ def _sound_window(program: Array, row: Array, t: int) -> bool:
         return False
     if row[window + DUE] == 1.0 and (row[ARM] >= 0.0 or int(row[UNTIL]) != t):
         return False
+    if not sound_identity(program, row, t):
+        return False
     pending = int(program[PENDING])
     used = min(t, pending)
     for first in range(0, pending, 64):
@@ -108,11 +113,12 @@ def sound(program: Array, checks: Address, row: Array) -> bool:
     t = int(row[TIME])
     waiting = row[ARM] >= 0.0
     if int(row[UNTIL]) == 0:
-        # A learner that has yet to choose holds nothing but its key, no arm, and probability 1; and how many arms.
+        # A learner that has yet to choose holds its key, no arm, probability 1, how many arms there are, and who it is.
         blank = t == 0 and not waiting and row[PROBABILITY] == 1.0
+        who = int(program[WINDOW]) + SECRET if program[PENDING] > 0.0 else int(program[WORDS])
         for j in range(PROBABILITY + 1, int(program[WORDS])):
-            blank = blank and (row[j] == 0.0 or j == idle)
-        return blank
+            blank = blank and (row[j] == 0.0 or j == idle or who <= j < who + IDENTITY_WORDS)
+        return blank and (program[PENDING] == 0.0 or sound_identity(program, row, 0))
     # The last step for which the routine over the arms was, or is being, run. If its end is due, the run goes on.
     step = t if int(row[UNTIL]) > t else t - 1
     running = int(row[UNTIL]) > t

@@ -3,9 +3,10 @@
 A ticket is a run of 64-bit words (:data:`TICKET`): for every level the child chosen and its probability, so that the
 learner need not keep them. Whole numbers are stored as 64-bit integers and not as floats, because users read them.
 
-The tag is SipHash-1-3 (Aumasson and Bernstein, "SipHash: a fast short-input PRF", 2012) of the other words. Its key is
-the learner's own, with the digest of its program: tickets of another learner or of another policy do not match, and
-who does not know the key cannot make one.
+The tag is SipHash-1-3 (Aumasson and Bernstein, "SipHash: a fast short-input PRF", 2012) of the other words, of the
+incarnation that made the decision and of the digest of the program, under the learner's secret
+(:mod:`hlmc.engine.identity`). So tickets of another learner, of a copy or of another policy do not match, and who does
+not know the secret cannot make one.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from hlmc.engine.kernel import kernel
-from hlmc.engine.layout import DIGEST, KEY, Word
+from hlmc.engine.layout import DIGEST, LEVELS, SECRET, WINDOW, Word
 from hlmc.engine.primitives import bits, put_bits
 
 Array = np.ndarray
@@ -21,7 +22,7 @@ Array = np.ndarray
 TAG, LEARNER, TICKET_TIME, TICKET_ARM, TICKET_PROBABILITY, CHILDREN_AT = range(6)
 
 TICKET = (
-    Word("TAG", "SipHash-1-3 of the words that follow"),
+    Word("TAG", "SipHash-1-3 of the words that follow, of the incarnation and of the program"),
     Word("LEARNER", "the learner's number in its fleet; an integer"),
     Word("TIME", "decisions before this one; an integer"),
     Word("ARM", "the arm chosen; an integer"),
@@ -90,18 +91,20 @@ def sip_round(
 
 
 @kernel
-def siphash(k0: np.uint64, k1: np.uint64, run: Array, first: int, stop: int) -> np.uint64:
-    """SipHash-1-3 of the words first .. stop - 1 under the key (k0, k1)."""
+def siphash(k0: np.uint64, k1: np.uint64, head: np.uint64, run: Array, first: int, stop: int) -> np.uint64:
+    """SipHash-1-3 of a word and of the words first .. stop - 1 of a run, under the key (k0, k1)."""
     v0 = k0 ^ _C0
     v1 = k1 ^ _C1
     v2 = k0 ^ _C2
     v3 = k1 ^ _C3
-    for j in range(first, stop):
-        word = bits(run, j)
+    word = head
+    for j in range(first, stop + 1):
         v3 = v3 ^ word
         v0, v1, v2, v3 = sip_round(v0, v1, v2, v3)
         v0 = v0 ^ word
-    last = np.uint64(8 * (stop - first)) << _S56
+        if j < stop:
+            word = bits(run, j)
+    last = np.uint64(8 * (1 + stop - first)) << _S56
     v3 = v3 ^ last
     v0, v1, v2, v3 = sip_round(v0, v1, v2, v3)
     v0 = v0 ^ last
@@ -113,9 +116,15 @@ def siphash(k0: np.uint64, k1: np.uint64, run: Array, first: int, stop: int) -> 
 
 
 @kernel
-def tag_of(program: Array, row: Array, ticket: Array, levels: int) -> np.uint64:
-    """The tag that a ticket of this learner has."""
-    return siphash(bits(row, KEY), np.uint64(int(program[DIGEST])), ticket, TAG + 1, CHILDREN_AT + 2 * levels)
+def tag_of(program: Array, row: Array, ticket: Array, incarnation: int) -> np.uint64:
+    """The tag that a ticket of this learner has; ``incarnation`` is the place in the row of the one that made it.
+
+    An incarnation's number is random, so that its exclusive or with the digest of the program stands for both.
+    """
+    secret = int(program[WINDOW]) + SECRET
+    head = bits(row, incarnation) ^ np.uint64(int(program[DIGEST]))
+    stop = CHILDREN_AT + 2 * int(program[LEVELS])
+    return siphash(bits(row, secret), bits(row, secret + 1), head, ticket, TAG + 1, stop)
 
 
 @kernel

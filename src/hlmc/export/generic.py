@@ -59,7 +59,7 @@ def generic_source(name: str = "hlmc") -> str:
 
     ``NAME_start(row, words, key)``, ``NAME_select(program, row)`` and ``NAME_update(program, row, reward)`` take the
     program and the row of any policy whose structure and routines are in the catalogues. ``NAME_ask(program, row,
-    ticket)`` and ``NAME_tell(program, row, ticket, reward, learns)`` are for programs with a window.
+    identity, ticket)`` and ``NAME_tell(program, row, ticket, reward, learns)`` are for programs with a window.
 
     >>> "double hlmc_select(const double *program, double *row);" in generic_source()
     True
@@ -68,7 +68,7 @@ def generic_source(name: str = "hlmc") -> str:
     chosen = unit.entry(select, Type.RUN, Type.RUN)
     learned = unit.entry(update_scaled, Type.RUN, Type.RUN, Type.REAL)
     share = unit.entry(scaled, Type.RUN, Type.REAL).name
-    asking = unit.entry(ask, Type.RUN, Type.RUN, Type.INT, Type.RUN)
+    asking = unit.entry(ask, Type.RUN, Type.RUN, Type.INT, Type.RUN, Type.RUN)
     telling = unit.entry(tell, Type.RUN, Type.RUN, Type.RUN, Type.REAL, Type.INT)
     values = {
         "name": name,

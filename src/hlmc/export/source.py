@@ -56,6 +56,7 @@ PUBLIC = (
     "tell",
     "drop",
     "ticket",
+    "identity",
     "arms",
     "words",
     "horizon",
@@ -235,7 +236,9 @@ def _tickets(
     """Ask and tell, for policies that have a window."""
     if not policy.pending:
         return {"tickets_prototypes": "", "tickets": ""}
-    asking = unit.entry(into(for_structure(ask, policy.structure)), Type.PROGRAM, Type.RUN, Type.INT, Type.RUN)
+    asking = unit.entry(
+        into(for_structure(ask, policy.structure)), Type.PROGRAM, Type.RUN, Type.INT, Type.RUN, Type.RUN
+    )
     telling = unit.entry(
         into(for_structure(tell, policy.structure)), Type.PROGRAM, Type.RUN, Type.RUN, Type.REAL, Type.INT
     )

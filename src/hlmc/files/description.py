@@ -9,6 +9,7 @@ from dataclasses import fields
 from functools import lru_cache
 from typing import Any
 
+from hlmc.engine.layout import IDENTITY_WORDS
 from hlmc.errors import BadArgument, BadType, shown
 from hlmc.files.disk import StrPath, bad
 from hlmc.policies import CATALOGUE as POLICIES
@@ -43,12 +44,18 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def read_policy(path: StrPath, description: bytes, words: int, routines: Mapping[str, Routine] | None) -> Policy:
-    """The policy that a file describes, whose rows must have so many words."""
+def read_policy(
+    path: StrPath, description: bytes, words: int, routines: Mapping[str, Routine] | None, nameless: bool = False
+) -> Policy:
+    """The policy that a file describes, whose rows must have so many words.
+
+    ``nameless``: they lack those that say who their learners are, as in version 1 of the format.
+    """
     try:
         policy = _understood(description, routines) if routines else _understood_alone(description)
-        if policy.words.total != words:
-            raise _Unfit(f"it has rows of {words} words, and those of {policy!r} have {policy.words.total}")
+        wanted = policy.words.total - (IDENTITY_WORDS if nameless and policy.pending else 0)
+        if words != wanted:
+            raise _Unfit(f"it has rows of {words} words, and those of {policy!r} have {wanted}")
     except _Unfit as problem:
         raise bad(path, str(problem)) from None
     except _NotGiven as problem:

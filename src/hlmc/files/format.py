@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hlmc.engine.layout import IDENTITY_WORDS, SECRET, WINDOW
 from hlmc.errors import BadArgument
 from hlmc.files import disk
 from hlmc.files.description import described, read_policy
@@ -29,7 +30,9 @@ Array = np.ndarray
 
 # Like PNG's: not text, and no longer itself after a transfer that turns line ends.
 MAGIC = b"\x93hlmc\r\n\x1a"
-VERSION = 1
+VERSION = 2
+READ = (1, 2)
+"""The versions that are read. In version 1, rows with a window do not say who their learners are."""
 KINDS = ("learner", "fleet")
 
 FIXED = struct.Struct("<8sIIQQIIQ32s")
@@ -50,11 +53,12 @@ class Layout:
     words: int
     shift: int  # a block has 2^shift rows
     described: int  # bytes of the description
+    version: int = VERSION
 
     @classmethod
-    def new(cls, kind: str, rows: int, words: int, described: int) -> Layout:
+    def new(cls, kind: str, rows: int, words: int, described: int, version: int = VERSION) -> Layout:
         """The layout of a file that is yet to be written."""
-        return cls(kind, rows, words, max(_BLOCK // (8 * words), 1).bit_length() - 1, described)
+        return cls(kind, rows, words, max(_BLOCK // (8 * words), 1).bit_length() - 1, described, version)
 
     @classmethod
     def read(cls, file: io.FileIO, path: StrPath) -> Layout:
@@ -66,11 +70,11 @@ class Layout:
         magic, version, kind, rows, words, shift, described, offset, _ = FIXED.unpack(fixed)
         if magic != MAGIC:
             raise bad(path, "it is not a file of hlmc")
-        if version != VERSION:
-            raise bad(path, f"it is of format {version}, and this version of hlmc reads format {VERSION}")
+        if version not in READ:
+            raise bad(path, f"it is of format {version}, and this version of hlmc reads formats up to {VERSION}")
         if kind not in (1, 2) or not (rows and words) or described > _MOST_DESCRIPTION:
             raise bad(path, "its header is damaged")
-        layout = cls.new(KINDS[kind - 1], rows, words, described)
+        layout = cls.new(KINDS[kind - 1], rows, words, described, version)
         if (layout.shift, layout.offset) != (shift, offset) or (layout.kind == "learner" and rows > 1):
             raise bad(path, "its header is damaged")
         # Python's integers do not overflow: a size that is nonsense is just larger than the file.
@@ -159,7 +163,7 @@ class Front:
         own, named, _ = description.partition(NAMES)
         if len(own) > _MOST_POLICY or (named and layout.kind == "fleet"):
             raise bad(path, "its header is damaged")
-        policy = read_policy(path, own, layout.words, routines)
+        policy = read_policy(path, own, layout.words, routines, layout.version == 1)
         return cls(layout, policy, description, table_of(front, layout).copy())
 
     @property
@@ -168,11 +172,23 @@ class Front:
         names = self.description.partition(NAMES)[2]
         return json.loads(names) if names else None
 
+    @property
+    def outdated(self) -> bool:
+        """Whether the rows lack the words that say who their learners are."""
+        return self.layout.words < self.policy.words.total
+
+    def in_full(self, rows: Array) -> Array:
+        """Rows as they are in the file with all the words that they have today."""
+        if not self.outdated:
+            return rows
+        at = int(self.policy.program[WINDOW]) + SECRET
+        return np.insert(rows, [at] * IDENTITY_WORDS, 0.0, axis=-1)
+
     def encoded(self) -> bytes:
         """The front as it stands in the file."""
         at = self.layout
         kind = KINDS.index(at.kind) + 1
-        fixed = FIXED.pack(MAGIC, VERSION, kind, at.rows, at.words, at.shift, at.described, at.offset, bytes(SEAL))
+        fixed = FIXED.pack(MAGIC, at.version, kind, at.rows, at.words, at.shift, at.described, at.offset, bytes(SEAL))
         start = (fixed + self.description).ljust(at.table_at, b"\0")
         return sealed((start + self.table.tobytes()).ljust(at.offset, b"\0"))
 

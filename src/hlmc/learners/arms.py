@@ -19,6 +19,7 @@ from hlmc.engine.layout import ARM, IDLE
 from hlmc.engine.primitives import CHANGE
 from hlmc.engine.routines import level_change_kernel
 from hlmc.errors import BadArgument, BadType, OutOfTurn, shown
+from hlmc.learners.identity import checked as checked_identity
 from hlmc.learners.learner import Learner, fresh_rows
 from hlmc.learners.saving import save
 from hlmc.learners.tickets import Ticket
@@ -305,7 +306,9 @@ class NamedLearner(Learner):
         self._bind(arms)
 
     @classmethod
-    def started(cls, policy: Policy, arms: Arms, seed: int = 0, stream: int = 0) -> NamedLearner:
+    def started(
+        cls, policy: Policy, arms: Arms, seed: int = 0, stream: int = 0, identity: int | None = None
+    ) -> NamedLearner:
         """A learner that has yet to choose, with the arms of a table that no learner has."""
         from dataclasses import replace
 
@@ -315,17 +318,17 @@ class NamedLearner(Learner):
         _check_fit(policy, arms)
         row = fresh_rows(policy, keys(seed, stream, 1))[0]
         row[int(policy.program[IDLE])] = policy.arms - max(1, len(arms._names))
-        learner = cls.trusted(policy, row)
+        learner = cls.trusted(policy, row, identity=checked_identity(identity))
         assert isinstance(learner, NamedLearner)
         arms._since.clear()
         learner._bind(arms)
         return learner
 
     @classmethod
-    def loaded(cls, policy: Policy, row: Array, content: Any) -> NamedLearner:
+    def loaded(cls, policy: Policy, row: Array, content: Any, identity: int | None = None) -> NamedLearner:
         """A learner over a row that is sound, with the table that a file describes; an error if they do not fit."""
         arms = Arms.read(content)
-        learner = cls.trusted(policy, row)
+        learner = cls.trusted(policy, row, identity=identity)
         assert isinstance(learner, NamedLearner)
         _check_fit(policy, arms)
         if not policy.dynamic or not learner._matches(arms):
@@ -350,9 +353,9 @@ class NamedLearner(Learner):
         ticket._name = self._arms._names[ticket.slot]
         return ticket
 
-    def reset(self, seed: int = 0, stream: int = 0) -> None:
+    def reset(self, seed: int = 0, stream: int = 0, identity: int | None = None) -> None:
         """Forget everything and start afresh in the same row, with the arms that there are now."""
-        super().reset(seed, stream)
+        super().reset(seed, stream, identity)
         self._row[int(self.policy.program[IDLE])] = self.policy.arms - max(1, len(self._arms._names))
         self._arms._since.clear()
 
@@ -364,14 +367,12 @@ class NamedLearner(Learner):
         code = super()._settle(ticket, reward, 0)
         return EXPIRED if code in (APPLIED, LATE) else code
 
-    def copy(self) -> NamedLearner:
+    def copy(self, identity: int | None = None) -> NamedLearner:
         """A second learner, with a table of its own, that knows the same and goes on by itself."""
-        learner = type(self).trusted(self.policy, self._row.copy())
+        learner = type(self).trusted(self.policy, self._row.copy(), identity=checked_identity(identity))
         assert isinstance(learner, NamedLearner)
         learner._bind(self._arms.copy())
         return learner
-
-    __copy__ = copy
 
     def save(self, path: str | Path) -> None:
         """Write policy, state and names to a file, which after a crash is the old one or the new one."""

@@ -56,10 +56,11 @@ class FiledRows:
         layout = front.layout
         self.path = Path(os.path.realpath(path))
         self._front = front
-        self._memory = _memory(layout.size - layout.offset, file)
+        self._words = front.policy.words.total
+        self._memory = _memory(8 * self._words * layout.rows, file)
         self._inode = disk.inode_of(file)
         self._process = os.getpid()
-        self.array = self._view().reshape(layout.rows, layout.words)
+        self.array = self._view().reshape(layout.rows, self._words)
         self._loaded = np.zeros(layout.blocks, np.bool_)
         self._all_loaded = False
         self._marked = np.zeros(layout.blocks, np.bool_)  # may differ from the file
@@ -114,17 +115,19 @@ class FiledRows:
         return flat.reshape(self.array.shape)
 
     def piece(self, first: int, stop: int) -> Array:
-        """The rows of some whole blocks, to be used at once: what is not in memory is read and not kept."""
+        """The rows first .. stop - 1, to be used at once: what is not in memory is read and not kept."""
         self._check_process()
         shift = self._front.layout.shift
         low, high = first >> shift, ((stop - 1) >> shift) + 1
         if self._loaded[low:high].all():
             return self.array[first:stop]
-        piece = np.empty((stop - first, self._front.layout.words))
+        piece = np.empty((stop - first, self._words))
         for loaded in (False, True):
             for block, count in journal.runs((low + np.flatnonzero(self._loaded[low:high] == loaded)).tolist()):
                 begin, end = self._front.layout.span(block, count)
-                piece[begin - first : end - first] = self.array[begin:end] if loaded else self._read(block, count)
+                low_row, high_row = max(begin, first), min(end, stop)
+                whole = self.array[begin:end] if loaded else self._read(block, count)
+                piece[low_row - first : high_row - first] = whole[low_row - begin : high_row - begin]
         return piece
 
     def verify(self) -> None:
@@ -155,7 +158,7 @@ class FiledRows:
         self._all_loaded = False
         self._loaded &= keep
         for block, count in journal.runs(np.flatnonzero(~keep).tolist()):
-            first, stop = (8 * layout.words * row for row in layout.span(block, count))
+            first, stop = (8 * self._words * row for row in layout.span(block, count))
             start = -(-first // page) * page
             end = len(self._memory) if block + count == layout.blocks else stop // page * page
             if start < end:
@@ -183,6 +186,7 @@ class FiledRows:
         for number in range(block, block + count):
             begin, end = layout.span(number)
             self._front.check_block(number, as_bytes(rows[begin - first : end - first]), self.path)
+        rows = self._front.in_full(rows)
         check_rows(self._front.policy, rows, self.path, first)
         return rows
 
@@ -191,7 +195,7 @@ class FiledRows:
 
         It is made from the buffer, not from another array, so that NumPy takes it for the base of its own views.
         """
-        words = self._front.layout.words
+        words = self._words
         if i is None:
             return np.frombuffer(self._memory, np.float64, self._front.layout.rows * words)
         return np.frombuffer(self._memory, np.float64, words, 8 * words * i)

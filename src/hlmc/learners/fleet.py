@@ -35,6 +35,8 @@ from hlmc.learners.batches import (
     spread,
 )
 from hlmc.learners.filed import FiledRows
+from hlmc.learners.identity import Identity, anonymous, give_secrets
+from hlmc.learners.identity import checked as checked_identity
 from hlmc.learners.learner import Learner, fresh_rows, no_window, outstanding, refusal
 from hlmc.learners.saving import create, read
 from hlmc.learners.tickets import ticket_dtype
@@ -81,17 +83,27 @@ class Fleet:
         self._set_up(policy, gate.admitted(policy, rows, 2), None, math.inf)
 
     @classmethod
-    def trusted(cls, policy: Policy, rows: Array, file: FiledRows | None = None, latest: float = math.inf) -> Fleet:
+    def trusted(
+        cls,
+        policy: Policy,
+        rows: Array,
+        file: FiledRows | None = None,
+        latest: float = math.inf,
+        identity: int | None = None,
+    ) -> Fleet:
         """A fleet over rows that are sound, or that ``file`` checks; they are shared with the caller."""
         fleet = cls.__new__(cls)
-        fleet._set_up(policy, rows, file, latest)
+        fleet._set_up(policy, rows, file, latest, identity)
         return fleet
 
-    def _set_up(self, policy: Policy, rows: Array, file: FiledRows | None, latest: float) -> None:
+    def _set_up(
+        self, policy: Policy, rows: Array, file: FiledRows | None, latest: float, identity: int | None = None
+    ) -> None:
         self.threads = cores()
         self._policy = policy
         self._rows = rows
         self._file = file
+        self._identity = Identity(identity)
         self._marks: Array | None = None
         self._lock = turn()
         # What is known of the learners spares a look at their rows, which lie far apart: no clock is later than
@@ -103,11 +115,13 @@ class Fleet:
         self._selects = latest > 0
 
     @classmethod
-    def fresh(cls, policy: Policy, size: int, seed: int = 0, file: StrPath | None = None) -> Fleet:
+    def fresh(
+        cls, policy: Policy, size: int, seed: int = 0, file: StrPath | None = None, identity: int | None = None
+    ) -> Fleet:
         """Learners that have yet to choose, in memory or in a new file."""
-        size = whole("size", size, 1)
+        size, given = whole("size", size, 1), checked_identity(identity)
         if file is None:
-            return cls.trusted(policy, fresh_rows(policy, keys(seed, 0, size)), latest=0)
+            return cls.trusted(policy, fresh_rows(policy, keys(seed, 0, size)), latest=0, identity=given)
         front = Front.new(policy, "fleet", size)
         step = front.layout.chunk
         chunks = (fresh_rows(policy, keys(seed, i, min(step, size - i))) for i in range(0, size, step))
@@ -119,12 +133,12 @@ class Fleet:
             ) from None
         filed = read(file, own_routines(policy))
         assert isinstance(filed, FiledRows)
-        return cls.of_file(filed)
+        return cls.of_file(filed, given)
 
     @classmethod
-    def of_file(cls, filed: FiledRows) -> Fleet:
+    def of_file(cls, filed: FiledRows, identity: int | None = None) -> Fleet:
         """The fleet of a file."""
-        return cls.trusted(filed.policy, filed.array, filed)
+        return cls.trusted(filed.policy, filed.array, filed, identity=identity)
 
     @property
     def policy(self) -> Policy:
@@ -160,7 +174,7 @@ class Fleet:
             row = self._rows[i] if self._file is None else self._file.row(i)
             self._lent = True
             self._selects = True
-        return Learner.trusted(self.policy, row, i)
+        return Learner.trusted(self.policy, row, i, self._identity)
 
     def __iter__(self) -> Iterator[Learner]:
         return (self[i] for i in range(len(self)))
@@ -216,7 +230,8 @@ class Fleet:
             self._latest += rounds
             if chosen.size:
                 ask_many = for_structure(batch.ask_many, self.policy.structure)
-                self._spread(ask_many, chosen, self._program_at, address_of(as_words(tickets)))
+                more = self._identity.address, address_of(as_words(tickets))
+                self._spread(ask_many, chosen, self._program_at, *more)
             return tickets
 
     def tell(self, tickets: Any, rewards: Any) -> Array:
@@ -319,8 +334,10 @@ class Fleet:
             self._use(chosen)
             self._spread(batch.update_many, chosen, self._program_at, address_of(shares))
 
-    def reset(self, ids: Any = None, seed: int = 0) -> None:
+    def reset(self, ids: Any = None, seed: int = 0, identity: int | None = None) -> None:
         """Have all learners, or those listed, start afresh: learner i becomes ``policy.start(seed, i)``.
+
+        Their tickets from before are another's. ``identity``: as for :meth:`Policy.start <hlmc.Policy.start>`.
 
         >>> import hlmc
         >>> fleet = hlmc.EXP3(arms=3, horizon=100).fleet(size=4, seed=7)
@@ -330,20 +347,23 @@ class Fleet:
         >>> fleet.time
         array([1, 1, 0, 1])
         """
-        given = given_ids(ids)
+        given, known = given_ids(ids), checked_identity(identity)
         derive_seed(seed)
         with self._lock:
             chosen = self._chosen(given)
             self._use(chosen)
             self._asked = None
             if chosen.ids is not None:
-                fresh = [keys(seed, int(i), 1) for i in chosen.ids]
-                self._rows[chosen.ids] = fresh_rows(self.policy, np.concatenate([np.empty(0, np.uint64), *fresh]))
+                streams = [keys(seed, int(i), 1) for i in chosen.ids]
+                fresh = fresh_rows(self.policy, np.concatenate([np.empty(0, np.uint64), *streams]))
+                give_secrets(self.policy, fresh, known)
+                self._rows[chosen.ids] = fresh
                 return
             self._latest = 0
             for first in range(0, len(self), self._step):
                 piece = self._rows[first : first + self._step]
                 fresh_rows(self.policy, keys(seed, first, len(piece)), piece)
+                give_secrets(self.policy, piece, known)
 
     @property
     def state(self) -> Array:
@@ -368,15 +388,22 @@ class Fleet:
         """The file that :meth:`checkpoint` writes to, or None."""
         return None if self._file is None else self._file.path
 
-    def copy(self) -> Fleet:
-        """A second fleet, in memory, whose learners know the same and go on by themselves."""
+    def copy(self, identity: int | None = None) -> Fleet:
+        """A second fleet, in memory, whose learners know the same and go on by themselves.
+
+        Tickets made before the copy was taken are good for both, later ones for the fleet that made them.
+        ``identity``: as for :meth:`Policy.start <hlmc.Policy.start>`.
+        """
+        given = checked_identity(identity)
         with self._lock:
             rows = np.empty(self._rows.shape)
             for first, piece in self._pieces():
                 rows[first : first + len(piece)] = piece
-            return Fleet.trusted(self.policy, rows, latest=math.inf if self._lent else self._latest)
+            latest = math.inf if self._lent else self._latest
+            return Fleet.trusted(self.policy, rows, latest=latest, identity=given)
 
-    __copy__ = copy
+    def __copy__(self) -> Fleet:
+        return self.copy()
 
     def save(self, path: StrPath) -> None:
         """Write policy and state to a file, which after a crash is the old one or the new one, never half of each."""
@@ -414,7 +441,7 @@ class Fleet:
                 self._file.verify()
 
     def __eq__(self, other: object) -> bool:
-        """Whether the two will behave alike from here on: the same policy and the same states."""
+        """Whether the two will behave alike from here on: the same policy and the same states, whoever they are."""
         if not isinstance(other, Fleet):
             return NotImplemented
         if self.policy != other.policy or len(self) != len(other):
@@ -453,7 +480,7 @@ class Fleet:
 
     def _copied(self, first: int, stop: int) -> Array:
         with self._lock:
-            return self._piece(first, stop).copy().view(np.uint64)
+            return anonymous(self.policy, self._piece(first, stop))
 
     def _column(self, word: int) -> Array:
         with self._lock:

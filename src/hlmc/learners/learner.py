@@ -15,6 +15,8 @@ from hlmc.engine.step import NOT_SELECTED, PAST_HORIZON, select, update
 from hlmc.engine.tickets import ticket_words
 from hlmc.errors import BadArgument, BadReward, BadTicket, BadType, HLMCError, OutOfTurn, shown
 from hlmc.learners import gate
+from hlmc.learners.identity import Identity, anonymous, give_secrets
+from hlmc.learners.identity import checked as checked_identity
 from hlmc.learners.saving import save
 from hlmc.learners.tickets import CODES, Ticket
 from hlmc.streams import keys
@@ -49,7 +51,8 @@ def refusal(status: int, policy: Policy, reward: object = None) -> HLMCError:
     if status == SELECTED:
         return OutOfTurn("ask needs an update first: an arm was selected, and select() and update() go together")
     if status == BAD_TICKET:
-        return BadTicket(f"ticket must be one of this learner of {policy!r}; it is damaged, forged or another one's")
+        found = "it is damaged, forged, or one of another learner or copy"
+        return BadTicket(f"ticket must be one of this learner of {policy!r}; {found}")
     return BadReward(f"{policy.accepted}, not {shown(reward)}")
 
 
@@ -96,6 +99,8 @@ class Learner:
         "_buffer",
         "_buffer_at",
         "_bytes",
+        "_identity",
+        "_identity_at",
         "_number",
         "_policy",
         "_program_at",
@@ -112,13 +117,16 @@ class Learner:
         self._set_up(policy, gate.admitted(policy, row, 1))
 
     @classmethod
-    def trusted(cls, policy: Policy, row: Array, number: int = 0) -> Learner:
-        """A learner over a row that is sound and in one piece; it is shared with the caller."""
+    def trusted(cls, policy: Policy, row: Array, number: int = 0, identity: Identity | int | None = None) -> Learner:
+        """A learner over a row that is sound and in one piece; it is shared with the caller.
+
+        ``identity``: what it lives as, if the caller's other learners do too, or a number that stands for one.
+        """
         learner = cls.__new__(cls)
-        learner._set_up(policy, row, number)
+        learner._set_up(policy, row, number, identity)
         return learner
 
-    def _set_up(self, policy: Policy, row: Array, number: int = 0) -> None:
+    def _set_up(self, policy: Policy, row: Array, number: int = 0, identity: Identity | int | None = None) -> None:
         self._policy = policy
         self._row = row
         self._row_at = address_of(row)
@@ -126,6 +134,7 @@ class Learner:
         self._select = entry(select, "int64", "int64", "int64")
         self._update = entry(update_scaled if policy.scaled else update, "int64", "int64", "int64", "float64")
         self._number = number
+        self._identity = identity
         self._ask: Any = None
         self._tell: Any = None
         self._size = 0
@@ -143,12 +152,15 @@ class Learner:
         )
         self._scaled = entry(scaled_at, "float64", "int64", "float64") if policy.scaled else None
         self._size = len(self._bytes)
-        self._ask = entry(for_structure(ask, policy.structure), "int64", "int64", "int64", "int64", "int64")
+        if not isinstance(self._identity, Identity):
+            self._identity = Identity(self._identity)
+        self._identity_at = self._identity.address
+        self._ask = entry(for_structure(ask, policy.structure), "int64", *["int64"] * 5)
 
     @classmethod
-    def fresh(cls, policy: Policy, seed: int = 0, stream: int = 0) -> Learner:
+    def fresh(cls, policy: Policy, seed: int = 0, stream: int = 0, identity: int | None = None) -> Learner:
         """A learner that has yet to choose."""
-        return cls.trusted(policy, fresh_rows(policy, keys(seed, stream, 1))[0])
+        return cls.trusted(policy, fresh_rows(policy, keys(seed, stream, 1))[0], identity=checked_identity(identity))
 
     @property
     def policy(self) -> Policy:
@@ -184,7 +196,7 @@ class Learner:
         """
         if self._ask is None:
             self._set_up_tickets()
-        arm: int = self._ask(self._program_at, self._row_at, self._number, self._buffer_at)
+        arm: int = self._ask(self._program_at, self._row_at, self._number, self._identity_at, self._buffer_at)
         if arm < 0:
             raise refusal(arm, self.policy)
         return Ticket(self._bytes)
@@ -196,8 +208,9 @@ class Learner:
         -------
         ``"applied"``, or ``"late"`` if the arms' level has forgotten the decision and only levels above it learned.
         ``"duplicate"`` if the ticket was told or dropped before, ``"expired"`` if nothing remembers the decision: it is
-        older than the last W, or no level is still in the run in which it was made. Neither learns anything. A ticket
-        that is damaged, forged or another learner's raises :class:`hlmc.BadTicket`.
+        older than the last W or than the last four incarnations of the learner (it has been loaded or copied since),
+        or no level is still in the run in which it was made. Neither learns anything. A ticket that is damaged, forged,
+        another learner's, or made by a copy after the copy was taken raises :class:`hlmc.BadTicket`.
         """
         if type(reward) is not float:
             reward = checked_reward(reward, self.policy)
@@ -270,8 +283,10 @@ class Learner:
         """
         return float(self._row[PROBABILITY])
 
-    def reset(self, seed: int = 0, stream: int = 0) -> None:
+    def reset(self, seed: int = 0, stream: int = 0, identity: int | None = None) -> None:
         """Forget everything and start afresh, as ``policy.start(seed, stream)`` does, in the same row.
+
+        Tickets from before are another learner's. ``identity``: as for :meth:`Policy.start <hlmc.Policy.start>`.
 
         >>> import hlmc
         >>> learner = hlmc.EXP3(arms=3, horizon=100).start(seed=1)
@@ -281,13 +296,32 @@ class Learner:
         >>> learner == learner.policy.start(seed=2)
         True
         """
-        fresh_rows(self.policy, keys(seed, stream, 1), self._row[None, :])
+        given, key = checked_identity(identity), keys(seed, stream, 1)
+        if given is not None:
+            self._identity, self._ask = given, None
+        fresh_rows(self.policy, key, self._row[None, :])
+        give_secrets(self.policy, self._row[None, :], given)
 
-    def copy(self) -> Learner:
-        """A second learner that knows the same and goes on by itself."""
-        return Learner.trusted(self.policy, self._row.copy())
+    def copy(self, identity: int | None = None) -> Learner:
+        """A second learner that knows the same and goes on by itself.
 
-    __copy__ = copy
+        Tickets made before the copy was taken are good for both, later ones for the learner that made them.
+        ``identity``: as for :meth:`Policy.start <hlmc.Policy.start>`.
+
+        >>> import hlmc
+        >>> learner = hlmc.EXP3(arms=3, horizon=100, pending=64).start(seed=1)
+        >>> before = learner.ask()
+        >>> other = learner.copy()
+        >>> learner.tell(before, 1.0), other.tell(before, 1.0)
+        ('applied', 'applied')
+        >>> other.tell(learner.ask(), 1.0)
+        Traceback (most recent call last):
+        hlmc.errors.BadTicket: ticket must be one of this learner of EXP3(arms=3, horizon=100, pending=64); ...
+        """
+        return Learner.trusted(self.policy, self._row.copy(), identity=checked_identity(identity))
+
+    def __copy__(self) -> Learner:
+        return self.copy()
 
     def save(self, path: str | Path) -> None:
         """Write policy and state to a file, which after a crash is the old one or the new one, never half of each."""
@@ -308,10 +342,13 @@ class Learner:
         return exported(self.policy, name, self._row, steps, precision)
 
     def __eq__(self, other: object) -> bool:
-        """Whether the two will behave alike from here on: the same policy and the same state."""
+        """Whether the two will behave alike from here on: the same policy and the same state, whoever they are."""
         if not isinstance(other, Learner):
             return NotImplemented
-        return self.policy == other.policy and self._row.tobytes() == other._row.tobytes()
+        if self.policy != other.policy:
+            return False
+        own, others = (anonymous(self.policy, each._row) for each in (self, other))
+        return own.tobytes() == others.tobytes()
 
     __hash__ = None  # type: ignore[assignment]
 

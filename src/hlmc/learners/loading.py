@@ -9,6 +9,7 @@ from hlmc.files.disk import StrPath, bad
 from hlmc.learners.arms import NamedLearner
 from hlmc.learners.filed import FiledRows
 from hlmc.learners.fleet import Fleet
+from hlmc.learners.identity import checked as checked_identity
 from hlmc.learners.learner import Learner
 from hlmc.learners.saving import read
 
@@ -16,8 +17,16 @@ if TYPE_CHECKING:
     from hlmc.routines.base import Routine
 
 
-def load(path: StrPath, routines: Mapping[str, Routine] | None = None, *, mapped: bool = True) -> Learner | Fleet:
+def load(
+    path: StrPath,
+    routines: Mapping[str, Routine] | None = None,
+    *,
+    mapped: bool = True,
+    identity: int | None = None,
+) -> Learner | Fleet:
     """The learner or the fleet of a file, as it was when it was saved.
+
+    Tickets made before it was saved are good for everyone who loads the file, later ones for who made them.
 
     Parameters
     ----------
@@ -28,6 +37,8 @@ def load(path: StrPath, routines: Mapping[str, Routine] | None = None, *, mapped
     mapped
         A fleet's rows are read as they are used, and :meth:`Fleet.checkpoint` writes them back; nobody else can open
         the file meanwhile. False: all rows are read now, and the fleet has nothing more to do with the file.
+    identity
+        As for :meth:`Policy.start <hlmc.Policy.start>`.
 
     Examples
     --------
@@ -40,14 +51,15 @@ def load(path: StrPath, routines: Mapping[str, Routine] | None = None, *, mapped
     >>> again == learner, again.select() == arm
     (True, True)
     """
+    given = checked_identity(identity)
     found = read(path, routines, mapped)
     if isinstance(found, FiledRows):
-        fleet = Fleet.of_file(found)
-        return fleet if mapped else fleet.copy()
+        fleet = Fleet.of_file(found, given)
+        return fleet if mapped else fleet.copy(given)
     front, row = found
     try:
         if (names := front.arms) is not None:
-            return NamedLearner.loaded(front.policy, row, names)
+            return NamedLearner.loaded(front.policy, row, names, given)
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise bad(path, f"its table of arms makes no sense ({error})") from None
-    return Learner.trusted(front.policy, row)
+    return Learner.trusted(front.policy, row, identity=given)

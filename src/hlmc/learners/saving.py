@@ -41,13 +41,27 @@ def read(
             journal.finish(file, path, layout)
         front = Front.read(file, path, layout, routines)
         if layout.kind == "fleet":
-            return FiledRows(front, file, path)
+            found = FiledRows(front, file, path)
+            if not (mapped and front.outdated):
+                return found
+            _bring_up_to_date(path, found)
+            del found  # and with it the lock on the file that was replaced
+            return read(path, routines)
         row = np.empty(layout.words, "<f8")
         disk.read_into(file, layout.offset, row.view(np.uint8))
         front.check_block(0, as_bytes(row), path)
         row = row.astype(np.float64, copy=False)
+        row = front.in_full(row)
         check_rows(front.policy, row[None, :], path)
         return front, row
+
+
+def _bring_up_to_date(path: StrPath, filed: FiledRows) -> None:
+    """Write a fleet's file of an earlier format anew: rows that grow cannot be changed in place."""
+    size = len(filed.array)
+    front = Front.new(filed.policy, "fleet", size)
+    step = front.layout.chunk
+    create(path, front, (filed.piece(i, min(i + step, size)) for i in range(0, size, step)))
 
 
 def save(path: StrPath, policy: Policy, rows: Array, kind: str, arms: dict[str, Any] | None = None) -> None:

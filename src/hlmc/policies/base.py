@@ -152,7 +152,7 @@ class Policy(Common):
     losses
         Whether these numbers are losses, of which less is better.
     pending
-        W: how many decisions may await their rewards at a time. It costs two words and one bit per decision.
+        W: how many decisions may await their rewards at a time. It costs 12 words and one bit per decision.
         Default: 0, every reward is told before the next decision, and there is no :meth:`Learner.ask`.
     delay
         How many decisions later a reward is expected, on average: epochs are planned for it. Default: 0.
@@ -244,7 +244,9 @@ class Policy(Common):
             if self.pending:
                 record[FEEDBACK] = _FEEDBACK[routine.feedback]
         if self.pending:
-            digest = hashlib.blake2b(table.astype("<f8").tobytes(), digest_size=8).digest()
+            # What is not in the program, but makes another policy of it.
+            rest = repr((self.delay, self.missing)).encode()
+            digest = hashlib.blake2b(table.astype("<f8").tobytes() + rest, digest_size=8).digest()
             table[0, DIGEST] = int.from_bytes(digest, "little") >> 11
         table.flags.writeable = False
         return table.reshape(-1)
@@ -266,10 +268,15 @@ class Policy(Common):
         """What is proved about the regret, and where; what was measured; what is not covered. Prints as a few lines."""
         return Guarantee()
 
-    def start(self, seed: int = 0, stream: int = 0, arms: Arms | None = None) -> Learner:
+    def start(
+        self, seed: int = 0, stream: int = 0, arms: Arms | None = None, *, identity: int | None = None
+    ) -> Learner:
         """A new learner. Equal seeds and streams give equal learners; different ones give independent learners.
 
         With ``arms``, a table of names, its arms have these names and may come and go (:class:`hlmc.Arms`).
+        ``identity`` is for tests of policies with ``pending``. By default, the secret and the number by which a learner
+        knows its own tickets are random; a number fixes both, and two learners with the same one take each other's
+        tickets.
 
         >>> import hlmc
         >>> learner = hlmc.EXP3(arms=3, horizon=100).start(seed=1)
@@ -282,11 +289,13 @@ class Policy(Common):
         from hlmc.learners import Learner, NamedLearner
 
         if arms is not None:
-            return NamedLearner.started(self, arms, seed, stream)
-        return Learner.fresh(self, seed, stream)
+            return NamedLearner.started(self, arms, seed, stream, identity)
+        return Learner.fresh(self, seed, stream, identity)
 
-    def fleet(self, size: int, seed: int = 0, file: str | Path | None = None) -> Fleet:
+    def fleet(self, size: int, seed: int = 0, file: str | Path | None = None, *, identity: int | None = None) -> Fleet:
         """``size`` learners as the rows of one array, or of a memory-mapped file. Learner i is ``start(seed, i)``.
+
+        ``identity``: as for :meth:`start`.
 
         >>> import hlmc
         >>> fleet = hlmc.EXP3(arms=3, horizon=100).fleet(size=4, seed=1)
@@ -296,7 +305,7 @@ class Policy(Common):
         # A fleet is made of a policy: imported here, the circle is never closed.
         from hlmc.learners import Fleet
 
-        return Fleet.fresh(self, size, seed, file)
+        return Fleet.fresh(self, size, seed, file, identity)
 
     def to_c(self, name: str = "hlmc", steps: int | None = None, precision: str = "float64") -> CSource:
         """The learner of this policy in C99: no heap, no recursion, the row of words that Python has.

@@ -23,6 +23,8 @@ export interface Options {
     key?: bigint;
     /** A state to go on from. */
     state?: ArrayBuffer | Uint8Array;
+    /** Three words, the last not 0, by which a learner knows its own tickets. Default: random. */
+    identity?: BigUint64Array | bigint[];
     /** The module, if it does not lie beside hlmc.js. */
     wasm?: BufferSource | WebAssembly.Module;
 }
@@ -64,6 +66,9 @@ export interface Learner {
 
 /** A learner of a program. */
 export function load(program: Program, options?: Options): Promise<Learner>;
+
+/** Three random words: what a learner with pending=W lives as. */
+export function randomIdentity(): BigUint64Array;
 
 /** 64 random bits, for a learner that draws independently of all others. */
 export function randomKey(): bigint;

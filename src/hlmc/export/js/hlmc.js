@@ -12,10 +12,11 @@ const ERRORS = {
     "-2": "update needs a selection first: call select() once before each update()",
     "-3": "reward is not a number in the range of the policy",
     "-4": "an arm is selected: call update() before ask()",
-    "-5": "the ticket is damaged, forged or another learner's",
+    "-5": "the ticket is damaged, forged, or one of another learner or copy",
 };
 const TIME = 1, PROBABILITY = 3; // words of a row
 const LEVELS = 3, ZERO = 16; // words of a program
+const IDENTITY = 3; // words of an identity
 const CODES = ["applied", "late", "duplicate", "expired"];
 
 let compiled = null;
@@ -38,13 +39,23 @@ export function randomKey() {
     return globalThis.crypto.getRandomValues(new BigUint64Array(1))[0];
 }
 
-/** A learner of a program. Options: key (a BigInt; default: the program's), state (a saved row), wasm (the module). */
+/** Three random words: what a learner lives as. Its tickets are its own, and not those of copies of its state. */
+export function randomIdentity() {
+    const words = globalThis.crypto.getRandomValues(new BigUint64Array(IDENTITY));
+    words[IDENTITY - 1] |= 1n;
+    return words;
+}
+
+/**
+ * A learner of a program. Options: key (a BigInt; default: the program's), state (a saved row), identity (three BigInts,
+ * the last not 0; default: random), wasm (the module).
+ */
 export async function load(program, options = {}) {
     if (!program || program.format !== "hlmc-program-1" || !Array.isArray(program.program)) {
         throw new TypeError("program must be what `hlmc export js` writes");
     }
     const instance = await WebAssembly.instantiate(await moduleOf(options.wasm));
-    const learner = new Learner(program, instance.exports, options.key ?? BigInt(program.key));
+    const learner = new Learner(program, instance.exports, options.key ?? BigInt(program.key), options.identity);
     const state = options.state ?? (program.state && Uint8Array.from(program.state));
     if (state) learner.restore(state);
     return learner;
@@ -81,14 +92,19 @@ class Learner {
     #row;
     #ticket; // where the words of a ticket lie
     #size; // and its bytes
+    #identity; // where the words of the identity lie
+    #given; // those that the caller gave
     #missing;
 
-    constructor(program, exports, key) {
+    constructor(program, exports, key, identity) {
         const { memory, __heap_base: base } = exports;
         const first = 8 * Math.ceil(base.value / 8);
         const numbers = program.program.length;
         const size = program.pending ? 8 * (5 + 2 * program.program[LEVELS]) : 0;
-        const lacking = first + 8 * (numbers + program.words) + size - memory.buffer.byteLength;
+        if (identity && (identity.length !== IDENTITY || BigInt.asUintN(64, identity[IDENTITY - 1]) === 0n)) {
+            throw new RangeError("identity must be three BigInts, the last not 0");
+        }
+        const lacking = first + 8 * (numbers + program.words + IDENTITY) + size - memory.buffer.byteLength;
         if (lacking > 0) memory.grow(Math.ceil(lacking / 65536));
         new Float64Array(memory.buffer, first, numbers).set(program.program);
         this.policy = program.policy;
@@ -99,7 +115,10 @@ class Learner {
         this.#row = first + 8 * numbers;
         this.#ticket = this.#row + 8 * program.words;
         this.#size = size;
+        this.#identity = this.#ticket + size;
+        this.#given = identity;
         this.#missing = program.missing;
+        this.#live();
         exports.hlmc_start(this.#row, program.words, BigInt.asUintN(64, key));
     }
 
@@ -120,7 +139,7 @@ class Learner {
     /** Make a decision whose reward may come late, out of order or never: its ticket. Needs a policy with pending. */
     ask() {
         this.#needsWindow();
-        const arm = this.#exports.hlmc_ask(this.#program, this.#row, this.#ticket);
+        const arm = this.#exports.hlmc_ask(this.#program, this.#row, this.#identity, this.#ticket);
         if (arm < 0) throw new Error(ERRORS[arm]);
         return new Ticket(new Uint8Array(this.#exports.memory.buffer, this.#ticket, this.#size));
     }
@@ -158,6 +177,13 @@ class Learner {
         if (state.byteLength !== 8 * this.words) throw new RangeError(`a state has ${8 * this.words} bytes`);
         const bytes = new Uint8Array(state.buffer ?? state, state.byteOffset ?? 0, state.byteLength);
         new Uint8Array(this.#exports.memory.buffer, this.#row, bytes.length).set(bytes);
+        this.#live();
+    }
+
+    /** Begin another life: tickets that are made from now on are good for this learner alone. */
+    #live() {
+        const words = this.#given ?? (this.#size ? randomIdentity() : []);
+        new BigUint64Array(this.#exports.memory.buffer, this.#identity, IDENTITY).set(words);
     }
 
     #needsWindow() {

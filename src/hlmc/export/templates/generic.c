@@ -37,10 +37,10 @@ int32_t ${name}_update(const double *program, double *row, double reward)
 }
 
 /* Make a decision and write its ticket; the arm, or a negative error. Only for programs with a window. */
-int32_t ${name}_ask(const double *program, double *row, double *ticket);
-int32_t ${name}_ask(const double *program, double *row, double *ticket)
+int32_t ${name}_ask(const double *program, double *row, const double *identity, double *ticket);
+int32_t ${name}_ask(const double *program, double *row, const double *identity, double *ticket)
 {
-    return (int32_t)$ask(program, row, 0, ticket);
+    return (int32_t)$ask(program, row, 0, identity, ticket);
 }
 
 /* Learn the reward of a ticket or, with learns = 0, that none will come; a code, or a negative error. */
