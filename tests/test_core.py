@@ -45,7 +45,7 @@ assert main(["plan", "--arms", "100", "--memory", "20", "--horizon", "1e6"]) == 
 assert main(["export", "c", "HLMC(arms=20, memory=10)", "-o", str(folder / "radio")]) == 0
 
 assert not set(sys.modules) & {"matplotlib", "pandas", "pyarrow", "rich", "xarray"}
-assert main(["simulate", str(folder / "trap.toml")]) == 2
+assert main(["simulate", str(folder / "trap.toml")]) == main(["reproduce", "--quick"]) == 2
 trap = hlmc.adversaries.BlockTrap()
 (folder / "rewards.csv").write_text("0,1\\n1,0\\n")
 lab = {
@@ -78,7 +78,8 @@ def use(python: list[str], folder: Path, path: str = "") -> None:
     done = subprocess.run([*python, "-c", code, str(folder)], cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "Champion(arms=100, memory=20, horizon=1000000)" in done.stdout
-    assert done.stderr == "hlmc simulate: matplotlib is not installed; install it with: pip install 'hlmc[lab]'\n"
+    missing = "matplotlib is not installed; install it with: pip install 'hlmc[lab]'"
+    assert done.stderr == f"hlmc simulate: {missing}\nhlmc reproduce: {missing}\n"
 
 
 def test_the_core_needs_numpy_and_numba_alone(tmp_path: Path) -> None:

@@ -263,7 +263,7 @@ def test_ctrl_c_twice_is_taken_at_once() -> None:
         ),
         (
             ["reproduce", "weak-1", "--horizon", "10000"],
-            "hlmc.paper.experiment.gathered_runs",
+            "hlmc.paper.experiment.simulate",
             "interrupted; finished runs are stored in report/runs; the same command with --resume continues from there",
         ),
         (

@@ -131,11 +131,10 @@ def test_progress_says_what_runs_and_how_long_still(
     now = [0.0]
     monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
     with progress.reporter(None, {"": 10.0}) as report:
-        kept = report.part("weak-1, h0 = 6", 2.0, 100)
-        with kept({}) as part:  # all of its 100 steps are in the store
-            part.advance("HLMC", 0)
-        with report.part("weak-2", 8.0, 100)({"HLMC": 100}) as part:
-            part.advance("HLMC", 25)
+        with report.part("weak-1, h0 = 6", 1.0, 100):
+            pass  # all of its 100 steps are in the store
+        with report.part("weak-2", 9.0, 900) as told:  # and 100 of these
+            told(200, 800)
             now[0] = 10.0
-            part.advance("HLMC", 25)
+            told(400, 800)
     assert capsys.readouterr().err == "weak-2; 50 % of all, about 10 s left\n"

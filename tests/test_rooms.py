@@ -1,8 +1,10 @@
 """Imports between the package's rooms (its folders and top-level modules) point one way."""
 
 import ast
+import importlib
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 import hlmc
 
@@ -91,3 +93,30 @@ def test_the_engine_knows_no_compiler_and_targets_know_only_the_engine() -> None
     assert of("interrupts") | of("turns") == set()
     for path in (PACKAGE / "engine").rglob("*.py"):
         assert "numba" not in path.read_text(), f"{path.name} speaks of a compiler"
+
+
+def strangers(path: Path, room: str) -> Iterator[str]:
+    """Names of other rooms that a file uses and that are not public: not in the ``__all__`` of the room."""
+    tree = ast.parse(path.read_text())
+    modules = {}
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.ImportFrom) or (node.module or "").split(".")[0] != "hlmc":
+            continue
+        if node.module == f"hlmc.{room}" or node.module.startswith(f"hlmc.{room}."):
+            continue
+        public = importlib.import_module(node.module).__all__ if node.module.count(".") < 2 else []
+        for alias in node.names:
+            if alias.name not in public:
+                yield f"{path.name}:{node.lineno} {node.module}.{alias.name}"
+            found = getattr(importlib.import_module(node.module), alias.name)
+            if isinstance(found, ModuleType):
+                modules[alias.asname or alias.name] = found
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in modules:
+            module = modules[node.value.id]
+            if node.attr not in module.__all__:
+                yield f"{path.name}:{node.lineno} {module.__name__}.{node.attr}"
+
+
+def test_the_paper_uses_public_names_alone() -> None:
+    assert [each for path in sorted((PACKAGE / "paper").glob("*.py")) for each in strangers(path, "paper")] == []

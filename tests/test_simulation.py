@@ -378,7 +378,7 @@ def test_ctrl_c_keeps_what_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
             value = function(*arguments)
             return type("Future", (), {"result": lambda _: value})()
 
-    monkeypatch.setattr(progress.Silent, "advance", third)
+    monkeypatch.setattr(progress.Reporter, "advance", third)
     with pytest.raises(KeyboardInterrupt, match="interrupted after 4 of 10 runs") as caught:
         hlmc.simulate([made(hlmc.EXP3), made(hlmc.HLMC)], FACED[0], runs=5, progress=False, executor=Now())
     partial = caught.value.partial  # type: ignore[attr-defined]

@@ -34,12 +34,14 @@ __all__ = [
     "check_path",
     "draw_bound",
     "figure",
+    "legend",
     "look",
     "looks",
     "save",
     "short",
     "short_ticks",
     "style",
+    "title",
 ]
 
 COLOURS = {

@@ -6,6 +6,8 @@ import platform
 from functools import cache
 from importlib.metadata import version
 
+__all__ = ["VERSION", "versions"]
+
 VERSION = "0.2.0"
 
 

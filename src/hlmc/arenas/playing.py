@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from hlmc.evaluation import best_fixed, best_switching, dynamic
 from hlmc.files.writing import write_whole
 from hlmc.simulation.experiment import Experiment
 from hlmc.simulation.own import AnyPolicy
-from hlmc.simulation.progress import Silent
+from hlmc.simulation.progress import Reporter, reporter
 from hlmc.simulation.runner import gathered_runs
 from hlmc.simulation.runs import Task
 from hlmc.simulation.runs import play as play_task
@@ -94,7 +95,7 @@ def play(
     executor: Any,
     threads: int,
     slow: Mapping[str, float],
-    report: Silent,
+    report: Reporter,
     cost: float,
 ) -> Scores:
     """Play the missing runs of a cell and compute its benchmarks.
@@ -105,8 +106,9 @@ def play(
     name, experiment = cell.experiment()
     folder = None if store is None else store / name
     steps = experiment.horizon * experiment.runs * len(experiment.policies)
-    opened = report.part(cell.name, cost, steps)
-    gathered = gathered_runs(experiment, opened, folder, executor, threads, slow)
+    with report.part(cell.name, cost, steps) as told:
+        opened = partial(reporter, told, unit=experiment.horizon)
+        gathered = gathered_runs(experiment, opened, folder, executor, threads, slow)
     path = None if folder is None else folder / BENCHMARKS
     faced = np.arange(cell.runs) % len(experiment.environments)
     return Scores(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from hlmc.cli.numbers import whole_number
 from hlmc.cli.output import Table, heading, line, show
-from hlmc.errors import BadArgument
+from hlmc.errors import BadArgument, need_lab
 from hlmc.paper import FIGURES
 
 FULL, QUICK, RUNS = 10**7, 10**6, 10
@@ -66,6 +66,7 @@ def run(options: argparse.Namespace) -> int:
         value = getattr(options, option)
         if value is not None and value < least:
             raise BadArgument(f"--{option} must be at least {least:,}, not {value:,}")
+    need_lab()
     options.out.mkdir(parents=True, exist_ok=True)
 
     from hlmc.paper.experiment import Settings

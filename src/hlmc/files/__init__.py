@@ -13,5 +13,6 @@ What reads and writes learners and fleets in this format is in :mod:`hlmc.learne
 
 from hlmc.files.description import own_routines
 from hlmc.files.disk import StrPath
+from hlmc.files.writing import write_whole
 
-__all__ = ["StrPath", "own_routines"]
+__all__ = ["StrPath", "own_routines", "write_whole"]

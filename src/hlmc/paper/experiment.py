@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hlmc.adversaries.base import Adversary
+from hlmc import Policy
+from hlmc.adversaries import Adversary
 from hlmc.paper.claims import Claim
-from hlmc.policies.base import Policy
-from hlmc.simulation import Result
-from hlmc.simulation.experiment import Experiment, checked_arithmetic
-from hlmc.simulation.progress import Silent
-from hlmc.simulation.runner import gathered_runs
+from hlmc.simulation import Reporter, Result, simulate
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawn
@@ -70,19 +68,21 @@ class Part:
         """Approximate time on one core, in seconds."""
         return 1e-9 * self.cost * self.horizon * self.runs * len(self.policies)
 
-    def play(self, settings: Settings, jobs: int | None, store: Path, report: Silent, name: str) -> Result:
+    def play(self, settings: Settings, jobs: int | None, store: Path, report: Reporter, name: str) -> Result:
         """Simulate the runs that are not in the store; ``name`` is the name in progress messages."""
-        experiment = Experiment.of(
-            dict(self.policies),
-            self.adversary,
-            self.horizon,
-            self.runs,
-            settings.seed,
-            list(self.points),
-            checked_arithmetic(settings.device, None),
-        )
-        opened = report.part(name, self.work, self.horizon * self.runs * len(self.policies))
-        return gathered_runs(experiment, opened, store, threads=jobs).result()
+        with report.part(name, self.work, self.horizon * self.runs * len(self.policies)) as told:
+            return simulate(
+                dict(self.policies),
+                self.adversary,
+                self.horizon,
+                self.runs,
+                settings.seed,
+                list(self.points),
+                settings.device,
+                ThreadPoolExecutor(jobs) if jobs and settings.device == "cpu" else None,
+                store,
+                told,
+            )
 
     def code(self, settings: Settings) -> str:
         """The experiment as Python code."""

@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from hlmc.errors import BadArgument
-from hlmc.interrupts import Interrupted
 from hlmc.paper import figure
 from hlmc.paper.claims import Claim, Verdict
 from hlmc.paper.experiment import FULL, Results, Section, Settings
-from hlmc.simulation.progress import reporter
+from hlmc.simulation import Interrupted, reporter
 from hlmc.versions import versions
 
 RUNS = "runs"

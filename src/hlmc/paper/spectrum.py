@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hlmc import HLMC, UCBM, derive_seed, games, plotting
+from hlmc import HLMC, UCBM, Policy, derive_seed, games, plotting
 from hlmc.errors import BadArgument
-from hlmc.files.writing import write_whole
-from hlmc.games.runner import Contest
-from hlmc.games.runs import Played, Task, play
-from hlmc.interrupts import Interrupts
+from hlmc.files import write_whole
 from hlmc.paper.claims import Claim, fact, less, mean
 from hlmc.paper.drawing import line
 from hlmc.paper.experiment import Picture, Results, Settings, Table
 from hlmc.paper.tables import number, plus_minus
-from hlmc.policies.base import Policy
-from hlmc.simulation.progress import Silent
-from hlmc.simulation.workers import Watch, Work, gather
+from hlmc.simulation import Reporter
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -63,34 +60,34 @@ class GamePart:
         return 1e-9 * self.cost * self.horizon * self.runs * len(self.policies) * self.game.agents
 
     def play(
-        self, settings: Settings, jobs: int | None, store: Path, report: Silent, name: str
+        self, settings: Settings, jobs: int | None, store: Path, report: Reporter, name: str
     ) -> dict[str, list[games.GameResult]]:
         """Play the runs that are not in the store; the results of the runs of each policy."""
         self._agree(settings, store)
-        found: dict[tuple[str, int], games.GameResult] = {}
-        contests: dict[tuple[str, int], Contest] = {}
-        paths: dict[tuple[str, int], Path] = {}
-        for place, (policy, made) in enumerate(self.policies.items()):
-            for run in range(self.runs):
-                key = (policy, run)
-                paths[key] = store / f"policy{place}-{run:04d}.parquet"
-                if paths[key].exists():
-                    found[key] = games.load_result(paths[key])
-                else:
-                    seed = derive_seed(settings.seed, run)
-                    contests[key] = Contest.of({policy: made}, self.game, self.horizon, 1, seed, list(self.points))
+        share = self.work / (self.runs * len(self.policies))
 
-        def take(brought: tuple[tuple[str, int], Played]) -> None:
-            key, played = brought
-            found[key] = contests[key].result([played])
-            found[key].save(paths[key])
+        def play(policy: str, run: int, path: Path) -> games.GameResult:
+            with report.part(name, share, self.horizon) as told:
+                if path.exists():
+                    return games.load_result(path)
+                seed, points = derive_seed(settings.seed, run), list(self.points)
+                who = {policy: self.policies[policy]}
+                result = games.play(who, self.game, self.horizon, 1, seed, points, progress=told)
+                result.save(path)
+                return result
 
-        tasks = [(key, *contest.tasks()) for key, contest in contests.items()]
-        opened = report.part(name, self.work, self.horizon * self.runs * len(self.policies))
-        with Interrupts() as held, opened({name: self.horizon * len(tasks)}) as part:
-            work = Work(tasks, _play, lambda _: self.horizon, lambda _, n: part.advance(name, n), held, threads=jobs)
-            gather(work, take, held)
-        return {policy: [found[policy, run] for run in range(self.runs)] for policy in self.policies}
+        workers = ThreadPoolExecutor(jobs or os.cpu_count())
+        try:
+            played = {
+                policy: [
+                    workers.submit(play, policy, run, store / f"policy{place}-{run:04d}.parquet")
+                    for run in range(self.runs)
+                ]
+                for place, policy in enumerate(self.policies)
+            }
+            return {policy: [each.result() for each in runs] for policy, runs in played.items()}
+        finally:
+            workers.shutdown(wait=False, cancel_futures=True)  # after Ctrl-C, runs that have begun end by themselves
 
     def _agree(self, settings: Settings, store: Path) -> None:
         """Raise an error if a folder holds runs of another experiment."""
@@ -123,12 +120,6 @@ class GamePart:
             f"    for name, policy in policies.items() for run in range({self.runs})\n"
             "}\n"
         )
-
-
-def _play(task: tuple[Any, Task], watch: Watch | None = None) -> tuple[Any, Played] | None:
-    key, run = task
-    played = play(run, watch)
-    return None if played is None else (key, played)
 
 
 def parts(settings: Settings) -> list[GamePart]:

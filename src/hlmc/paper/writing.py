@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from hlmc import plotting
-from hlmc.files.writing import write_whole
+from hlmc.files import write_whole
 from hlmc.paper.claims import Verdict
 from hlmc.paper.page import page
 from hlmc.paper.reproduction import Report

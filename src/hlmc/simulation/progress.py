@@ -20,12 +20,12 @@ REDRAWN = 0.2
 Progress = bool | Callable[[float, float], object] | None
 """What users say about progress: None or True, False for silence, or a function of the work done and all the work."""
 
-Opened = Callable[[Mapping[str, int]], "Silent"]
+Opened = Callable[[Mapping[str, int]], "Reporter"]
 """Given the steps that are missing of each policy, the report on them."""
 
 
-class Silent:
-    """Says nothing."""
+class Reporter:
+    """How much of a work is done. This one says nothing; :func:`reporter` chooses one that does."""
 
     def __enter__(self) -> Self:
         return self
@@ -39,29 +39,42 @@ class Silent:
     def skip(self, amount: float) -> None:
         """So much of the total need not be done."""
 
-    def part(self, name: str, work: float, steps: int) -> Opened:
-        """A report on an experiment that is ``work`` of the total and has so many steps, if all of them are missing."""
-
-        def opened(missing: Mapping[str, int]) -> Silent:
-            self.skip(work * (1.0 - sum(missing.values()) / steps))
-            return _Part(self, name, work / steps)
-
-        return opened
+    def part(self, name: str, work: float, steps: int) -> Part:
+        """What to give as ``progress`` to an experiment of so many steps that is ``work`` of the total."""
+        return Part(self, name, work, steps)
 
 
-class _Part(Silent):
-    """A part of a larger work: its steps count there."""
+class Part:
+    """A part of a larger work, told of its steps. At the end of its block, what has not been told need not be done."""
 
-    def __init__(self, whole: Silent, name: str, rate: float) -> None:
+    def __init__(self, whole: Reporter, name: str, work: float, steps: int) -> None:
         self._whole = whole
         self._name = name
-        self._rate = rate
+        self._left = work
+        self._rate = work / steps
+        self._done = 0.0
 
-    def advance(self, name: str, amount: float) -> None:
-        self._whole.advance(self._name, amount * self._rate)
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._drop(self._left)
+
+    def __call__(self, done: float, total: float) -> None:
+        """``total``: the steps that are missing, which may be fewer than there are."""
+        if not self._done:
+            self._drop(self._left - self._rate * total)
+        more = self._rate * (done - self._done)
+        self._done = done
+        self._left -= more
+        self._whole.advance(self._name, more)
+
+    def _drop(self, amount: float) -> None:
+        self._left -= amount
+        self._whole.skip(amount)
 
 
-class Lines(Silent):
+class Lines(Reporter):
     """A line on standard error every few seconds: runs of ``unit`` steps, or the part that is being done."""
 
     def __init__(self, totals: Mapping[str, float], unit: int | None) -> None:
@@ -94,7 +107,7 @@ class Lines(Silent):
             self._total -= amount
 
 
-class Bars(Silent):
+class Bars(Reporter):
     """One bar for each policy; of a work in parts (``unit`` is None), one for all that names the part."""
 
     def __init__(self, totals: Mapping[str, float], unit: int | None) -> None:
@@ -143,7 +156,7 @@ class Bars(Silent):
             self._progress.update(self._bars[bar], total=self._totals[bar])
 
 
-class Calls(Silent):
+class Calls(Reporter):
     """Tells a function of the user's how much is done, and of how much."""
 
     def __init__(self, totals: Mapping[str, float], tell: Callable[[float, float], object]) -> None:
@@ -219,15 +232,19 @@ def _takes_two(function: Callable[..., object]) -> bool:
     return True
 
 
-def reporter(progress: Any, totals: Mapping[str, float], unit: int | None = None) -> Silent:
+def reporter(progress: Any, totals: Mapping[str, float], unit: int | None = None) -> Reporter:
     """The way to report how much of each total is done.
 
-    ``unit`` steps make a run; without it there is one total, whose parts are told by :meth:`Silent.part`.
+    ``unit`` steps make a run; without it there is one total, whose parts are told by :meth:`Reporter.part`.
     ``progress``: None or True decides by where standard error goes, False is silent, a function is called.
+
+    >>> with reporter(lambda done, total: print(f"{done:g} of {total:g}"), {"all": 10.0}) as report:
+    ...     report.advance("all", 4.0)
+    4 of 10
     """
     wanted = checked_progress(progress)
     if wanted is False or not sum(totals.values()):
-        return Silent()
+        return Reporter()
     if callable(wanted):
         return Calls(totals, wanted)
     if in_notebook():
