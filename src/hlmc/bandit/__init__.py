@@ -8,6 +8,13 @@
 ``experiment``  what a process knows of an experiment
 ``arms``        names that come and go, as a versioned list of changes
 ``group``       group commit of threads and tasks
+``settings``    wait, default, control and the rest
+``upkeep``      settling, roll-ups, retention, idle units
+``report``      what there is to see; ``rollups`` are its aggregates
+``replay``      check: every row is what its events make of it
+``log``         all decisions as CSV or Parquet
+``shards``      what several learners in place of one cost
+``ids``         ids of decisions
 ``schema``      the tables
 ``store``       what is needed of a database; ``sqlite``, ``postgres``
 ==============  =====================================================================================
@@ -18,6 +25,9 @@ from __future__ import annotations
 from hlmc.bandit.arms import BanditArms
 from hlmc.bandit.decision import Decision
 from hlmc.bandit.front import Bandit
-from hlmc.bandit.opening import open  # noqa: A004
+from hlmc.bandit.opening import experiments, open  # noqa: A004
+from hlmc.bandit.report import Report, Tally
+from hlmc.bandit.settings import Settings
+from hlmc.bandit.shards import shard_cost
 
-__all__ = ["Bandit", "BanditArms", "Decision", "open"]
+__all__ = ["Bandit", "BanditArms", "Decision", "Report", "Settings", "Tally", "experiments", "open", "shard_cost"]

@@ -88,10 +88,10 @@ class Experiment:
                 self._slots[slot] = Slot(*who)
         return self._slots
 
-    def catch_up(self, row: Array, version: int) -> None:
-        """Have a row that is at a version of the arms follow the changes since."""
-        for _, live, slot in self._since(version):
-            if slot != STILL:
+    def catch_up(self, row: Array, version: int, until: int | None = None) -> None:
+        """Have a row that is at a version of the arms follow the changes since, up to another version or the last."""
+        for at, live, slot in self._since(version):
+            if slot != STILL and (until is None or at <= until):
                 self.rows.change(row, live, slot)
 
     def _since(self, version: int) -> list[tuple[int, int, int]]:

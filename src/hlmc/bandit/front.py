@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -9,12 +10,16 @@ from typing import Any, Self, TypeVar, overload
 
 import numpy as np
 
+from hlmc import checks
 from hlmc.bandit.arms import BanditArms, text_of
 from hlmc.bandit.decision import Decision
 from hlmc.bandit.experiment import Experiment
 from hlmc.bandit.group import GroupCommit, Request
+from hlmc.bandit.log import export
+from hlmc.bandit.replay import problems
 from hlmc.bandit.report import Report, report
-from hlmc.bandit.settings import Settings
+from hlmc.bandit.settings import NAMES, Settings, checked
+from hlmc.bandit.shards import plan_of
 from hlmc.bandit.store import LOCK, Again, Store
 from hlmc.bandit.upkeep import Upkeep
 from hlmc.bandit.work import SHARD, UNKNOWN, Ask, Tell, Work
@@ -94,6 +99,11 @@ class Bandit:
     def policy(self) -> Policy:
         """What the learners follow."""
         return self._experiment.policy
+
+    @property
+    def plan(self) -> str:
+        """The plan of the learners, and what ``shards`` cost, as text."""
+        return plan_of(self.policy, self.settings.shards)
 
     @property
     def settings(self) -> Settings:
@@ -236,6 +246,77 @@ class Bandit:
         self.settle()
         with self._looking() as experiment:
             return report(experiment)
+
+    def check(self) -> list[str]:
+        """What is wrong with the experiment and its store; empty if nothing.
+
+        The database's own files, every row, that decisions and events agree, and that each row is what its events
+        make of it: since its last snapshot all of them are played again. Reads one state while others write.
+
+        >>> import hlmc, tempfile, pathlib
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "shop.db"
+        >>> with hlmc.open(path, hlmc.UCB1(arms=2), arms=["tea", "coffee"], seed=1) as bandit:
+        ...     codes = [bandit.tell(bandit.ask("user-1").id, 1.0) for _ in range(3)]
+        ...     bandit.check()
+        []
+        """
+        self._check_open()
+        with self._looking() as experiment:
+            return problems(experiment)
+
+    def backup(self, path: str | os.PathLike[str]) -> None:
+        """Write a copy of the whole store, as it is at one moment, to a new SQLite file, while others write.
+
+        The copy is a store like any other: ``hlmc.open(path)``.
+        """
+        self._check_open()
+        store = self._reader()
+        try:
+            store.backup(checks.path("path", path))
+        finally:
+            store.close()
+
+    def export(self, path: str | os.PathLike[str]) -> int:
+        """Write all decisions to a file, ``.csv``, or ``.parquet`` with the extra ``lab``; how many there are.
+
+        >>> import hlmc, tempfile, pathlib
+        >>> folder = pathlib.Path(tempfile.mkdtemp())
+        >>> with hlmc.open(folder / "shop.db", hlmc.UCB1(arms=2), arms=["tea", "coffee"], seed=1) as bandit:
+        ...     decision = bandit.ask("user-1")
+        ...     bandit.export(folder / "log.csv")
+        1
+        >>> (folder / "log.csv").read_text().splitlines()[0]
+        'id,time,unit,arm,propensity,control,result,reward,told'
+        """
+        self._check_open()
+        with self._looking() as experiment:
+            return export(experiment, checks.path("path", path))
+
+    def configure(self, **changes: Any) -> None:
+        """Change settings: ``wait``, ``default``, ``control``, ``keep``, ``idle``, ``shards``, ``delay``.
+
+        They hold for all processes, from the next decision on; decisions that are made keep their ``wait``. None
+        resets a setting.
+
+        >>> import hlmc, tempfile, pathlib
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "shop.db"
+        >>> with hlmc.open(path, hlmc.UCB1(arms=2), arms=["tea", "coffee"], seed=1) as bandit:
+        ...     bandit.configure(wait="1 hour", default=0.0)
+        ...     bandit.settings.wait
+        3600.0
+        """
+        for name in changes:
+            if name not in NAMES:
+                raise BadArgument(f"settings are {', '.join(NAMES)}, not {shown(name)}")
+
+        def change(experiment: Experiment) -> None:
+            experiment.store.all(f"select id from experiments where id = ? {LOCK}", experiment.number)
+            experiment.refresh()
+            settings = checked(experiment.policy, {**vars(experiment.settings), **changes})
+            experiment.store.update("experiments", ("settings", "id"), [(settings.described(), experiment.number)])
+
+        self._called(change, writes=True)
+        self._called(lambda experiment: experiment.refresh())
 
     def settle(self) -> None:
         """Do all that is due now: decisions past ``wait``, roll-ups, retention, idle units.

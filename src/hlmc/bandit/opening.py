@@ -226,3 +226,21 @@ def _made(
     if found is None:
         raise BadStore(f"{store.shown} has no experiment {name!r} after it was made")
     return found
+
+
+def experiments(store: str | os.PathLike[str]) -> dict[str, str]:
+    """The experiments of a store that is there: their names, and their policies as they print.
+
+    >>> import hlmc, tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "shop.db"
+    >>> hlmc.open(path, hlmc.UCB1(arms=2), name="checkout").close()
+    >>> experiments(path)
+    {'checkout': 'UCB1(arms=2)'}
+    """
+    database = database_of(store, True, True)
+    try:
+        with database.reading():
+            found = database.all("select name, policy, words from experiments order by id")
+        return {name: repr(read_policy(database.shown, text.encode(), words, None)) for name, text, words in found}
+    finally:
+        database.close()

@@ -41,18 +41,18 @@ _UPSERT = f"on conflict (experiment, hour, arm, control) do update set {_ADD}"
 
 
 def behind(experiment: Experiment) -> int:
-    """By how many decisions, of all experiments of the store, the aggregates are behind."""
+    """How many decisions, of all experiments of the store, are to be added up now."""
     found = experiment.store.one("select number from decisions order by number desc limit 1")
     rolled = experiment.store.one("select rolled from experiments where id = ?", experiment.number)
-    return 0 if found is None or rolled is None else int(found[0]) - int(rolled[0])
+    return 0 if found is None or rolled is None else int(found[0]) - int(rolled[0]) - LAG
 
 
-def roll_up(experiment: Experiment, lag: int = LAG) -> bool:
+def roll_up(experiment: Experiment) -> bool:
     """In a transaction of its own, add up the next block; whether there is more to do."""
     store = experiment.store
     with store.transaction(alone=True):
         experiment.refresh()
-        left = behind(experiment) - lag
+        left = behind(experiment)
         if left <= 0:
             return False
         first, last = experiment.rolled, experiment.rolled + min(left, BLOCK)

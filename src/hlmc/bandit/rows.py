@@ -20,7 +20,7 @@ from hlmc.engine.layout import BITS, IDLE, LEVELS, WINDOW
 from hlmc.engine.primitives import CHANGE
 from hlmc.engine.routines import level_change_kernel
 from hlmc.engine.scale import scale_many
-from hlmc.engine.stored import ask_stored, credit_stored
+from hlmc.engine.stored import ASK, TELL, steps_stored
 from hlmc.engine.tickets import TICKET_PROBABILITY, ticket_words
 from hlmc.learners.gate import first_unsound
 from hlmc.learners.learner import fresh_rows
@@ -105,13 +105,37 @@ class Rows:
 
         An arm is negative, and its row as before, where the policy's horizon has been reached.
         """
-        count = len(places)
-        tickets = np.zeros((count, self._ticket))
-        arms = np.empty(count, np.int64)
-        ask = entry(for_structure(ask_stored, self.policy.structure), *["int64"] * 8, release=True)
-        addresses = address_of(places), count, address_of(tickets), address_of(arms)
-        ask(self._program_at, address_of(rows), self.width, *addresses)
+        tickets = np.zeros((len(places), self._ticket))
+        arms = self.steps(rows, places, np.full(len(places), ASK), tickets, np.zeros(len(places)))
         return arms, tickets
+
+    def tell(self, rows: Array, places: Array, tickets: Sequence[bytes], rewards: Array) -> Array:
+        """Learn rewards in the caller's units; a code of :mod:`hlmc.engine.feedback` for each.
+
+        BAD_TICKET stands where a ticket is not the row's own: then it was damaged in the database.
+        """
+        return self.steps(rows, places, np.full(len(places), TELL), self.tickets(tickets), rewards)
+
+    def steps(self, rows: Array, places: Array, kinds: Array, tickets: Array, rewards: Array) -> Array:
+        """Decisions and rewards in one call: see :func:`hlmc.engine.stored.steps_stored`. Rewards in the user's units.
+
+        Arms and codes, int64, are returned; rows and tickets are changed.
+        """
+        count = len(places)
+        codes = np.empty(count, np.int64)
+        shares = np.array(rewards, np.float64)
+        if self.policy.scaled:
+            entry(scale_many, *["int64"] * 4, release=True)(self._program_at, address_of(shares), count)
+        steps = entry(for_structure(steps_stored, self.policy.structure), *["int64"] * 10, release=True)
+        where = address_of(rows), self.width, address_of(places), address_of(kinds)
+        steps(self._program_at, *where, count, *(address_of(each) for each in (tickets, shares, codes)))
+        return codes
+
+    def tickets(self, packed: Sequence[bytes]) -> Array:
+        """Tickets from the database as a matrix; one of another length is damaged, and becomes zeros."""
+        size = 8 * self._ticket
+        whole = b"".join(each if len(each) == size else bytes(size) for each in packed)
+        return np.frombuffer(whole, "<f8").astype(np.float64).reshape(len(packed), self._ticket)
 
     def propensities(self, tickets: Array) -> Array:
         """The probabilities by which logged decisions are weighed."""
@@ -120,22 +144,6 @@ class Rows:
     def pack_tickets(self, tickets: Array) -> list[bytes]:
         """Tickets as the database keeps them."""
         return _pieces(tickets.astype("<f8", copy=False))
-
-    def credit(self, rows: Array, places: Array, tickets: Sequence[bytes], rewards: Array, learns: Array) -> Array:
-        """Learn rewards in the caller's units; a code of :mod:`hlmc.engine.feedback` for each.
-
-        BAD_TICKET stands where a ticket is not the row's own: then it was damaged in the database.
-        """
-        count = len(places)
-        given = np.frombuffer(b"".join(tickets), "<f8").astype(np.float64, copy=True).reshape(count, self._ticket)
-        codes = np.empty(count, np.int64)
-        shares = np.array(rewards, np.float64)
-        if self.policy.scaled:
-            entry(scale_many, *["int64"] * 4, release=True)(self._program_at, address_of(shares), count)
-        credit = entry(for_structure(credit_stored, self.policy.structure), *["int64"] * 10, release=True)
-        addresses = [address_of(each) for each in (given, shares, learns, codes)]
-        credit(self._program_at, address_of(rows), self.width, address_of(places), count, *addresses)
-        return codes
 
     def change(self, row: Array, live: int, slot: int) -> None:
         """Have a row follow one change of the arms (:func:`hlmc.engine.arms.change`)."""

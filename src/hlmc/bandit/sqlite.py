@@ -99,7 +99,6 @@ class SQLiteStore(Store):
             connection.execute(f"pragma synchronous = {'full' if self._durable else 'normal'}")
             connection.execute("pragma wal_autocheckpoint = 4000")
         connection.execute("pragma cache_size = -65536")
-        connection.execute("pragma temp_store = memory")
 
     def _set_up(self, connection: sqlite3.Connection) -> None:
         if self._readonly:

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 
 from hlmc.bandit.experiment import Experiment
-from hlmc.bandit.rollups import LAG, behind, roll_up
+from hlmc.bandit.rollups import behind, roll_up
 from hlmc.bandit.store import LISTED, LOCK
 from hlmc.bandit.work import Tell, Work
 
@@ -118,7 +118,7 @@ class Upkeep:
         sql = "select 1 from decisions where experiment = ? and due <= ? and due is not null and result is null limit 1"
         with experiment.store.reading():
             due = experiment.store.one(sql, experiment.number, experiment.store.now()) is not None
-            rolls = behind(experiment) > LAG
+            rolls = behind(experiment) > 0
         wanted = [
             (self.settle, due),
             (lambda: roll_up(experiment), rolls),

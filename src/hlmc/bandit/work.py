@@ -159,6 +159,8 @@ class Work:
         self._versions = list(versions)
         self._places = {number: place for place, number in enumerate(numbers)}
         self._named = {unit: place for place, unit in enumerate(units)}
+        if max(versions) > experiment.version:  # the arms changed after this transaction had begun
+            experiment.refresh()
         for place, version in enumerate(versions):
             if version != experiment.version:
                 experiment.catch_up(self._rows[place], version)
@@ -236,7 +238,7 @@ class Work:
         places = np.array([self._places[decision.learner] for _, decision, _, _ in learning], np.int64)
         tickets = [decision.ticket for _, decision, _, _ in learning]
         rewards = np.array([reward for _, _, reward, _ in learning])
-        codes = self._experiment.rows.credit(self._rows, places, tickets, rewards, np.ones(len(learning), np.int64))
+        codes = self._experiment.rows.tell(self._rows, places, tickets, rewards)
         for (at, decision, reward, result), place, code in zip(learning, places.tolist(), codes.tolist(), strict=True):
             if code == BAD_TICKET:
                 raise BadStore(f"{self._store.shown} is damaged: the ticket of decision {decision.id} is not genuine")

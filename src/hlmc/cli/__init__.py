@@ -34,6 +34,7 @@ COMMANDS = {
     "reproduce": "run the paper's numerical section, and check every claim in it",
     "arena": "compare policies of equal memory on every adversary, as ratios to the paper's HLMC",
     "spectrum": "simulate radios that share channels under jamming, and plot which channels they use",
+    "bandit": "look at a bandit in a database: report, check, backup, export of all decisions",
     "examples": "list the examples that come with the package, and write one of them to a folder",
     "export": "write a policy or a saved learner as C99 for a microcontroller or as WebAssembly",
     "completion": "print a script that completes commands and options in bash, zsh or fish",

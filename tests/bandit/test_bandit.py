@@ -7,7 +7,6 @@ import multiprocessing
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,28 +14,9 @@ import numpy as np
 import pytest
 
 import hlmc
+from bandits import NAMES, POLICY, Opener
 from hlmc.bandit.rows import stored_policy
 from hlmc.errors import BadArgument, BadReward, BadStore, ConflictingKey, OutOfTurn
-
-POLICY = hlmc.HLMC(arms=9, groups=(3, 3), horizon=10**6)
-NAMES = [f"arm {i}" for i in range(9)]
-
-Opener = Callable[..., hlmc.Bandit]
-
-
-@pytest.fixture
-def opened(tmp_path: Path) -> Opener:
-    """Opens a bandit in the test's own store; what is opened is closed at the end."""
-    made: list[hlmc.Bandit] = []
-
-    def opener(*arguments: object, **options: object) -> hlmc.Bandit:
-        made.append(hlmc.open(tmp_path / "shop.db", *arguments, **options))
-        return made[-1]
-
-    yield opener
-    for each in made:
-        each.close()
-
 
 # --- Decisions and rewards
 
@@ -345,10 +325,10 @@ with hlmc.open(sys.argv[1]) as bandit:
 """
 
 
-def test_processes_share_a_store(opened: Opener, tmp_path: Path) -> None:
+def test_processes_share_a_store(opened: Opener, address: str) -> None:
     bandit = opened(POLICY, arms=NAMES, seed=1)
     bandit.ask()
-    others = [subprocess.Popen([sys.executable, "-c", PLAY, tmp_path / "shop.db"]) for _ in range(2)]
+    others = [subprocess.Popen([sys.executable, "-c", PLAY, address]) for _ in range(2)]
     for _ in range(30):
         bandit.tell(bandit.ask().id, 1.0)
     assert [other.wait() for other in others] == [0, 0]
