@@ -1,7 +1,8 @@
 """Rows of an experiment as the database keeps them, and the engine's steps on many of them at once.
 
-A stored row is a learner's row without the bits of its window: which decisions are outstanding is in the table of
-decisions. In memory the rows of a transaction are one matrix, on which a batch of decisions or of rewards is one call.
+A stored row is a learner's row without the bits of its window and without its identity: which decisions are
+outstanding, and whose they are, is in the table of decisions. In memory the rows of a transaction are one matrix, on
+which a batch of decisions or of rewards is one call.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 
 from hlmc.engine.arms import changer
 from hlmc.engine.feedback import for_structure
-from hlmc.engine.layout import BITS, IDLE, LEVELS, WINDOW
+from hlmc.engine.layout import IDLE, LEVELS, SECRET, WINDOW
 from hlmc.engine.primitives import CHANGE
 from hlmc.engine.routines import level_change_kernel
 from hlmc.engine.scale import scale_many
@@ -55,9 +56,9 @@ class Rows:
         self.policy = stored_policy(policy)
         self.width = self.policy.words.total
         self._seed = seed.encode()
-        first = int(self.policy.program[WINDOW]) + BITS
-        # Words of the window that are 0 in every row here, and are not stored.
-        self._left_out = slice(first, first - BITS + self.policy.window_words - self.policy.dynamic)
+        window = int(self.policy.program[WINDOW])
+        # Identity and bits of the window: words that are 0 in every row here, and are not stored.
+        self._left_out = slice(window + SECRET, window + self.policy.window_words - self.policy.dynamic)
         self._stored = self.width - (self._left_out.stop - self._left_out.start)
         self._ticket = ticket_words(int(self.policy.program[LEVELS]))
         self._program_at = linked(self.policy).address

@@ -1,24 +1,27 @@
 """Ask and tell on rows whose decisions a database keeps: many decisions and rewards in one call.
 
-The bits of the window (:mod:`hlmc.engine.feedback`) are not used here. Which decisions are outstanding is known to the
-database, which also keeps their tickets. So there is no limit to how many may await their rewards.
+The bits of the window (:mod:`hlmc.engine.feedback`) and the incarnations of a row (:mod:`hlmc.engine.identity`) are not
+used here; their words are 0. Which decisions are outstanding, and whose, is known to the database, which also keeps
+their tickets. So there is no limit to how many may await their rewards.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from hlmc.engine.feedback import BAD_TICKET, EXPIRED, credit, genuine, hand_out
+from hlmc.engine.feedback import BAD_TICKET, EXPIRED, credit, hand_out
 from hlmc.engine.kernel import Address, kernel
-from hlmc.engine.layout import HORIZON, LEVELS, PROBABILITY, TIME
-from hlmc.engine.primitives import int_at, put_bits, put_int, row_of, words
+from hlmc.engine.layout import HORIZON, KEY, LEVELS, PROBABILITY, TIME
+from hlmc.engine.primitives import bits, int_at, put_bits, put_int, row_of, words
 from hlmc.engine.step import PAST_HORIZON, arm_of, decide
-from hlmc.engine.tickets import CHILDREN_AT, TAG, TICKET_PROBABILITY, TICKET_TIME, tag_of, ticket_int
+from hlmc.engine.tickets import CHILDREN_AT, TAG, TICKET_PROBABILITY, TICKET_TIME, siphash, ticket_int
 
 Array = np.ndarray
 
 ASK, TELL = range(2)
 """The kinds of steps."""
+
+_NONE = np.uint64(0)
 
 
 @kernel
@@ -73,18 +76,23 @@ def _ask(program: Array, row: Array, ticket: Array) -> int:
     arm = arm_of(program, row, decide(program, row, t))
     ticket[TICKET_PROBABILITY] = row[PROBABILITY]
     hand_out(program, row, t, arm, ticket)
-    # The tag shows a ticket that was damaged in the database before a kernel follows it.
-    put_bits(ticket, TAG, tag_of(program, row, ticket, int(program[LEVELS])))
+    put_bits(ticket, TAG, _tag(program, row, ticket))
     return arm
 
 
 @kernel
 def _tell(program: Array, row: Array, ticket: Array, reward: float) -> int:
     """Learn the reward of a ticket that has not been told; a code."""
-    if not genuine(program, row, ticket):
+    if bits(ticket, TAG) != _tag(program, row, ticket):
         return BAD_TICKET
     t = ticket_int(ticket, TICKET_TIME)
     now = int(row[TIME])
     if t < 0 or t >= now:
         return EXPIRED
     return credit(program, row, ticket, t, now, reward)
+
+
+@kernel
+def _tag(program: Array, row: Array, ticket: Array) -> np.uint64:
+    """The tag of a ticket. It shows one that was damaged in the database before a kernel follows it."""
+    return siphash(bits(row, KEY), _NONE, _NONE, ticket, TAG + 1, CHILDREN_AT + 2 * int(program[LEVELS]))
