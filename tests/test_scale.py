@@ -111,7 +111,8 @@ def test_learner_and_fleet_learn_shares(tmp_path: Path) -> None:
 
 @pytest.mark.interpreted
 def test_told_rewards_and_missing_ones_are_in_the_same_units() -> None:
-    plain, other = replace(PLAIN, pending=64).start(), replace(LOSSES, pending=64, missing=2).start()
+    plain = replace(PLAIN, pending=64).start(identity=1)
+    other = replace(LOSSES, pending=64, missing=2).start(identity=1)
     for i in range(40):
         loss = i % 10 / 2 - 1
         first, second = plain.ask(), other.ask()
