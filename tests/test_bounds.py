@@ -1,6 +1,8 @@
 """Every bound against its printed formula, worked out apart to 40 digits, and against its neighbours."""
 
+import inspect
 import math
+import re
 from typing import Any
 
 import pytest
@@ -157,3 +159,10 @@ def test_theorem_3_says_when_the_horizon_is_too_short() -> None:
     with pytest.raises(ValueError, match=r"^horizon must be at least switches \* arms = 160 .* not 159$"):
         bounds.theorem_3(159, 16, 10)
     assert bounds.theorem_3(160, 16, 10) > 0
+
+
+def test_bounds_refer_only_to_bounds_that_exist() -> None:
+    source = inspect.getsource(bounds)
+    named = set(re.findall(r"\b(?:lemma|theorem)_\w+", source))
+    assert len(named) > 6
+    assert named == {name for name in named if hasattr(bounds, name)}

@@ -137,10 +137,12 @@ def test_the_champion_has_a_bound_whatever_its_arguments(
 def test_a_champion_of_one_level_promises_nothing_about_changes() -> None:
     policy = hlmc.Champion(5, memory=4, horizon=T, switches=5)
     assert policy.groups_used == (5,)
-    assert "weak regret" in policy.guarantee.proved
+    assert policy.guarantee.proved == ""
     assert "two levels do not fit" in policy.guarantee.lost
-    assert policy.bound(switches=1) == policy.bound()
-    assert policy.bound(switches=2) is None
+    assert policy.bound() is policy.plan.bound is policy.bound(switches=2) is None
+    weak = hlmc.Champion(5, memory=4, horizon=T)
+    assert weak.bound() == policy.bound(switches=1) == hlmc.Champion(5, memory=4, horizon=T, switches=1).bound()
+    assert weak.bound() is not None
 
 
 def test_policies_for_stochastic_rewards_promise_nothing_else() -> None:

@@ -155,8 +155,7 @@ def theorem_3(horizon: float, arms: int, switches: int) -> float:
     .. math:: \mathbb{E}[R_s(T, V)] \le (6\sqrt{2} + 1)\, T^{3/4} V^{1/4} K^{1/4} (\ln(KT))^{1/2}
 
     Bounds the expected shifting regret at hardness V, with epochs of
-    :math:`\Delta = \lceil\sqrt{TN\ln N/(VL\ln(TL))}\rceil` steps. Needs :math:`T \ge VK`; shorter horizons
-    are left to `theorem_3_unconditional`.
+    :math:`\Delta = \lceil\sqrt{TN\ln N/(VL\ln(TL))}\rceil` steps. Needs :math:`T \ge VK`.
 
     >>> round(theorem_3(horizon=10**6, arms=16, switches=10))
     4344887

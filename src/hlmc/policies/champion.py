@@ -198,15 +198,13 @@ class Champion(TreePolicy):
 
     @property
     def promised(self) -> str:  # type: ignore[override]
-        if self.structure is TREE or not self._told:
-            return super().promised
-        return f"expected shifting regret at hardness {self.switches}"
+        return f"expected shifting regret at hardness {self.switches}" if self._told else super().promised
 
     def _stage_bound(self, horizon: int, switches: int | None) -> float | None:
-        if self.structure is TREE:
-            return super()._stage_bound(horizon, switches) if switches in (None, 1) else None
-        weak = self._weak_bound(horizon)
         V = switches or self.switches or 1
+        if self.structure is TREE:
+            return super()._stage_bound(horizon, switches) if V == 1 else None
+        weak = self._weak_bound(horizon)
         if weak is None or V == 1:
             return weak
         if not self._told:
