@@ -1,11 +1,18 @@
 """Arms with names: the table, tickets of arms that are gone, files, and refusals."""
 
+import decimal
+import gc
 import json
 import math
 import pickle
+import random
+import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 import hlmc
@@ -44,6 +51,10 @@ def test_the_table_maps_names_to_slots_and_keeps_them_dense() -> None:
     arms.resume("z")
     assert (arms._names, arms.paused) == ([4, "d", "z"], ())
     arms.forget("z")
+    assert [x in arms for x in (4, np.int64(4), 4.0, 4 + 0j, decimal.Decimal(4), "4")] == [True] * 2 + [False] * 4
+    arms.add(1)
+    assert [x in arms for x in (1, np.uint8(1), True, np.True_)] == [True] * 2 + [False] * 2
+    arms.remove(np.int64(1))
     assert repr(arms) == "<arms: 3 of 5, none paused>"
     assert arms.copy() == arms == pickle.loads(pickle.dumps(arms)) != hlmc.Arms(5)
 
@@ -149,6 +160,119 @@ def test_a_ticket_of_an_arm_that_is_gone_is_expired_and_teaches_nothing() -> Non
         learner.tell(hlmc.Ticket.from_bytes(bytes(len(bytes(ticket)))), 1.0)
     assert repr(ticket) == f"<ticket for {ticket.arm!r} at time {ticket.time}>"
     assert ticket == hlmc.Ticket.from_str(str(ticket))
+    # The name is not stored: what is read is a plain ticket, whoever reads it.
+    for read in (type(ticket).from_str(str(ticket)), type(ticket).from_bytes(bytes(ticket))):
+        assert type(read) is hlmc.Ticket
+        assert read.arm == ticket.slot
+
+
+def test_a_ticket_told_as_a_string_is_held_against_the_table_too() -> None:
+    """While arms come and go, each ticket is told to two learners that are alike: as it is, and as it was stored."""
+    dice = random.Random(1)
+    learner = named(hlmc.TsallisINF(arms=9, pending=512), 6, seed=3)
+    one, two = learner.copy(identity=1), learner.copy(identity=1)
+    tickets, codes, newcomers = [], [], iter(range(100, 10**6))
+    for t in range(1500):
+        tickets.append(one.ask())
+        assert two.ask() == tickets[-1]
+        if t % 5 == 0:
+            gone, new = dice.choice(list(one.arms)), next(newcomers)
+            for each in (one, two):
+                each.arms.remove(gone)
+                each.arms.add(new)
+        ticket = tickets.pop(dice.randrange(len(tickets))) if t % 3 else tickets[-1]
+        stored = hlmc.Ticket.from_str(str(ticket)) if t % 2 else hlmc.Ticket.from_bytes(bytes(ticket))
+        codes.append(one.tell(ticket, 1.0))
+        assert two.tell(stored, 1.0) == codes[-1]
+        assert one == two
+        if codes[-1] == "applied":
+            assert ticket.arm in one.arms
+    assert {"applied", "expired"} <= set(codes)
+
+
+class Signal(Exception):
+    """What the handler of a signal raises."""
+
+
+def interrupted(call: Callable[[], object], at: int) -> bool:
+    """Make a call and raise a Signal before its instruction ``at``, as a handler may; whether it had so many."""
+    left = at
+
+    def trace(frame: Any, event: str, _: object) -> Any:
+        nonlocal left
+        frame.f_trace_opcodes = True
+        if event == "opcode":
+            left -= 1
+            if left == 0:
+                raise Signal
+        return trace
+
+    before = sys.gettrace()
+    gc.disable()  # Python ignores what is raised in a callback of the collector
+    sys.settrace(trace)
+    try:
+        call()
+    except Signal:
+        return True
+    finally:
+        sys.settrace(before)
+        gc.enable()
+    return False
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda learner: learner.arms.add("tea", "coffee"),
+        lambda learner: learner.arms.remove(1),
+        lambda learner: learner.arms.remove(4),
+        lambda learner: learner.arms.pause(0),
+        lambda learner: learner.arms.resume(3),
+        lambda learner: learner.arms.rename(2, "two"),
+        lambda learner: learner.arms.forget(2),
+        lambda learner: learner.reset(7),
+    ],
+    ids=["add", "remove", "remove the last", "pause", "resume", "rename", "forget", "reset"],
+)
+def test_a_signal_finds_table_and_row_changed_together_or_not_at_all(change: Callable[[NamedLearner], None]) -> None:
+    """At every instruction of Python in turn."""
+    learner = named(hlmc.TsallisINF(arms=9, pending=64), 5, seed=3)
+    for t in range(30):
+        learner.tell(learner.ask(), t % 2)
+    learner.arms.pause(3)
+    changed = learner.copy()
+    change(changed)
+    assert changed != learner
+    ends, at = [], 1
+    while True:
+        other = learner.copy()
+        if not interrupted(lambda other=other: change(other), at):  # type: ignore[misc]
+            break
+        ends.append(other == changed)
+        assert ends[-1] or other == learner
+        assert gate.first_unsound(other.policy, other.state[None, :].copy()) == 1
+        slots = {name: slot for slot, name in enumerate(other.arms._names)}
+        assert slots == {name: slot for name, slot in other.arms._places.items() if slot >= 0}
+        at += 1
+    assert other == changed
+    assert ends == sorted(ends)
+    assert len(ends) > 20
+    assert set(ends) == {False, True}
+
+
+def test_a_file_is_not_replaced_by_one_that_could_not_be_loaded(tmp_path: Path) -> None:
+    path = tmp_path / "learner"
+    learner = named(hlmc.EXP3(arms=9, horizon=T), 5)
+    learner.save(path)
+    good = path.read_bytes()
+    learner.arms._names.pop()  # as no call does
+    with pytest.raises(HLMCError, match=r"could not be loaded \(5 arms in the row and 4 in the table\): not saved"):
+        learner.save(path)
+    for torn in (hlmc.EXP3(arms=9, horizon=T).start(), named(hlmc.EXP3(arms=9, horizon=T), 5)):
+        torn._row[2] = 1e9
+        with pytest.raises(HLMCError, match="could not be loaded"):
+            torn.save(path)
+    assert path.read_bytes() == good
 
 
 # --- Files

@@ -6,7 +6,10 @@ that has changed hands at step t has nothing to do with decisions made before t.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
+from functools import partial
+from operator import call
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,11 +21,11 @@ from hlmc.engine.feedback import APPLIED, EXPIRED, LATE
 from hlmc.engine.layout import ARM, IDLE
 from hlmc.engine.primitives import CHANGE
 from hlmc.engine.routines import level_change_kernel
-from hlmc.errors import BadArgument, BadType, OutOfTurn, shown
+from hlmc.errors import BadArgument, BadType, HLMCError, OutOfTurn, shown
 from hlmc.learners.identity import checked as checked_identity
-from hlmc.learners.learner import Learner, fresh_rows
+from hlmc.learners.learner import Learner, checked_reward, fresh_rows
 from hlmc.learners.saving import save
-from hlmc.learners.tickets import Ticket
+from hlmc.learners.tickets import CODES, Ticket
 from hlmc.streams import keys
 from hlmc.targets import address_of, callback, entry
 
@@ -54,6 +57,15 @@ def checked_name(name: Any) -> Name:
             raise BadArgument(f"a name that is a number must be below 2^63 in size, not {shown(int(name))}")
         return int(name)
     raise BadType(f"a name must be a string or a whole number, not {shown(name)}")
+
+
+def together(calls: list[Callable[[], object]]) -> None:
+    """Make calls of C functions one after the other: all of them, or none, whatever signal comes.
+
+    Python runs the handler of a signal, which may raise, between two instructions of its own. Here there are none:
+    ``map`` and ``deque`` call from C.
+    """
+    deque(map(call, calls), maxlen=0)
 
 
 class Arms:
@@ -117,8 +129,8 @@ class Arms:
 
     def __contains__(self, name: object) -> bool:
         try:
-            return not isinstance(name, (bool, float)) and name in self._places
-        except TypeError:  # what cannot be a key
+            return checked_name(name) in self._places
+        except (BadArgument, BadType):
             return False
 
     def __eq__(self, other: object) -> bool:
@@ -144,40 +156,38 @@ class Arms:
 
     def remove(self, name: Name) -> None:
         """Remove an arm. What was known of it is lost, and a ticket for it is ``"expired"``."""
-        if self._place(name) != PAUSED:
-            self._leave(name)
-        del self._places[name]
+        name = self._known(name)
+        self._leave(name, partial(self._places.__delitem__, name))
 
     def pause(self, name: Name) -> None:
         """Take an arm out of play until :meth:`resume`. It keeps its name; what was known of it is lost."""
-        if self._place(name) == PAUSED:
+        name = self._known(name)
+        if self._places[name] == PAUSED:
             raise BadArgument(f"{shown(name)} is paused already")
-        self._leave(name)
-        self._places[name] = PAUSED
+        self._leave(name, partial(self._places.__setitem__, name, PAUSED))
 
     def resume(self, name: Name) -> None:
         """Bring a paused arm back into play, as an arm of which nothing is known."""
-        if self._place(name) != PAUSED:
+        name = self._known(name)
+        if self._places[name] != PAUSED:
             raise BadArgument(f"{shown(name)} is not paused")
-        self._join([checked_name(name)])
+        self._join([name])
 
     def rename(self, name: Name, new: Name) -> None:
         """Give an arm another name. Nothing else changes."""
-        place = self._place(name)
-        new = checked_name(new)
+        name, new = self._known(name), checked_name(new)
         if new in self._places and new != name:
             raise BadArgument(f"{shown(new)} is the name of another arm")
-        self._places = {new if each == name else each: slot for each, slot in self._places.items()}
-        if place != PAUSED:
-            self._names[place] = new
+        place = self._places[name]
+        places = {new if each == name else each: slot for each, slot in self._places.items()}
+        named = [partial(self._names.__setitem__, place, new)] if place != PAUSED else []
+        together([partial(setattr, self, "_places", places), *named])
 
     def forget(self, name: Name) -> None:
         """Forget what is known of an arm, as if it had been removed and added: it may have become another one."""
-        slot = self._place(name)
-        if slot == PAUSED:
-            return
-        self._change(max(1, len(self._names)), slot)
-        self._touch(slot)
+        slot = self._places[self._known(name)]
+        if slot != PAUSED:
+            self._change([(len(self._names), slot)], [], slot)
 
     def copy(self) -> Arms:
         """A table of the same names that belongs to no learner."""
@@ -219,50 +229,54 @@ class Arms:
 
     # --- Between the table and its learner
 
-    def _place(self, name: Any) -> int:
+    def _known(self, name: Any) -> Name:
         if name not in self:
             raise BadArgument(f"there is no arm of the name {shown(name)}")
-        return self._places[name]
+        return checked_name(name)
 
     def _join(self, names: list[Name]) -> None:
         """Give these names the next slots."""
         if not names:
             return
         first = len(self._names)
-        if first == 0:
-            self._change(1, 0)  # a learner always has an arm: until now, one without a name
-        if first + len(names) > 1:
-            self._change(first + len(names), -1)
-        for slot, name in enumerate(names, first):
-            self._names.append(name)
-            self._places[name] = slot
-            self._touch(slot)
+        slots = range(first, first + len(names))
+        # A learner always has an arm: until the first comes, one without a name.
+        steps = [(1, 0)] if first == 0 else []
+        if slots.stop > 1:
+            steps.append((slots.stop, -1))
+        placed: list[Callable[[], object]] = [
+            partial(self._places.__setitem__, name, slot) for name, slot in zip(names, slots, strict=True)
+        ]
+        self._change(steps, [partial(self._names.extend, names), *placed], *slots)
 
-    def _leave(self, name: Name) -> None:
-        """Free the slot of a name for the last one."""
+    def _leave(self, name: Name, then: Callable[[], object]) -> None:
+        """Free the slot of a name, if it has one, for the last one; ``then`` says what becomes of the name."""
         slot, last = self._places[name], len(self._names) - 1
-        self._change(max(1, last), slot)
-        moved = self._names.pop()
+        if slot == PAUSED:
+            then()
+            return
+        moved = self._names[last]
+        written: list[Callable[[], object]] = [self._names.pop, then]
         if slot != last:
-            self._names[slot] = moved
-            self._places[moved] = slot
-        self._touch(slot)
-        self._touch(last)
+            written += [partial(self._names.__setitem__, slot, moved), partial(self._places.__setitem__, moved, slot)]
+        self._change([(max(1, last), slot)], written, slot, last)
 
-    def _change(self, live: int, slot: int) -> None:
-        if self._learner is not None:
-            self._learner._change_arms(live, slot)
-
-    def _touch(self, slot: int) -> None:
-        """A slot has changed hands now."""
-        if self._learner is not None and self._learner.time:
-            self._since[slot] = self._learner.time
+    def _change(self, steps: list[tuple[int, int]], written: list[Callable[[], object]], *touched: int) -> None:
+        """Have the row follow the table, whose own change is ``written``; other arms have the slots ``touched`` now."""
+        learner = self._learner
+        if learner is not None:
+            row = learner._changed_row(steps)
+            if learner.time:
+                written = [*written, *(partial(self._since.__setitem__, slot, learner.time) for slot in touched)]
+            written = [partial(learner._row.__setitem__, slice(None), row), *written]
+        together(written)
 
 
 class NamedTicket(Ticket):
     """A ticket of a learner whose arms have names: ``arm`` is the name.
 
-    It is stored as any other ticket is, without the name.
+    It is stored as any other ticket is, without the name: what :meth:`from_bytes` and :meth:`from_str` read is a
+    :class:`Ticket`, whose ``arm`` is the slot.
     """
 
     _name: Name
@@ -356,8 +370,18 @@ class NamedLearner(Learner):
     def reset(self, seed: int = 0, stream: int = 0, identity: int | None = None) -> None:
         """Forget everything and start afresh in the same row, with the arms that there are now."""
         super().reset(seed, stream, identity)
-        self._row[int(self.policy.program[IDLE])] = self.policy.arms - max(1, len(self._arms._names))
-        self._arms._since.clear()
+
+    def _begin(self, row: Array) -> None:
+        row[int(self.policy.program[IDLE])] = self.policy.arms - max(1, len(self._arms._names))
+        together([partial(self._row.__setitem__, slice(None), row), self._arms._since.clear])
+
+    def tell(self, ticket: Ticket, reward: float) -> str:
+        """Learn the reward of a ticket, whether it has the name or was read from bytes or from a string.
+
+        As :meth:`Learner.tell <hlmc.Learner.tell>`; ``"expired"``, too, if the arm has been removed or moved since.
+        """
+        # Without the short way of Learner.tell, which does not ask the table.
+        return CODES[self._settle(ticket, checked_reward(reward, self.policy), 1)]
 
     def _settle(self, ticket: Ticket, reward: float | None, learns: int) -> int:
         if type(ticket) is NamedTicket:
@@ -376,6 +400,10 @@ class NamedLearner(Learner):
 
     def save(self, path: str | Path) -> None:
         """Write policy, state and names to a file, which after a crash is the old one or the new one."""
+        if not self._matches(self._arms):
+            found = f"{self._live} arms in the row and {len(self._arms._names)} in the table"
+            raise HLMCError(f"the state of this learner is damaged and could not be loaded ({found}): not saved")
+        self._check_sound()
         save(path, self.policy, self._row[None, :], "learner", self._arms.described())
 
     def __eq__(self, other: object) -> bool:
@@ -409,15 +437,18 @@ class NamedLearner(Learner):
         if not self._arms._names:
             raise OutOfTurn("there is no arm to play: add one to learner.arms, or resume one")
 
-    def _change_arms(self, live: int, slot: int) -> None:
-        """Have the row follow the table (:func:`hlmc.engine.arms.change`)."""
+    def _changed_row(self, steps: list[tuple[int, int]]) -> Array:
+        """A row that has followed the table, for steps (live, arm) of :func:`hlmc.engine.arms.change`."""
         if self._row[ARM] >= 0.0:
             raise OutOfTurn("the arms cannot change between select() and update(): call update() first")
         if self._change is None:
             kernels = [level_change_kernel(routine.kernels) for routine in self.policy.routines_used]
             self._changes = np.array([callback(kernel, CHANGE).address for kernel in kernels], np.int64)
             self._change = entry(changer(self.policy.structure), "int64", *["int64"] * 5)
-        self._change(self._program_at, address_of(self._changes), self._row_at, live, slot)
+        row = self._row.copy()
+        for live, arm in steps:
+            self._change(self._program_at, address_of(self._changes), address_of(row), live, arm)
+        return row
 
 
 def _check_fit(policy: Policy, arms: Arms) -> None:

@@ -299,8 +299,13 @@ class Learner:
         given, key = checked_identity(identity), keys(seed, stream, 1)
         if given is not None:
             self._identity, self._ask = given, None
-        fresh_rows(self.policy, key, self._row[None, :])
-        give_secrets(self.policy, self._row[None, :], given)
+        rows = fresh_rows(self.policy, key)
+        give_secrets(self.policy, rows, given)
+        self._begin(rows[0])
+
+    def _begin(self, row: Array) -> None:
+        """Go on from a row that has yet to choose. One assignment, so that a signal finds the old row or the new."""
+        self._row[:] = row
 
     def copy(self, identity: int | None = None) -> Learner:
         """A second learner that knows the same and goes on by itself.
@@ -324,8 +329,18 @@ class Learner:
         return self.copy()
 
     def save(self, path: str | Path) -> None:
-        """Write policy and state to a file, which after a crash is the old one or the new one, never half of each."""
+        """Write policy and state to a file, which after a crash is the old one or the new one, never half of each.
+
+        What could not be loaded again, such as the row of a learner that two threads called at once, is not written.
+        """
+        self._check_sound()
         save(path, self.policy, self._row[None, :], "learner")
+
+    def _check_sound(self) -> None:
+        if gate.first_unsound(self.policy, self._row[None, :]) == 0:
+            raise HLMCError(
+                f"the state of this learner of {self.policy!r} is damaged and could not be loaded: not saved"
+            )
 
     def to_c(self, name: str = "hlmc", steps: int | None = None, precision: str = "float64") -> CSource:
         """The learner in C99, going on from its state: ``NAME_resume`` in place of ``NAME_start``.

@@ -72,7 +72,7 @@ class Ticket(bytes):
         size, rest = divmod(len(found) - 8 * CHILDREN_AT, 16)
         if rest or not 1 <= size <= MOST_LEVELS:
             raise BadTicket(f"a ticket has 40 bytes and 16 for each level, not {len(found)}")
-        return cls(found)
+        return Ticket(found)
 
     @classmethod
     def from_str(cls, text: str) -> Ticket:
