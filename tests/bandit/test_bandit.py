@@ -108,7 +108,7 @@ def test_a_key_makes_asking_safe_to_repeat(opened: Opener) -> None:
     bandit = opened(POLICY, arms=NAMES, seed=1)
     first = bandit.ask("u", key="request-7")
     assert bandit.ask("u", key="request-7") == first
-    with pytest.raises(ConflictingKey, match="'request-7' was used with another unit"):
+    with pytest.raises(ConflictingKey, match="'request-7' was used with another unit or request"):
         bandit.ask("v", key="request-7")
     again = opened()
     assert again.ask("u", key="request-7") == first

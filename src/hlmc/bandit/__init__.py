@@ -7,7 +7,7 @@
 ``rows``        stored rows, and the engine's steps on many of them
 ``experiment``  what a process knows of an experiment
 ``arms``        names that come and go, as a versioned list of changes
-``group``       group commit of threads and tasks
+``group``       group commit of threads and tasks; ``requests`` wait for it
 ``settings``    wait, default, control and the rest
 ``upkeep``      settling, roll-ups, retention, idle units
 ``report``      what there is to see; ``rollups`` are its aggregates

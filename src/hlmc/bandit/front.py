@@ -14,10 +14,11 @@ from hlmc import checks
 from hlmc.bandit.arms import BanditArms, text_of
 from hlmc.bandit.decision import Decision
 from hlmc.bandit.experiment import Experiment
-from hlmc.bandit.group import GroupCommit, Request
+from hlmc.bandit.group import GroupCommit
 from hlmc.bandit.log import export
 from hlmc.bandit.replay import problems
 from hlmc.bandit.report import Report, report
+from hlmc.bandit.requests import Batch, Call
 from hlmc.bandit.settings import NAMES, Settings, checked
 from hlmc.bandit.shards import plan_of
 from hlmc.bandit.store import LOCK, Again, Store
@@ -45,25 +46,6 @@ ATTEMPTS = 20
 """How often a transaction is tried that the database refuses because of others."""
 
 
-class _Batch(Request):
-    """Decisions to be made and rewards to be learned, together with those of others."""
-
-    def __init__(self, tells: Sequence[Tell], asks: Sequence[Ask]) -> None:
-        super().__init__()
-        self.tells, self.asks = tells, asks
-        self.size = len(tells) + len(asks)
-
-
-class _Call(Request):
-    """A function of the experiment, in a transaction of its own."""
-
-    alone = True
-
-    def __init__(self, function: Callable[[Experiment], Any], writes: bool | None) -> None:
-        super().__init__()  # writes=None: the function has transactions of its own
-        self.function, self.writes = function, writes
-
-
 class Bandit:
     """A bandit that survives: named arms, a learner per unit, decisions in a database. Made by :func:`hlmc.open`.
 
@@ -84,7 +66,7 @@ class Bandit:
         self._reader = reader
         self._readonly = readonly
         self._closed = False
-        self._commits = GroupCommit(self._perform)
+        self.commits = GroupCommit(self._perform, self._after)
         self._upkeep = Upkeep(experiment)
         self.arms = BanditArms(self)
 
@@ -138,14 +120,24 @@ class Bandit:
             a list of keys.
         """
         many, asks = self._asks(unit, key)
-        answers = self._commits.submit(_Batch((), asks))[1] if asks else []
+        answers = self.commits.submit(Batch((), asks))[1] if asks else []
         return _raised(answers) if many else _raised(answers)[0]
 
     async def ask_async(self, unit: Any = None, *, key: Any = None) -> Any:
         """:meth:`ask` for a task of asyncio: other tasks run meanwhile, and share the transaction."""
         many, asks = self._asks(unit, key)
-        answers = (await self._commits.submit_async(_Batch((), asks)))[1] if asks else []
+        answers = (await self.commits.submit_async(Batch((), asks)))[1] if asks else []
         return _raised(answers) if many else _raised(answers)[0]
+
+    async def ask_each(
+        self, unit: Many[Unit | None], *, key: Sequence[str | None] | None = None, purpose: str | None = None
+    ) -> list[Decision | HLMCError]:
+        """For services: :meth:`ask_async` for a list, where the error of an item stands in its place.
+
+        ``purpose`` is a text that must be the same when a key is used again; by default it is the unit.
+        """
+        _, asks = self._asks(list(unit), key, purpose)
+        return (await self.commits.submit_async(Batch((), asks)))[1] if asks else []
 
     @overload
     def tell(self, decision: str, reward: float) -> str: ...
@@ -161,12 +153,12 @@ class Bandit:
         id that is not known, :class:`hlmc.UnknownDecision` is raised, and a list has ``"unknown"`` in its place.
         """
         many, tells = self._tells(decision, reward)
-        return self._told(many, tells, self._commits.submit(_Batch(tells, ()))[0] if tells else [])
+        return self._told(many, tells, self.commits.submit(Batch(tells, ()))[0] if tells else [])
 
     async def tell_async(self, decision: Any, reward: Any) -> Any:
         """:meth:`tell` for a task of asyncio."""
         many, tells = self._tells(decision, reward)
-        return self._told(many, tells, (await self._commits.submit_async(_Batch(tells, ())))[0] if tells else [])
+        return self._told(many, tells, (await self.commits.submit_async(Batch(tells, ())))[0] if tells else [])
 
     @overload
     def drop(self, decision: str) -> str: ...
@@ -175,14 +167,14 @@ class Bandit:
     def drop(self, decision: Any) -> Any:
         """Say that the reward of a decision will not come: it counts as ``default``. Answers as :meth:`tell` does."""
         many, tells = self._drops(decision)
-        return self._told(many, tells, self._commits.submit(_Batch(tells, ()))[0] if tells else [])
+        return self._told(many, tells, self.commits.submit(Batch(tells, ()))[0] if tells else [])
 
     async def drop_async(self, decision: Any) -> Any:
         """:meth:`drop` for a task of asyncio."""
         many, tells = self._drops(decision)
-        return self._told(many, tells, (await self._commits.submit_async(_Batch(tells, ())))[0] if tells else [])
+        return self._told(many, tells, (await self.commits.submit_async(Batch(tells, ())))[0] if tells else [])
 
-    def _asks(self, unit: Any, key: Any) -> tuple[bool, list[Ask]]:
+    def _asks(self, unit: Any, key: Any, purpose: str | None = None) -> tuple[bool, list[Ask]]:
         self._check_open(writes=True)
         many = unit is not None and not isinstance(unit, (str, bytes)) and hasattr(unit, "__iter__")
         units = list(unit) if many else [unit]
@@ -190,7 +182,7 @@ class Bandit:
         if len(keys) != len(units):
             raise BadArgument(f"key must be a list of {len(units)} keys, one for each unit, not of {len(keys)}")
         checked = [None if each is None else text_of("key", each) for each in keys]
-        return many, [Ask(self._stored(each), own) for each, own in zip(units, checked, strict=True)]
+        return many, [Ask(self._stored(each), own, purpose) for each, own in zip(units, checked, strict=True)]
 
     def _stored(self, unit: Any) -> str:
         """The name under which the learner of a unit is stored."""
@@ -325,7 +317,7 @@ class Bandit:
         """
         self._check_open()
         if not self._readonly:
-            self._commits.submit(_Call(lambda _: self._upkeep.finish(), None))
+            self.commits.submit(Call(lambda _: self._upkeep.finish(), None))
 
     @contextmanager
     def _looking(self) -> Iterator[Experiment]:
@@ -369,13 +361,13 @@ class Bandit:
     def _called(self, function: Callable[[Experiment], Found], writes: bool = False) -> Found:
         """The result of a function of the experiment, called in a transaction."""
         self._check_open(writes)
-        found: Found = self._commits.submit(_Call(function, writes))
+        found: Found = self.commits.submit(Call(function, writes))
         return found
 
     def _perform(self, group: list[Any]) -> None:
         """Do a group of requests in one transaction, and answer each."""
         try:
-            if isinstance(group[0], _Call):
+            if isinstance(group[0], Call):
                 group[0].answer(self._tried(lambda: self._call(group[0])))
                 return
             answers = self._tried(lambda: self._work(group))
@@ -391,6 +383,10 @@ class Bandit:
         else:
             for request, answer in zip(group, answers, strict=True):
                 request.answer(answer)
+
+    def _after(self, group: list[Any]) -> None:
+        """Once a group is answered: a little of what is due."""
+        if isinstance(group[0], Batch):
             with suppress(HLMCError, Again):  # what is due stays due
                 self._upkeep.glance()
 
@@ -402,14 +398,14 @@ class Bandit:
                 reason = error
         raise StoreUnavailable(f"{self.store} refused a transaction {ATTEMPTS} times: {reason}")
 
-    def _call(self, call: _Call) -> Any:
+    def _call(self, call: Call) -> Any:
         experiment = self._experiment
         if call.writes is None:
             return call.function(experiment)
         with experiment.store.transaction() if call.writes else experiment.store.reading():
             return call.function(experiment)
 
-    def _work(self, group: list[_Batch]) -> list[tuple[list[str], list[Any]]]:
+    def _work(self, group: list[Batch]) -> list[tuple[list[str], list[Any]]]:
         tells = [tell for each in group for tell in each.tells]
         asks = [ask for each in group for ask in each.asks]
         with self._experiment.store.transaction():

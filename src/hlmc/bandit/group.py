@@ -1,8 +1,8 @@
 """Group commit: what many threads and tasks ask for at the same time is done in one transaction.
 
 Who comes first leads: it takes all that is waiting, does it, hands out the answers, and appoints the next leader among
-those who came meanwhile. A caller that is alone pays for no other thread. Tasks of asyncio must not wait, so a thread
-leads for them.
+those who came meanwhile. A caller that is alone pays for no other thread. Tasks of asyncio must not wait, so a helper
+thread leads for them. The answers of a group reach an event loop in one call, which wakes it once.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import Callable
-from concurrent.futures import Future
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from typing import Any
 
 from hlmc.interrupts import Interrupts
@@ -31,7 +32,7 @@ class Request:
         self._error: BaseException | None = None
         self._done = False
         self._appointed = False
-        self._future: Future[Any] | None = None
+        self._future: asyncio.Future[Any] | None = None
         self._wake = threading.Lock()
         self._wake.acquire()
 
@@ -49,22 +50,34 @@ class Request:
         self._done = True
         if self._future is None:
             self._wake.release()
-        elif not self._future.cancelled():
-            if self._error is not None:
-                self._future.set_exception(self._error)
-            else:
-                self._future.set_result(self._result)
+
+    def _deliver(self) -> None:
+        """In the event loop: give the task that waits its answer, unless it was cancelled."""
+        if self._future is None or self._future.done():
+            return
+        if self._error is not None:
+            self._future.set_exception(self._error)
+        else:
+            self._future.set_result(self._result)
 
 
 class GroupCommit:
     """The queue in front of a store.
 
     ``perform(requests)`` does a group of requests in one transaction, and calls ``answer`` or ``refuse`` of each
-    after it was committed. It raises nothing.
+    after it was committed. ``after(requests)`` is called when all of them have their answers. Both raise nothing.
+
+    Attributes
+    ----------
+    watch
+        If set, it is called after every group by the thread that did it, with the seconds that the transaction took
+        and the number of items. It must be quick.
     """
 
-    def __init__(self, perform: Callable[[list[Any]], None]) -> None:
+    def __init__(self, perform: Callable[[list[Any]], None], after: Callable[[list[Any]], None]) -> None:
         self._perform = perform
+        self._after = after
+        self.watch: Callable[[float, int], None] | None = None
         self._reset()
 
     def _reset(self) -> None:
@@ -101,37 +114,37 @@ class GroupCommit:
                 self._queue.remove(request)
             leads = request._appointed and not request._done
         if leads:
-            self._lead(None)
+            self._call_helper()
 
     async def submit_async(self, request: Request) -> Any:
         """The same for a task of asyncio, which lets other tasks run meanwhile."""
         if self._pid != os.getpid():
             self._reset()
-        request._future = Future()
+        request._future = asyncio.get_running_loop().create_future()
         with self._mutex:
             self._queue.append(request)
             leads, self._led = not self._led, True
         if leads:
             self._call_helper()
-        return await asyncio.shield(asyncio.wrap_future(request._future))
+        return await request._future
 
     def _lead(self, own: Request | None) -> None:
-        """Do what is waiting until one's own request is done; for the helper, until only threads wait."""
+        """Do what is waiting until one's own request is done; the helper does all that is waiting."""
         with Interrupts():  # Ctrl-C comes before or after a transaction
             while True:
                 with self._mutex:
                     group = self._next_group()
                 if group:
-                    self._perform(group)
+                    self._do(group)
                 with self._mutex:
-                    if own is not None and not own._done:
-                        continue
                     if not self._queue:
-                        self._led = False
-                        return
-                    heir = next((each for each in self._queue if each._future is None), None)
-                    if own is None and heir is None:
+                        if own is None or own._done:
+                            self._led = False
+                            return
                         continue
+                    if own is None or not own._done:
+                        continue
+                    heir = next((each for each in self._queue if each._future is None), None)
                     if heir is not None:
                         heir._appointed = True
                 if heir is not None:
@@ -139,6 +152,15 @@ class GroupCommit:
                 else:
                     self._call_helper()
                 return
+
+    def _do(self, group: list[Request]) -> None:
+        begun = time.perf_counter()
+        self._perform(group)
+        seconds = time.perf_counter() - begun
+        _hand_over(group)
+        if self.watch is not None:
+            self.watch(seconds, sum(request.size for request in group))
+        self._after(group)
 
     def _next_group(self) -> list[Request]:
         count, size = 0, 0
@@ -163,3 +185,19 @@ class GroupCommit:
         while True:
             called.acquire()
             self._lead(None)
+
+
+def _hand_over(group: Iterable[Request]) -> None:
+    """Wake each event loop whose tasks wait for answers, once."""
+    loops: dict[asyncio.AbstractEventLoop, list[Request]] = {}
+    for request in group:
+        if request._future is not None:
+            loops.setdefault(request._future.get_loop(), []).append(request)
+    for loop, requests in loops.items():
+        with suppress(RuntimeError):  # the loop was closed, and nobody waits
+            loop.call_soon_threadsafe(_deliver, requests)
+
+
+def _deliver(requests: Sequence[Request]) -> None:
+    for request in requests:
+        request._deliver()

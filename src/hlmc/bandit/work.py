@@ -37,10 +37,11 @@ _LEARNER = "select id, unit, state, event, version from learners"
 
 
 class Ask(NamedTuple):
-    """A decision to be made: the stored name of the unit, and the caller's key or None."""
+    """A decision to be made: the stored name of the unit, the caller's key or None, and what the key is for."""
 
     unit: str
     key: str | None = None
+    purpose: str | None = None
 
 
 class Tell(NamedTuple):
@@ -287,10 +288,10 @@ class Work:
         for at, ask in enumerate(asks):
             if ask.key is not None and ask.key in kept:
                 digest, decision = kept[ask.key]
-                same = digest == self._digest(ask.unit)
+                same = digest == self._digest(ask)
                 answers[at] = decision._replace(unit=unit_of(ask.unit)) if same else conflict(ask.key)
             elif ask.key is not None and ask.key in first:
-                same = unit_of(asks[first[ask.key]].unit) == unit_of(ask.unit)
+                same = self._digest(asks[first[ask.key]]) == self._digest(ask)
                 answers[at] = first[ask.key] if same else conflict(ask.key)
             elif not self._experiment.live:
                 answers[at] = OutOfTurn("there is no arm to play: add one with bandit.arms.add, or resume one")
@@ -335,14 +336,14 @@ class Work:
             self._changed.add(place)
             answers[at] = Decision(name, names[k], chances[k], unit_of(ask.unit), drawn)
             if ask.key is not None:
-                keys.append((experiment.number, ask.key, self._digest(ask.unit), names[k], self.now))
+                keys.append((experiment.number, ask.key, self._digest(ask), names[k], self.now))
         self._store.insert("decisions", _DECISION, rows)
         if keys:
             self._store.insert("keys", ("experiment", "key", "digest", "decision", "asked"), keys)
 
-    def _digest(self, unit: str) -> str:
-        """What a key remembers of the unit that it was used with; a unit that is forgotten leaves no name behind."""
-        text = (unit_of(unit) or "").encode()
+    def _digest(self, ask: Ask) -> str:
+        """What a key remembers of what it was used for; a unit that is forgotten leaves no name behind."""
+        text = ((unit_of(ask.unit) or "") if ask.purpose is None else f"\0{ask.purpose}").encode()
         return hashlib.blake2b(text, digest_size=16, key=self._experiment.secret).hexdigest()
 
     def _next_event(self, place: int) -> int:
@@ -387,4 +388,4 @@ def unit_of(stored: str) -> str | None:
 
 def conflict(key: str) -> ConflictingKey:
     """The error of a key that was used for something else."""
-    return ConflictingKey(f"key must be used for one decision: {key!r} was used with another unit")
+    return ConflictingKey(f"key must be used for one decision: {key!r} was used with another unit or request")

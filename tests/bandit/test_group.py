@@ -1,0 +1,54 @@
+"""Group commit: one call wakes an event loop for a whole group, and what a service needs beside ``ask_async``."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from bandits import NAMES, POLICY, Opener
+from hlmc.bandit.group import GroupCommit, Request
+from hlmc.errors import ConflictingKey
+
+
+def test_a_group_wakes_the_loop_once() -> None:
+    groups: list[int] = []
+    watched: list[int] = []
+
+    def perform(group: list[Any]) -> None:
+        groups.append(len(group))
+        for request in group:
+            request.answer(request)
+
+    commits = GroupCommit(perform, lambda _: None)
+    commits.watch = lambda seconds, items: watched.append(items)
+
+    async def main() -> int:
+        loop = asyncio.get_running_loop()
+        calls = []
+        plain = loop.call_soon_threadsafe
+        loop.call_soon_threadsafe = lambda *given, **named: calls.append(1) or plain(*given, **named)  # type: ignore[method-assign, func-returns-value]
+        await asyncio.gather(*(_submitted(commits) for _ in range(50)))
+        return len(calls)
+
+    calls = asyncio.run(main())
+    assert sum(groups) == sum(watched) == 50
+    assert calls == len(groups)
+
+
+async def _submitted(commits: GroupCommit) -> Any:
+    return await commits.submit_async(Request())
+
+
+def test_what_one_item_is_refused_stops_no_other(opened: Opener) -> None:
+    bandit = opened(POLICY, arms=NAMES, seed=1)
+
+    async def main() -> None:
+        first = await bandit.ask_each(["a", "b"], key=["k0", "k1"], purpose="two")
+        again = await bandit.ask_each(["a", "b"], key=["k0", "k1"], purpose="two")
+        assert first == again
+        other = await bandit.ask_each(["a", "c"], key=["k0", "k2"], purpose="two others")
+        assert isinstance(other[0], ConflictingKey)
+        assert other[1].unit == "c"
+        assert isinstance((await bandit.ask_each(["a"], key=["k0"]))[0], ConflictingKey)
+
+    asyncio.run(main())
