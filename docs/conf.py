@@ -46,6 +46,8 @@ nb_ipywidgets_js = {}
 
 # The reference.
 autodoc_typehints = "signature"
+# A class that is imported for its name alone, and has that name in several modules.
+autodoc_type_aliases = {"Bandit": "hlmc.Bandit"}
 python_maximum_signature_line_length = 88
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False

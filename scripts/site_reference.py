@@ -76,7 +76,7 @@ def exported(module: ModuleType) -> list[str]:
 
 def modules() -> list[ModuleType]:
     """The public modules besides `hlmc` itself, as far as what they need is installed."""
-    found = [f"hlmc.{name}" for name in hlmc.__all__ if inspect.ismodule(getattr(hlmc, name))]
+    found = [item.__name__ for name in hlmc.__all__ if inspect.ismodule(item := getattr(hlmc, name))]
     return [importlib.import_module(name) for name in dict.fromkeys([*found, *MODULES])]
 
 

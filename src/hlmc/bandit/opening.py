@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import secrets
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hlmc import checks
 from hlmc.bandit import settings as settings_of
@@ -19,9 +20,6 @@ from hlmc.bandit.store import LOCK, Store
 from hlmc.errors import BadArgument, BadStore, BadType, shown
 from hlmc.files.description import described, read_policy
 from hlmc.policies.base import Policy
-
-if TYPE_CHECKING:
-    import os
 
 _POSTGRES = re.compile(r"postgres(ql)?://")
 _HTTP = re.compile(r"https?://")
