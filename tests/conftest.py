@@ -1,5 +1,6 @@
 """What holds for every test."""
 
+import signal
 import sys
 from collections.abc import Iterator
 
@@ -9,6 +10,10 @@ from hypothesis import settings
 
 # No window is opened, wherever the tests run.
 matplotlib.use("Agg")
+
+# A shell starts what runs in the background with Ctrl-C ignored, and tests press it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The same examples on every run and no clock: a slow machine is no failure.
 # `pytest --hypothesis-profile=explore` looks for new ones.
