@@ -56,6 +56,7 @@ lab = {
     "load_result": lambda: hlmc.load_result(folder / "result.parquet"),
     "games.load_result": lambda: hlmc.games.load_result(folder / "result.parquet"),
     "ArenaResult.load": lambda: hlmc.arenas.ArenaResult.load(folder / "arena.parquet"),
+    "replay": lambda: hlmc.replay("tea", {"arm": ["tea"], "reward": [1.0], "propensity": [1.0]}),
     "figure": lambda: hlmc.plotting.figure(),
     "axes": lambda: hlmc.plotting.axes(None),
     "Trace": lambda: hlmc.adversaries.Trace(folder / "rewards.csv").reward(0, 0),

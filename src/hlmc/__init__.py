@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from hlmc.games import play
     from hlmc.guarantee import Guarantee
     from hlmc.learners import Arms, Fleet, Learner, Ticket, load, tickets
+    from hlmc.logs import replay
     from hlmc.policies import (
         EXP3,
         EXP3IX,
@@ -97,6 +98,7 @@ __all__ = [
     "planning",
     "play",
     "plotting",
+    "replay",
     "routines",
     "simulate",
     "testing",
@@ -124,6 +126,7 @@ _HOMES = {
     "load_result": "hlmc.simulation",
     "open": "hlmc.bandit",
     "play": "hlmc.games",
+    "replay": "hlmc.logs",
     "simulate": "hlmc.simulation",
     "tickets": "hlmc.learners",
     "trace": "hlmc.simulation",
