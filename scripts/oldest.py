@@ -8,7 +8,7 @@ import tomllib
 from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parent.parent / "pyproject.toml"
-EXTRAS = ("lab", "dask", "gym", "river", "test")
+EXTRAS = ("lab", "dask", "gym", "river", "postgres", "test")
 
 
 def pins() -> list[str]:

@@ -9,12 +9,26 @@ import pytest
 
 import hlmc
 from bandits import Clock, Opener
+from hlmc.bandit.postgres import PostgresStore
+from hlmc.bandit.sqlite import SQLiteStore
+from postgres import Postgres
 
 
-@pytest.fixture(params=["sqlite"])
+@pytest.fixture(scope="session")
+def server() -> Iterator[Postgres]:
+    """A PostgreSQL server for all tests of this process."""
+    with Postgres("-c", "fsync=off") as made:
+        yield made
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
 def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """Where the test's own store is to be."""
-    return str(tmp_path / "shop.db")
+    """Where the test's own store is to be: every test here is one for every kind of store."""
+    if request.param == "sqlite":
+        return str(tmp_path / "shop.db")
+    made: Postgres = request.getfixturevalue("server")
+    made.clear()
+    return made.url
 
 
 @pytest.fixture
@@ -34,9 +48,8 @@ def opened(address: str) -> Iterator[Opener]:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """A clock that stands still until the test moves it."""
-    from hlmc.bandit.sqlite import SQLiteStore
-
     made = Clock()
     monkeypatch.setattr(SQLiteStore, "now", made)
+    monkeypatch.setattr(PostgresStore, "now", made)
     monkeypatch.setattr("hlmc.bandit.upkeep.PAUSE", 1e9)  # nothing is done but by bandit.settle()
     return made

@@ -355,3 +355,13 @@ def test_a_forgotten_unit_starts_afresh(opened: Opener) -> None:
     assert bandit.tell(decision.id, 1.0) == "expired"
     bandit.ask("u")
     assert (bandit.report().units, bandit.report().decisions) == (1, 2)
+
+
+def test_the_decisions_of_a_forgotten_unit_are_of_no_other(opened: Opener) -> None:
+    """A database may give the number of a row that has gone to the next one."""
+    bandit = opened(POLICY, arms=NAMES, seed=1)
+    decision = bandit.ask("u")
+    bandit.forget("u")
+    bandit.ask("v")
+    assert bandit.tell(decision.id, 1.0) == "expired"
+    assert bandit.check() == []

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from hlmc.bandit.experiment import STILL, Experiment
 from hlmc.bandit.schema import IN_PLAY, PAUSED, REMOVED
-from hlmc.bandit.store import LISTED, LOCK
+from hlmc.bandit.store import LISTED
 from hlmc.errors import BadArgument, shown
 
 if TYPE_CHECKING:
@@ -124,9 +124,7 @@ class BanditArms:
 
     def _change(self, change: Callable[[Experiment, float], None]) -> None:
         def changed(experiment: Experiment) -> None:
-            experiment.store.all(f"select id from experiments where id = ? {LOCK}", experiment.number)
-            now = experiment.refresh()
-            change(experiment, now)
+            change(experiment, experiment.refresh())
 
         self._bandit._called(changed, writes=True)
 

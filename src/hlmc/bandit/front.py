@@ -21,7 +21,7 @@ from hlmc.bandit.report import Report, report
 from hlmc.bandit.requests import Batch, Call
 from hlmc.bandit.settings import NAMES, Settings, checked
 from hlmc.bandit.shards import plan_of
-from hlmc.bandit.store import LOCK, Again, Store
+from hlmc.bandit.store import Again, Store
 from hlmc.bandit.upkeep import Upkeep
 from hlmc.bandit.work import SHARD, UNKNOWN, Ask, Tell, Work
 from hlmc.errors import (
@@ -302,7 +302,6 @@ class Bandit:
                 raise BadArgument(f"settings are {', '.join(NAMES)}, not {shown(name)}")
 
         def change(experiment: Experiment) -> None:
-            experiment.store.all(f"select id from experiments where id = ? {LOCK}", experiment.number)
             experiment.refresh()
             settings = checked(experiment.policy, {**vars(experiment.settings), **changes})
             experiment.store.update("experiments", ("settings", "id"), [(settings.described(), experiment.number)])
@@ -359,7 +358,7 @@ class Bandit:
             raise OutOfTurn(f"{self!r} was opened readonly")
 
     def _called(self, function: Callable[[Experiment], Found], writes: bool = False) -> Found:
-        """The result of a function of the experiment, called in a transaction."""
+        """The result of a function of the experiment, called in a transaction; one that writes runs alone."""
         self._check_open(writes)
         found: Found = self.commits.submit(Call(function, writes))
         return found
@@ -402,7 +401,7 @@ class Bandit:
         experiment = self._experiment
         if call.writes is None:
             return call.function(experiment)
-        with experiment.store.transaction() if call.writes else experiment.store.reading():
+        with experiment.store.transaction(alone=True) if call.writes else experiment.store.reading():
             return call.function(experiment)
 
     def _work(self, group: list[Batch]) -> list[tuple[list[str], list[Any]]]:
@@ -434,8 +433,7 @@ def _id(decision: Any) -> str:
 
 
 def _forget(experiment: Experiment, unit: str) -> bool:
-    sql = f"select id from learners where experiment = ? and unit = ? {LOCK}"
-    found = experiment.store.one(sql, experiment.number, unit)
+    found = experiment.store.one("select id from learners where experiment = ? and unit = ?", experiment.number, unit)
     if found is not None:
         experiment.store.all("delete from learners where id = ?", found[0])
     return found is not None

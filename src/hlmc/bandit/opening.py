@@ -16,7 +16,7 @@ from hlmc.bandit.experiment import Experiment
 from hlmc.bandit.front import Bandit
 from hlmc.bandit.settings import Settings, checked
 from hlmc.bandit.sqlite import SQLiteStore
-from hlmc.bandit.store import LOCK, Store
+from hlmc.bandit.store import Store
 from hlmc.errors import BadArgument, BadStore, BadType, shown
 from hlmc.files.description import described, read_policy
 from hlmc.policies.base import Policy
@@ -118,7 +118,9 @@ def open(  # noqa: A001 - hlmc.open is the name that users know
 def database_of(store: Any, durable: bool, readonly: bool) -> Store:
     """The database that a path or a URL stands for."""
     if isinstance(store, str) and _POSTGRES.match(store):
-        raise BadArgument("store must be a file: PostgreSQL is not part of hlmc yet")
+        from hlmc.bandit.postgres import PostgresStore  # psycopg is an extra
+
+        return PostgresStore(store, durable, readonly)
     if isinstance(store, str) and (not store or store == ":memory:" or re.match(r"[a-z+]+://", store)):
         raise BadArgument(f"store must be a path of a file or a postgresql:// URL, not {shown(store)}")
     return SQLiteStore(checks.path("store", store), durable, readonly)
@@ -209,7 +211,7 @@ def _made(
     with store.transaction(alone=True):
         if store.one("select 1 from experiments where name = ?", name) is None:
             store.insert("experiments", columns, [row])
-            (number,) = store.all(f"select id from experiments where name = ? {LOCK}", name)[0]
+            (number,) = store.all("select id from experiments where name = ?", name)[0]
             experiment = Experiment(store, number, name, policy, own_seed, secret)
             now = experiment.refresh()
             if not experiment.rows.policy.dynamic and len(names) != policy.arms:

@@ -1,7 +1,8 @@
 """The tables of a store. ``docs/schema.md`` describes them for people who read them with SQL.
 
-Types are portable: ``key`` (a number that the database gives), ``int``, ``real``, ``text``, ``blob``. A store says what
-they are called in its database. Times are seconds since 1970, UTC.
+Types are portable: ``key`` (a number that the database gives), ``lasting`` (a key that is never given again after its
+row has gone), ``int``, ``real``, ``text``, ``blob``. A store says what they are called in its database. Times are
+seconds since 1970, UTC.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ TABLES: dict[str, dict[str, str]] = {
         "time": "real not null",
     },
     "learners": {
-        "id": "key",
+        "id": "lasting",
         "experiment": "int not null",
         "unit": "text not null",
         "state": "blob not null",
@@ -127,7 +128,8 @@ DROPPED, SETTLED = 4, 5
 def statements(types: dict[str, str]) -> list[str]:
     """What makes the tables, in the words of a database: ``types`` says what it calls the portable types.
 
-    >>> statements({"key": "INTEGER PRIMARY KEY", "int": "INTEGER", "real": "REAL", "text": "TEXT", "blob": "BLOB"})[5]
+    >>> types = {"key": "INTEGER PRIMARY KEY", "lasting": "", "int": "INTEGER", "real": "REAL", "text": "TEXT"}
+    >>> statements(types | {"blob": "BLOB"})[5]
     'create table keys (experiment INTEGER not null, key TEXT not null, digest TEXT not null, ...)'
     """
     made = []

@@ -6,9 +6,6 @@ commit returns; ``NORMAL`` (``durable=False``) leaves that to checkpoints.
 *Many processes.* SQLite lets one process write at a time, and the others ask again after a pause, so that one of them
 can keep all of the others out for seconds. Before a transaction each process takes ``flock`` on a file beside the
 store (``NAME-turn``), which the kernel hands to those who wait in the order in which they came.
-
-*Forks.* A connection must not be carried across a fork, not even to be closed there. Before a fork of this process all
-connections are closed, and parent and child open their own when they next need one.
 """
 
 from __future__ import annotations
@@ -18,47 +15,48 @@ import json
 import os
 import sqlite3
 import time
-import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from threading import RLock
 from typing import Any
 
 from hlmc.bandit.schema import APPLICATION, VERSION, migrated, statements
 from hlmc.bandit.store import Store
 from hlmc.errors import BadStore, HLMCError, StoreUnavailable
 
-TYPES = {"key": "INTEGER PRIMARY KEY", "int": "INTEGER", "real": "REAL", "text": "TEXT", "blob": "BLOB"}
+TYPES = {
+    "key": "INTEGER PRIMARY KEY",
+    "lasting": "INTEGER PRIMARY KEY AUTOINCREMENT",
+    "int": "INTEGER",
+    "real": "REAL",
+    "text": "TEXT",
+    "blob": "BLOB",
+}
 PATIENCE = 30.0
 """Seconds to wait for a program that is not hlmc and has locked the file."""
 REMOTE = ("nfs", "cifs", "smb", "afs", "ceph", "lustre", "glusterfs", "fuse.sshfs")
 """Kinds of network file systems, on which SQLite's log and locks do not work."""
 
-_open: weakref.WeakSet[SQLiteStore] = weakref.WeakSet()
-
 
 class SQLiteStore(Store):
     """A store in an SQLite file, which is made if it is not there, unless ``readonly``."""
 
-    rereads = False
     bad = (sqlite3.Error,)
 
     def __init__(self, path: Path, durable: bool = True, readonly: bool = False) -> None:
+        super().__init__()
         self.path = path
         self.shown = str(path)
         self._durable = durable
         self._readonly = readonly
         self._connection: sqlite3.Connection | None = None
         self._turn = -1
-        self._guard = RLock()  # held while the connection is in use, so that a fork waits
         if not readonly or path.exists():
             _check_local(path)
         elif readonly:
             raise BadStore(f"store must be an SQLite file that is there if it is opened readonly, not {self.shown}")
-        with self._guard:
+        with self.guard:
             self._connected()
-        _open.add(self)
 
     # --- The connection
 
@@ -67,7 +65,7 @@ class SQLiteStore(Store):
             try:
                 self._connection = self._connect()
             except self.bad as error:
-                raise self._explained(error) from None
+                raise self.explained(error) from None
         return self._connection
 
     def _connect(self) -> sqlite3.Connection:
@@ -128,7 +126,7 @@ class SQLiteStore(Store):
         return found
 
     def close(self) -> None:
-        with self._guard:
+        with self.guard:
             if self._connection is not None:
                 self._connection.close()
                 self._connection = None
@@ -142,7 +140,7 @@ class SQLiteStore(Store):
     def transaction(self, alone: bool = False) -> Iterator[None]:
         if self._readonly:
             raise BadStore(f"{self.shown} was opened readonly")
-        with self._guard, self._explaining():
+        with self.guard, self.explaining():
             connection = self._connected()
             fcntl.flock(self._turn, fcntl.LOCK_EX)
             try:
@@ -159,7 +157,7 @@ class SQLiteStore(Store):
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        with self._guard, self._explaining():
+        with self.guard, self.explaining():
             connection = self._connected()
             connection.execute("begin")
             try:
@@ -167,14 +165,7 @@ class SQLiteStore(Store):
             finally:
                 connection.execute("rollback")
 
-    @contextmanager
-    def _explaining(self) -> Iterator[None]:
-        try:
-            yield
-        except self.bad as error:
-            raise self._explained(error) from None
-
-    def _explained(self, error: BaseException) -> HLMCError:
+    def explained(self, error: BaseException) -> HLMCError:
         code = getattr(error, "sqlite_errorname", "") or ""
         for name, kind, meaning in _MEANINGS:
             if code.startswith(name):
@@ -211,7 +202,7 @@ class SQLiteStore(Store):
 
     def backup(self, path: Path) -> None:
         """Copy in one read transaction, which sees one state while others write."""
-        with self._guard, self._explaining():
+        with self.guard, self.explaining():
             source = self._connected()
             try:
                 os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644))
@@ -262,25 +253,3 @@ def _file_system(path: Path) -> str:
             if whole.is_relative_to(at) and len(at.parts) > longest:
                 found, longest = kind, len(at.parts)
     return found
-
-
-# --- Forks
-
-
-_held: list[SQLiteStore] = []
-
-
-def _before_fork() -> None:
-    _held[:] = list(_open)
-    for store in _held:
-        store._guard.acquire()
-        store.close()
-
-
-def _after_fork() -> None:
-    for store in _held:
-        store._guard.release()
-    _held.clear()
-
-
-os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)

@@ -3,15 +3,25 @@
 All SQL of the package is written once, for SQLite, in words that both databases know. A store may rewrite three of
 them: the placeholder ``?``, the list ``in (select value from json_each(?))``, whose parameter :meth:`Store.listed`
 makes, and the comment ``/* lock */``, which stands where rows are to be locked until the transaction ends.
+
+Rows are locked in one order everywhere: decisions by number, then learners by id, then aggregates, then the experiment.
+
+*Forks.* A connection must not be carried across a fork, not even to be closed there. Before a fork of this process all
+connections are closed, and parent and child open their own when they next need one.
 """
 
 from __future__ import annotations
 
+import os
+import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from threading import RLock
 from typing import Any
+
+from hlmc.errors import HLMCError
 
 LISTED = "in (select value from json_each(?))"
 """The condition that a column is in a list of values."""
@@ -28,17 +38,32 @@ class Store(ABC):
 
     shown: str
     """The store as messages name it, without a password."""
-    rereads: bool
-    """Whether what was read before a lock was granted must be read again after it."""
     bad: tuple[type[BaseException], ...]
     """The driver's own errors. :meth:`explained` says in one line what they mean."""
+
+    def __init__(self) -> None:
+        self.guard = RLock()
+        """Held while the connection is in use, so that a fork waits."""
+        _stores.add(self)
+
+    @contextmanager
+    def explaining(self) -> Iterator[None]:
+        """Errors of the driver become errors of this library."""
+        try:
+            yield
+        except self.bad as error:
+            raise self.explained(error) from None
+
+    @abstractmethod
+    def explained(self, error: BaseException) -> HLMCError | Again:
+        """What an error of the driver means."""
 
     @abstractmethod
     def transaction(self, alone: bool = False) -> AbstractContextManager[None]:
         """A transaction that writes: committed at the end of the block, rolled back if that raises.
 
         When the block is left without an error, what it wrote is as safe as ``durable`` says. ``alone``: no other
-        transaction that writes decisions runs at the same time.
+        transaction that writes runs at the same time, in any process.
         """
 
     @abstractmethod
@@ -85,3 +110,25 @@ class Store(ABC):
         """The first row that a statement gives; None if there is none."""
         found = self.all(sql, *values)
         return found[0] if found else None
+
+
+# --- Forks
+
+_stores: weakref.WeakSet[Store] = weakref.WeakSet()
+_held: list[Store] = []
+
+
+def _before_fork() -> None:
+    _held[:] = list(_stores)
+    for store in _held:
+        store.guard.acquire()
+        store.close()
+
+
+def _after_fork() -> None:
+    for store in _held:
+        store.guard.release()
+    _held.clear()
+
+
+os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)

@@ -76,7 +76,7 @@ class Upkeep:
                 return False
             sql = (
                 "select number, learner from decisions where experiment = ? and number > ? and number <= ?"
-                " and asked < ? order by number limit ?"
+                f" and asked < ? order by number limit ? {LOCK}"
             )
             limits = (experiment.number, self._pruned, experiment.rolled, now - keep, PRUNED_AT_ONCE)
             found = store.all(sql, *limits)

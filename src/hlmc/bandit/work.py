@@ -101,8 +101,6 @@ class Work:
         fresh = [ask for ask in asks if ask.key is None or ask.key not in kept]
         found = self._decisions([tell.id for tell in tells])
         self._load({ask.unit for ask in fresh}, {each.learner for each in found.values() if each.result is None})
-        if self._store.rereads and found:
-            found = self._decisions(list(found))
         told = self._tell(tells, found)
         decided = self._ask(asks, kept)
         self._write()
@@ -160,8 +158,6 @@ class Work:
         self._versions = list(versions)
         self._places = {number: place for place, number in enumerate(numbers)}
         self._named = {unit: place for place, unit in enumerate(units)}
-        if max(versions) > experiment.version:  # the arms changed after this transaction had begun
-            experiment.refresh()
         for place, version in enumerate(versions):
             if version != experiment.version:
                 experiment.catch_up(self._rows[place], version)
@@ -189,7 +185,7 @@ class Work:
             return {}
         sql = (
             "select id, number, learner, arm, control, version, asked, hour, due, ticket, result from"
-            f" decisions where id {LISTED} and experiment = ?"
+            f" decisions where id {LISTED} and experiment = ? order by number {LOCK}"
         )
         found = self._store.all(sql, self._store.listed(wanted), self._experiment.number)
         return {each[0]: _Told(*each) for each in found}
