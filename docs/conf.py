@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import html
+import inspect
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +15,13 @@ from docutils.utils.math.latex2mathml import tex2mathml
 from numpydoc.docscrape import NumpyDocString
 from sphinx.util import logging
 
+import hlmc
 from hlmc.versions import VERSION
 
 logger = logging.getLogger(__name__)
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.append(str(ROOT / "scripts"))
+from site_links import documents_linked  # noqa: E402
 
 project = "hlmc"
 author = "The hlmc authors"
@@ -80,14 +85,14 @@ html_favicon = "_static/icon.svg"
 html_copy_source = False
 html_show_sourcelink = False
 html_theme_options = {
-    "logo": {"text": "hlmc", "image_light": "_static/icon.svg", "image_dark": "_static/icon.svg"},
+    "logo": {"text": f"hlmc {VERSION}", "image_light": "_static/icon.svg", "image_dark": "_static/icon.svg"},
     "navbar_align": "left",
     "header_links_before_dropdown": 7,
     "navbar_center": ["navbar-nav", "playground-link"],
     "navigation_depth": 2,
     "show_nav_level": 1,
     "collapse_navigation": True,
-    "show_prev_next": False,
+    "show_prev_next": True,
     "footer_start": ["copyright"],
     "footer_end": [],
     "secondary_sidebar_items": ["page-toc"],
@@ -125,6 +130,7 @@ _aside: dict[str, list[str]] = {}
 
 
 def set_aside(app: Any, what: str, name: str, item: Any, options: Any, lines: list[str]) -> None:
+    documents_linked(lines, lambda page: (ROOT / "docs" / f"{page}.md").exists())
     heads = [i for i in range(len(lines) - 1) if lines[i].strip() and set(lines[i + 1].strip()) == {"-"}]
     for start in reversed(heads):
         if lines[start].strip() in OWN_SECTIONS:
@@ -138,6 +144,19 @@ def set_aside(app: Any, what: str, name: str, item: Any, options: Any, lines: li
             ]
             del lines[start:end]
             heads = [i - (end - start) if i > start else i for i in heads if i != start]
+    if inspect.isclass(item) and issubclass(item, hlmc.Policy) and item is not hlmc.Policy:
+        _aside[name] = [*shared_parameters(item), *_aside.get(name, [])]
+
+
+def shared_parameters(policy: type) -> list[str]:
+    """The parameters that all policies have, as their base describes them, for the page of one."""
+    own = {each.name for each in NumpyDocString(inspect.getdoc(policy) or "")["Parameters"]}
+    lines = [".. rubric:: Parameters of every policy", ""]
+    for each in NumpyDocString(inspect.getdoc(hlmc.Policy) or "")["Parameters"]:
+        if each.name not in own and each.name in inspect.signature(policy).parameters:
+            lines += [f"**{each.name}**", *(f"    {line}" for line in each.desc), ""]
+    documents_linked(lines, lambda page: (ROOT / "docs" / f"{page}.md").exists())
+    return lines
 
 
 def put_back(app: Any, what: str, name: str, item: Any, options: Any, lines: list[str]) -> None:
@@ -159,6 +178,14 @@ USED_IN = {
 }
 
 
+def describe(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """The first paragraph of a page, for search engines and for whoever is sent a link to it."""
+    first = next(iter(doctree.findall(nodes.paragraph)), None) if doctree is not None else None
+    if first is not None:
+        text = " ".join(first.astext().split())
+        context["described"] = text if len(text) <= 200 else f"{text[:197].rpartition(' ')[0]} ..."
+
+
 def leave_out(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
     """Scripts and styles only where they are used: a page is to be small."""
 
@@ -172,6 +199,7 @@ def leave_out(app: Any, page: str, template: str, context: dict[str, Any], doctr
 
 def setup(app: Any) -> None:
     app.connect("html-page-context", leave_out, priority=900)
+    app.connect("html-page-context", describe)
     app.add_html_math_renderer("mathml", (inline_formula, None), (displayed_formula, None))
     app.connect("autodoc-process-docstring", set_aside, priority=400)
     app.connect("autodoc-process-docstring", put_back, priority=600)

@@ -19,6 +19,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import site_links
 import site_reference
 import site_slim
 
@@ -80,8 +81,9 @@ def assemble() -> None:
     if more := sorted(name.removesuffix(".md") for name in texts if name.removesuffix(".md") not in listed):
         # A new page is in the site before somebody has found its place in a list.
         texts["guide.md"] += "\n```{toctree}\n:hidden:\n:caption: More\n\n" + "\n".join(more) + "\n```\n"
+    known = site_reference.names()
     for name, text in texts.items():
-        write(SOURCE / name, text)
+        write(SOURCE / name, site_links.linked(text, known))
     for stale in SOURCE.glob("*.md"):
         if stale.name not in pages:
             stale.unlink()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import re
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
@@ -30,6 +31,33 @@ MODULES = (
     "hlmc.errors",
     "hlmc.plotting",
 )
+
+# What the library itself asks of a policy: of no use to whoever has one.
+ENGINE = {
+    "accepted",
+    "anytime",
+    "arguments",
+    "assumed_delta",
+    "assumed_switches",
+    "bits_used",
+    "delay_power",
+    "epochs_used",
+    "first_stage",
+    "groups_used",
+    "level_words",
+    "levels_at",
+    "program",
+    "promised",
+    "range_shown",
+    "routines_used",
+    "rule",
+    "scale",
+    "scaled",
+    "structure",
+    "window_words",
+}
+
+GALLERY = Path(__file__).resolve().parent.parent / "examples" / "gallery"
 
 # The names of `hlmc` itself, by what they are for. Names that are in no list come last, as "Other".
 SECTIONS: dict[str, tuple[str, ...] | Callable[[Any], bool]] = {
@@ -149,6 +177,8 @@ def _members(name: Name, pages: dict[type, Name]) -> tuple[list[str], dict[str, 
         for member, item in vars(base).items():
             if member.startswith("_") or member in seen or not (_is_member(item) or member in described):
                 continue
+            if member in ENGINE and issubclass(name.item, hlmc.Policy):
+                continue
             seen.add(member)
             # What a class without a page overrides is described where it was first.
             page = next((pages[b] for b in inspect.getmro(base) if b in pages and member in vars(b)), pages.get(base))
@@ -159,16 +189,50 @@ def _members(name: Name, pages: dict[type, Name]) -> tuple[list[str], dict[str, 
     return own, inherited
 
 
+def _summary(item: Any) -> str:
+    """The first paragraph of the docstring of a method or property, on one line."""
+    return " ".join((inspect.getdoc(item) or "").split("\n\n")[0].split()).replace("**", r"\*\*")
+
+
 def _class(name: Name, pages: dict[type, Name]) -> str:
     own, inherited = _members(name, pages)
     # A base without a page would be a name that leads nowhere.
     bases = "   :show-inheritance:\n" if all(base in pages for base in name.item.__bases__) else ""
     text = _heading(str(name)) + f".. autoclass:: {name}\n{bases}"
     text += f"   :members: {', '.join(own)}\n\n" if own else "\n"
-    for base, names in inherited.items():
-        links = ", ".join(f":py:obj:`{member} <{base}.{member}>`" for member in names)
-        text += f"From :py:class:`{base}`: {links}.\n\n"
-    return text
+    for base, members in inherited.items():
+        text += (
+            f".. rubric:: From {base.rpartition('.')[2]}\n\n.. list-table::\n   :widths: 30 70\n   :class: names\n\n"
+        )
+        for member in members:
+            text += f"   * - :py:obj:`{member} <{base}.{member}>`\n     - {_summary(getattr(name.item, member))}\n"
+        text += "\n"
+    return text + _used(name)
+
+
+def _used(name: Name) -> str:
+    """The examples of the gallery that use a name of `hlmc`."""
+    word = re.compile(rf"\b{re.escape(str(name))}\b")
+    found = [path for path in sorted(GALLERY.glob("plot_*.py")) if word.search(path.read_text(encoding="utf-8"))]
+    links = "".join(f"- :doc:`/gallery/{path.stem}`\n" for path in found)
+    return f".. rubric:: Examples that use it\n\n{links}\n" if found else ""
+
+
+def names() -> dict[str, str]:
+    """What texts call public names and their members, with `hlmc.` and without, and what the reference calls them."""
+    pages = {name.item: name for name in reversed(list(public())) if inspect.isclass(name.item)}
+    found: dict[str, str] = {}
+    for name in public():
+        page = str(pages.get(name.item, name)) if inspect.isclass(name.item) else str(name)
+        for short in (str(name), str(name).removeprefix("hlmc.")):
+            # A word such as `open` or `play` alone is not a mention of the function.
+            if short == str(name) or short[:1].isupper() or "." in short:
+                found.setdefault(short, page)
+        if inspect.isclass(name.item) and pages[name.item] == name:
+            own, inherited = _members(name, pages)
+            for base, members in {str(name): own, **inherited}.items():
+                found.update({f"{name}.{member}": f"{base}.{member}" for member in members})
+    return found
 
 
 def _entry(name: Name, pages: dict[type, Name], first: dict[int, Name]) -> str:
@@ -205,7 +269,7 @@ def write(folder: Path, put: Callable[[Path, str], None]) -> None:
     top = [name for name in names if name.module == "hlmc"]
     for name in top:
         if not inspect.isclass(name.item):
-            page(str(name), _heading(str(name)) + _entry(name, pages, first))
+            page(str(name), _heading(str(name)) + _entry(name, pages, first) + _used(name))
     for module in modules():
         title = module.__name__
         inside = [name for name in names if name.module == title]

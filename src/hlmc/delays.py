@@ -76,7 +76,7 @@ class Delays(Value):
 
 @dataclass(frozen=True, repr=False)
 class Constant(Delays):
-    """Every reward comes after so many more decisions.
+    """Every reward comes after ``steps`` more decisions.
 
     >>> Constant(100).expected
     100.0
@@ -301,7 +301,7 @@ suggest_arguments(*CATALOGUE)
 
 
 def named(name: Any, **arguments: Any) -> Delays:
-    """The delays of a name, as a TOML file has them.
+    """The delays of a ``name`` with these ``arguments``, as a TOML file has them.
 
     >>> named("Uniform", low=0, high=20)
     delays.Uniform(low=0, high=20)

@@ -211,7 +211,9 @@ class Expected(Adversary):
 
 
 def packed(*values: float | np.uint64) -> Array:
-    """An array of words from numbers. A ``np.uint64`` (a key) is stored as its 64 bits; ``primitives.bits`` reads it.
+    """An array of words from the numbers ``values``.
+
+    A ``np.uint64`` (a key) is stored as its 64 bits; ``primitives.bits`` reads it.
 
     >>> packed(2, 0.5).tolist()
     [2.0, 0.5]

@@ -38,6 +38,9 @@ class Champion(TreePolicy):
     arms as differences to the champion's, and the champion's name. On most of this library's adversaries its regret is
     a small part of HLMC's and below that of EXP3 with all K words.
 
+    If ``memory`` covers all arms, T is at least 30 K and ``switches`` is not given, it equals
+    :class:`TsallisINF <hlmc.TsallisINF>`; so it does where two levels do not fit.
+
     Parameters
     ----------
     arms
@@ -53,9 +56,6 @@ class Champion(TreePolicy):
     bits
         Bits of a loss: 64, 4 to 32, or ``"auto"``: what is best in ``memory``. With fewer than 64 the losses are
         packed codes, and ``memory`` holds more of them (``docs/bits.md``).
-
-    Where ``memory`` holds the losses of all arms and the best arm is not said to change, there is one level and nothing
-    for a champion to outlive: it is :class:`TsallisINF <hlmc.TsallisINF>`. So it is where two levels do not fit.
 
     Guarantee
     ---------

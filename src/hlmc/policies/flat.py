@@ -46,6 +46,13 @@ class FlatPolicy(TreePolicy):
 class Uniform(FlatPolicy):
     """Uniform random choice: no memory, no learning.
 
+    Parameters
+    ----------
+    arms
+        K.
+    horizon
+        T; it changes nothing.
+
     Guarantee
     ---------
     None: the regret grows linearly.
