@@ -64,7 +64,7 @@ SECTIONS: dict[str, tuple[str, ...] | Callable[[Any], bool]] = {
     "Policies": lambda item: inspect.isclass(item) and issubclass(item, hlmc.Policy | hlmc.Words | hlmc.Guarantee),
     "Learners": ("Learner", "Fleet", "Arms", "Ticket", "BadTicket", "load", "derive_seed"),
     "Bandits in a database": ("open", "Bandit", "Decision", "UnknownDecision"),
-    "Logs": ("replay",),
+    "Contexts and logs": ("Experts", "replay"),
     "Experiments": (
         "simulate",
         "PythonPolicy",

@@ -106,6 +106,7 @@ def test_a_reader_that_has_read_enough_is_no_error() -> None:
         ("plan --arms 100 --memory 20 --routines exp4", "there is no routine 'exp4'; did you mean 'exp3'?"),
         ("plan --arms 100 --memory 20 --routines exp3,exp3,exp3", "routines must be 2 names"),
         ("plan --arms 100 --memory 20 --plot a.png", "--plot needs a horizon, such as"),
+        (f"{PLAN} --segments 0", "--segments must be a whole number from 1 to the 10000000 steps, not 0"),
         (f"{PLAN} --plot curve.gif", "the file of a plot must end in .png, .svg or .pdf, not 'curve.gif'"),
         (f"{PLAN} --plot nowhere/curve.png", "there is no folder 'nowhere' for 'curve.png'; make it first"),
         ("plan --arms 1 --memory 5 --horizon 10 --plot a.png", "--plot: there is no bound above 0 to draw"),
@@ -291,6 +292,16 @@ def test_plan_as_text(capsys: pytest.CaptureFixture[str]) -> None:
         ("--arms 100 --memory 20 --horizon 1e6 --routines ucb1", ["more than one word per child: 40 words, not 20"]),
         ("--arms 1e6 --memory 2048 --horizon 1e4", ["(vacuous: at least T = 10,000)", "1,227×815"]),
         ("--arms 1 --memory 5 --horizon 10", ["bound on the regret: 0"]),
+        (
+            "--arms 100 --memory 20 --horizon 1e9 --segments 20",
+            [
+                "20 learners with 50,000,000 steps each: 780 words, 6,240 bytes",
+                "bound against the best arm of each: 322,805,059\n",
+                "bound of one learner against one arm for all: 152,645,088",
+            ],
+        ),
+        ("--arms 100 --memory 20 --horizon 1e7 --segments 20", ["arm of each: 10,207,992 (vacuous)"]),
+        ("--arms 16 --levels 2 --horizon 1e6 --switches unknown --segments 2", ["arm of each: none proved"]),
     ],
 )
 def test_plan_options(capsys: pytest.CaptureFixture[str], options: str, texts: list[str]) -> None:
@@ -327,6 +338,14 @@ def test_plan_as_json(capsys: pytest.CaptureFixture[str]) -> None:
         assert point["words"] == sum(point["groups"])
         assert point["bound"] == bounds.hierarchy(10**7, point["groups"])
         assert point["vacuous"] == (point["bound"] >= 10**7)
+
+
+def test_plan_of_segments_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    """N learners of T / N steps each: N times the words, and N times the bound at T / N."""
+    found = json.loads(run(capsys, f"{PLAN} --segments 20 --json")[1])["segments"]
+    assert (found["segments"], found["steps"], found["words"]) == (20, 500_000, 20 * 39)
+    assert found["bound"] == 20 * bounds.hierarchy(500_000, (10, 10))
+    assert found["single"] == bounds.hierarchy(10**7, (10, 10))
 
 
 def test_plan_as_json_without_a_horizon_or_a_rule(capsys: pytest.CaptureFixture[str]) -> None:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from hlmc.arenas import arena
     from hlmc.bandit import Bandit, Decision, open  # noqa: A004
     from hlmc.errors import BadTicket, UnknownDecision
+    from hlmc.experts import Experts
     from hlmc.games import play
     from hlmc.guarantee import Guarantee
     from hlmc.learners import Arms, Fleet, Learner, Ticket, load, tickets
@@ -69,6 +70,7 @@ __all__ = [
     "Champion",
     "Decision",
     "EXP3Loss",
+    "Experts",
     "Fleet",
     "Guarantee",
     "Learner",
@@ -111,6 +113,7 @@ _HOMES = {
     "BadTicket": "hlmc.errors",
     "Bandit": "hlmc.bandit",
     "Decision": "hlmc.bandit",
+    "Experts": "hlmc.experts",
     "Fleet": "hlmc.learners",
     "Guarantee": "hlmc.guarantee",
     "Learner": "hlmc.learners",

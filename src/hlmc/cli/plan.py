@@ -13,6 +13,7 @@ from hlmc import bounds, planning
 from hlmc.advice import Advice, advise
 from hlmc.cli.numbers import BadNumber, number, whole_number, whole_numbers
 from hlmc.cli.output import Table, heading, line, product, show, show_json
+from hlmc.cli.segments import segmented, shown
 from hlmc.errors import BadArgument
 from hlmc.policies.hierarchy import HLMC, UNKNOWN
 from hlmc.policies.tree import SHOWN_STAGE
@@ -81,6 +82,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default=0,
         metavar="D",
         help="expected delay of a reward, in decisions (default: 0)",
+    )
+    parser.add_argument(
+        "--segments", type=whole_number, metavar="N", help="what a learner for each of N segments costs instead of one"
     )
     parser.add_argument("--all", action="store_true", help="show all operating points, not only the nearest")
     parser.add_argument("--json", action="store_true", help="print JSON")
@@ -207,6 +211,7 @@ def run(options: argparse.Namespace) -> None:
     )
     memory = options.memory or sum(policy.groups_used)
     advice = advise(policy.arms, memory, policy.horizon, policy.switches) if policy.arms > 1 and memory > 1 else None
+    parts = None if options.segments is None else segmented(policy, options.segments, _steps(policy), _bound)
     near = points(policy, memory)
     rules = formulas(policy.arms, memory)
     if options.plot is not None:
@@ -215,11 +220,16 @@ def run(options: argparse.Namespace) -> None:
 
         save(draw(policy, near, options.memory), options.plot)
     if options.json:
-        show_json(_as_dict(policy, memory, near, rules) | {"advice": _advice_as_dict(advice)})
+        found = _as_dict(policy, memory, near, rules) | {"advice": _advice_as_dict(advice)}
+        show_json(found | ({} if parts is None else {"segments": asdict(parts)}))
         return
     if advice is not None:
         _show_advice(policy, memory, advice)
     _show_plan(policy)
+    if parts is not None:
+        heading(f"A learner for each of {parts.segments:,} segments")
+        for each in shown(parts, _shown):
+            line(each)
     _show_rules(memory, rules)
     _show_points(policy, near, options.all)
     if advice is not None:
