@@ -179,7 +179,7 @@ class Champion:
         self.place: int | None = None
         self.kept_then: list[float] = []  # what the learner keeps after the step
         self.all_challenges = 0
-        self.coronations = self.crises = self.rematches = self.begun = 0
+        self.coronations = self.crises = self.rematches = self.mistrusted = self.begun = 0
         self.due_rate = 0.0  # the sum of the rates of challenges
         self._stage()
 
@@ -198,7 +198,7 @@ class Champion:
         """The probability that the next epoch is a challenge, among several groups."""
         if self.place is None or self.challenges + 1 > 4 * math.sqrt(self.epoch + 1):
             return 0.0
-        return 1.0 if self.crisis or self.rematch is not None else 0.4 / math.sqrt(self.tenure + 1.0)
+        return 15 / 16 if self.crisis or self.rematch is not None else 0.4 / math.sqrt(self.tenure + 1.0)
 
     def begin(self, base: int, challenged: bool) -> None:
         """An epoch begins, with the group whose first place is ``base``."""
@@ -207,7 +207,7 @@ class Champion:
             if self._groups(base) > 1:
                 self.rematch = None
         rate = self.rate() if self._groups(base) > 1 else 0.0
-        assert 0.0 < rate < 1.0 or challenged == (rate == 1.0), "a challenge out of turn"
+        assert rate > 0.0 or not challenged, "a challenge out of turn"
         self.begun += 1
         self.due_rate += rate
         self.above = 1.0
@@ -307,7 +307,12 @@ class Champion:
                 run.learn()
         # A crisis: after five epochs, a loss far above those before it, in whatever run.
         loss = 1.0 - min(1.0, math.fsum(self.earned) / len(self.earned))
-        self.crisis = self.past >= 5 and loss > self.mean + 4.0 * (0.5 / math.sqrt(len(self.earned)))
+        deviation = 0.5 / math.sqrt(len(self.earned))
+        self.crisis = self.past >= 5 and loss > self.mean + 4.0 * deviation
+        # Trust must pay: a challenge with a loss clearly below the usual one ends it.
+        if self.challenged and self.past >= 5 and loss < self.mean - 2.0 * deviation:
+            self.doubt = 0.5
+            self.mistrusted += 1
         self.mean, self.rematch = faded(self.mean, self.past + 1, loss), None
         self.crises += self.crisis
         self.past += 1

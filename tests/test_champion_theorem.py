@@ -493,12 +493,12 @@ def run_of(policy: hlmc.Champion, stage: int) -> int:
     ids=repr,
 )
 def test_there_are_never_more_challenges_than_the_cap_allows(policy: hlmc.Champion, T: int) -> None:
-    """Every epoch is made to follow a crisis, so that a challenge is declined only for the cap."""
+    """Every epoch is made to follow a crisis, so that a challenge is declined for the cap, or else rarely."""
     learner = policy.start(seed=1)
     row = learner._row
     length = policy.horizon or 1
     began, run = 0, run_of(policy, length)
-    declined = 0
+    declined = called = missed = 0
     for t in range(T):
         if t == began + length:
             began, length = t, 2 * length
@@ -512,11 +512,17 @@ def test_there_are_never_more_challenges_than_the_cap_allows(policy: hlmc.Champi
             challenges += int(row[CHALLENGE] > 0.0)
             assert row[TURN] == challenges <= 4 * math.sqrt(epochs)
             if t > began:  # a crisis does not outlive a stage
-                assert (row[CHALLENGE] > 0.0) == (challenges + (row[CHALLENGE] == 0.0) <= 4 * math.sqrt(epochs))
-                declined += row[CHALLENGE] == 0.0
+                challenged = row[CHALLENGE] > 0.0
+                allowed = challenges + (not challenged) <= 4 * math.sqrt(epochs)
+                assert allowed or not challenged
+                declined += not allowed
+                called += challenged
+                missed += allowed and not challenged
         learner.update(0.5)
     # Where runs are longer than 16 epochs, the cap is met.
-    assert declined > 0 or len(policy.groups_used) == 1 or policy.epochs_used(length)[-2] <= 17
+    assert declined > 0 or policy.epochs_used(length)[-2] <= 17
+    # No group's choice is certain: of sixteen challenges that are due, about one does not come.
+    assert 1 <= missed <= called / 4
 
 
 @pytest.mark.slow

@@ -312,6 +312,7 @@ def test_all_that_can_happen_to_a_champion_happens_in_these_tests() -> None:
     readings = [follow_champion(policy, 3000, shifting(30, 500), seed) for seed in range(3)]
     assert all(r.coronations > 1 for r in readings)
     assert sum(r.crises for r in readings) > 0
+    assert sum(r.mistrusted for r in readings) > 0
     assert sum(r.all_challenges for r in readings) > 0
 
 

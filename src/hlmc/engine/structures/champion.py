@@ -3,9 +3,10 @@
 HLMC forgets everything about arms when an epoch ends. Here one arm, the champion, is carried on and plays as slot 0 in
 whatever group is chosen, with a prior that grows with its tenure. It is challenged at times, less often the longer it
 has reigned, and after every epoch that paid much less than those before it (a crisis): a challenge goes to the groups
-in turn and starts from a prior that favours it little. A champion that is firm must be beaten twice: whoever wins
-against it once meets it again in the next epoch, in a challenge in the same group. In a crisis once is enough. Arms are
-known by their places in a random order.
+in turn and starts from a prior that favours it little. Trust must pay: a challenge that paid clearly more than the
+usual epoch shows that the prior was misplaced, whoever won it, and the champion is doubted as a new one. A champion
+that is firm must be beaten twice: whoever wins against it once meets it again in the next epoch, in a challenge in the
+same group. In a crisis once is enough. Arms are known by their places in a random order.
 
 The walk through the levels is the tree's. The theorem in docs/champion.md rests on three things. Challenges are few: at
 most 4 sqrt(s) among the first s epochs of a run of the lowest group level. That level does not count them among its
@@ -114,8 +115,10 @@ CLEAR = 0.65  # or this one after a crisis, when many groups challenge in a row
 FIRM = 0.1  # a champion that is doubted no more than this is beaten twice before another is crowned
 CALMER = 0.6  # doubt shrinks by this factor when the champion has held its own,
 UNEASIER = 1.5  # and grows by this one when it has not
-SETTLED = 5  # epochs before a crisis can be told from the noise of the first ones
+SETTLED = 5  # epochs before the usual loss is told from the noise of the first ones
 DEVIATIONS = 4.0  # a crisis is a loss so many standard deviations (each at most 0.5 / sqrt(steps)) above the usual one
+PAYS = 2.0  # a challenge pays more than trust where its loss is so many of them below it
+SUREST = 0.9375  # the largest probability of a challenge: no group's choice is certain
 
 REMATCH = 2  # what CRISIS says when a rematch is due
 NEWCOMERS = 3.0  # from this CRISIS on, arms have joined the last groups, to which the next challenges go
@@ -167,7 +170,7 @@ def _challenge_rate(row: Array, epochs: int) -> float:
     """The probability of a challenge after ``epochs`` epochs of a run of the lowest group level."""
     if int(row[PLACE]) < 0 or not _may_challenge(row, epochs):
         return 0.0
-    return 1.0 if int(row[CRISIS]) > 0 else CHALLENGES / math.sqrt(row[TENURE] + 1.0)
+    return SUREST if int(row[CRISIS]) > 0 else CHALLENGES / math.sqrt(row[TENURE] + 1.0)
 
 
 @kernel
@@ -337,7 +340,10 @@ def champion_begin(program: Array, row: Array, t: int) -> float:
 
 @kernel
 def _tell_crisis(program: Array, row: Array, t: int) -> None:
-    """Whether the epoch that ends at time t paid much less than those before it, in this run and in earlier ones."""
+    """Whether the epoch that ends at time t paid much less than those before it, in this run and in earlier ones.
+
+    And whether a challenge paid clearly more: then the champion is not trusted any longer, whoever has won it.
+    """
     record = int(row[RECORD])
     began = int(row[BEGAN])
     _, origin, _ = stage_of(program, began)
@@ -347,9 +353,12 @@ def _tell_crisis(program: Array, row: Array, t: int) -> None:
     worse = False
     if told > 0.0:
         loss = 1.0 - min(1.0, row[int(program[record + CONTROL]) + SUM] / told)
-        worse = loss - row[USUAL] > DEVIATIONS * 0.5 / math.sqrt(told)
+        above = (loss - row[USUAL]) / (0.5 / math.sqrt(told))
+        worse = above > DEVIATIONS and epochs >= SETTLED
+        if above < -PAYS and epochs >= SETTLED and row[CHALLENGE] > 0.0:
+            row[DOUBT] = EVEN
     if not _newcomers(program, row):
-        row[CRISIS] = 1.0 if worse and epochs >= SETTLED else 0.0
+        row[CRISIS] = 1.0 if worse else 0.0
     row[USUAL] += max(1.0 / (epochs + 2.0), FADING) * (loss - row[USUAL])
 
 
