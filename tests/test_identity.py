@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 import hlmc
-from hlmc.engine.layout import BITS, IDENTITY_WORDS, INCARNATIONS, KEPT, SECRET, WINDOW
+from hlmc.engine.layout import AT, BITS, FIELDS, IDENTITY_WORDS, INCARNATIONS, KEPT, LEVELS, SECRET, WINDOW
+from hlmc.engine.tickets import CHILDREN_AT, TAG, tag_of
 from hlmc.errors import BadArgument, BadTicket, BadType
 
 POLICIES = (
@@ -152,6 +153,52 @@ def test_tickets_of_other_policies_and_of_before_a_reset() -> None:
     assert refused(learner, ticket)
     learner.ask()
     assert refused(learner, ticket)
+
+
+def test_a_guessed_seed_makes_no_ticket() -> None:
+    """Learners of the same seed decide alike; the ticket of one is refused by the other."""
+    policy = hlmc.EXP3(arms=5, horizon=1000, pending=64)
+    learner = policy.start(seed=3)
+    own = [learner.ask() for _ in range(5)]
+    for seed in range(6):
+        guessing = policy.start(seed)
+        tickets = [guessing.ask() for _ in range(5)]
+        assert (tickets[4].arm == own[4].arm) or seed != 3
+        assert all(refused(learner, ticket) for ticket in tickets)
+    assert {learner.tell(ticket, 1.0) for ticket in own} == {"applied"}
+
+
+def signed(learner: hlmc.Learner, ticket: hlmc.Ticket, changes: dict[int, float]) -> hlmc.Ticket:
+    """A ticket with other words that somebody has made who has read the secret."""
+    words = np.frombuffer(ticket, np.float64).copy()
+    for place, value in changes.items():
+        words[place] = value
+    program = learner.policy.program
+    words.view(np.uint64)[TAG] = tag_of(program, learner.state, words, int(program[WINDOW]) + INCARNATIONS)
+    return hlmc.Ticket.from_bytes(words.tobytes())
+
+
+@pytest.mark.interpreted
+@pytest.mark.parametrize("chance", [1e-300, 5e-324, 1e-20, -0.5, 1.5, np.inf, np.nan])
+def test_a_chance_that_is_none_teaches_nothing(chance: float) -> None:
+    """Even if it comes with the right tag: no statistic changes, and the row can be loaded."""
+    with np.errstate(over="ignore"):
+        for policy in (
+            hlmc.TsallisINF(arms=5, pending=64),
+            hlmc.EXP3(arms=5, horizon=1000, pending=64),
+            hlmc.HLMC(arms=11, groups=(3, 4), horizon=1000, epochs=100, pending=64, routines="exp3-loss"),
+        ):
+            levels = int(policy.program[LEVELS])
+            forged = {CHILDREN_AT + levels + d: chance for d in range(levels)}
+            for waited in (0, 12):
+                learner = policy.start(1)
+                ticket = signed(learner, learner.ask(), forged)
+                for _ in range(waited):
+                    learner.tell(learner.ask(), 1.0)
+                before = learner.state[int(policy.program[FIELDS + AT]) :].tolist()
+                assert learner.tell(ticket, 0.25) == "expired"
+                assert learner.state[int(policy.program[FIELDS + AT]) :].tolist() == before
+                assert hlmc.Learner(policy, learner.state) == learner
 
 
 def test_fleets() -> None:

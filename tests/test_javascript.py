@@ -1,8 +1,10 @@
 """Policies in WebAssembly: the shipped module plays every policy as Python does, in Node and in a browser."""
 
 import json
+import random
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -74,11 +76,15 @@ export async function checks(program) {
     const other = await load(program, { state: learner.state, key: randomKey() });
     found.push(other.time, other.select() === learner.select(), other.probability === learner.probability);
     found.push(await load({}).then(() => "nothing", (error) => error.name));
-    found.push(raised(() => other.restore(new Uint8Array(3))));
+    found.push(raised(() => other.restore(new Uint8Array(3))), raised(() => other.restore("state")));
+    const torn = learner.state, before = other.state.join();
+    new Float64Array(torn.buffer)[1] = 0.5;
+    found.push(raised(() => other.restore(torn)), other.state.join() === before);
     return found;
 }
 """
-EXPECTED = ["Error", True, "RangeError", "RangeError", "TypeError", 0, 1, True, True, "TypeError", "RangeError"]
+EXPECTED = ["Error", True, "RangeError", "RangeError", "TypeError", 0, 1, True, True, "TypeError"]
+EXPECTED += ["RangeError", "TypeError", "RangeError", True]
 
 
 @pytest.fixture(scope="module")
@@ -196,6 +202,27 @@ def test_node_asks_and_tells_as_python_does(site: tuple[Path, list[list[object]]
     for policy, theirs in zip(PENDING, found, strict=True):
         assert theirs == asked_and_told(policy), policy
     assert message == "the policy has no window: give it pending=W"
+
+
+@needs("node")
+@pytest.mark.skipif(sys.platform == "win32", reason="the attacks fork")
+def test_node_refuses_the_states_that_python_refuses(tmp_path: Path) -> None:
+    """Tampered states of every policy; those that both accept play on alike, to the last bit."""
+    from attack import exports
+    from attack.crafted import crafted_row
+    from attack.harness import Trial
+
+    server, refused = exports.node(tmp_path), 0
+    for number in range(1200):
+        trial = Trial(number, random.Random(number), tmp_path)
+        which = number % len(exports.learners())
+        state = exports.learners()[which].state
+        row = crafted_row(trial, state) if number >= len(exports.learners()) else state
+        wanted = exports.played(which, row)
+        assert exports.asked(server, which, row) == wanted, exports.learners()[which].policy
+        refused += bool(wanted["refused"])
+    server.close()
+    assert 400 < refused < 1100
 
 
 PAGE = """<!DOCTYPE html><body><pre id="found"></pre><script type="module">

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib
 
-FAMILIES = ("damage", "crafted", "kills", "disks", "races", "forks", "caches", "calls", "interrupts")
+FAMILIES = ("damage", "crafted", "kills", "disks", "races", "forks", "caches", "calls", "interrupts", "exports")
 
 
 def attacks(families: tuple[str, ...] = FAMILIES) -> list:

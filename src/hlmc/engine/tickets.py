@@ -19,6 +19,9 @@ from hlmc.engine.primitives import bits, put_bits
 
 Array = np.ndarray
 
+LEAST_CHANCE = 2.0**-64
+"""The least probability of a choice that is learned from."""
+
 TAG, LEARNER, TICKET_TIME, TICKET_ARM, TICKET_PROBABILITY, CHILDREN_AT = range(6)
 
 TICKET = (
@@ -55,8 +58,13 @@ def ticket_slot(ticket: Array, levels: int, d: int) -> int:
 
 @kernel
 def ticket_chance(ticket: Array, levels: int, d: int) -> float:
-    """The probability with which level d (from 0) had chosen its child."""
-    return float(ticket[CHILDREN_AT + levels + d])
+    """The probability with which level d (from 0) had chosen its child; 0, from which no level learns, if it is none.
+
+    Draws have 53 bits and hardly ever choose what has less than LEAST_CHANCE. Whoever knows the secret can make a
+    ticket that says so, and its reward over 1e-300 would be a statistic that the row's own check refuses.
+    """
+    chance = float(ticket[CHILDREN_AT + levels + d])
+    return chance if LEAST_CHANCE <= chance <= 1.0 else 0.0
 
 
 _C0 = np.uint64(0x736F6D6570736575)

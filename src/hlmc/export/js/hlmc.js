@@ -172,11 +172,19 @@ class Learner {
         return new Uint8Array(this.#exports.memory.buffer, this.#row, 8 * this.words).slice();
     }
 
-    /** Go on from a state of a learner of the same policy. It is trusted: check what comes from outside in Python. */
+    /** Go on from a state of a learner of the same policy. One that no such learner can have is refused. */
     restore(state) {
+        if (!(state instanceof ArrayBuffer || ArrayBuffer.isView(state))) {
+            throw new TypeError("a state must be an ArrayBuffer or an array of bytes");
+        }
         if (state.byteLength !== 8 * this.words) throw new RangeError(`a state has ${8 * this.words} bytes`);
-        const bytes = new Uint8Array(state.buffer ?? state, state.byteOffset ?? 0, state.byteLength);
-        new Uint8Array(this.#exports.memory.buffer, this.#row, bytes.length).set(bytes);
+        const row = new Uint8Array(this.#exports.memory.buffer, this.#row, state.byteLength);
+        const before = row.slice();
+        row.set(new Uint8Array(state.buffer ?? state, state.byteOffset ?? 0, state.byteLength));
+        if (!this.#exports.hlmc_admits(this.#program, this.#row)) {
+            row.set(before);
+            throw new RangeError("the state is damaged, or that of a learner of another policy");
+        }
         this.#live();
     }
 

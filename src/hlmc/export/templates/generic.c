@@ -49,3 +49,10 @@ int32_t ${name}_tell(const double *program, double *row, const double *ticket, d
 {
     return (int32_t)$tell(program, row, ticket, $share(program, reward), learns);
 }
+
+/* 1 if a row from outside is one that a learner of this program can have, else 0: then nothing else may be called. */
+int32_t ${name}_admits(const double *program, const double *row);
+int32_t ${name}_admits(const double *program, const double *row)
+{
+    return $sound(program, program, row) ? 1 : 0;
+}

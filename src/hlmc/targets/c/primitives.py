@@ -93,6 +93,7 @@ ROLES: dict[Kernel, str] = {
     primitives.call_start: "start",
     primitives.call_select: "select",
     primitives.call_update: "update",
+    primitives.call_check: "check",
 }
 """Calls through a program's table, and whose they are."""
 
@@ -125,7 +126,6 @@ ABSENT: dict[Kernel, str] = {
     primitives.int_at: "lists of fleets and checks",
     primitives.put_int: "lists of fleets and checks",
     primitives.call_reward: "adversaries",
-    primitives.call_check: "the gate for rows from files",
     primitives.call_change: "arms that come and go",
 }
 """Primitives that no step of a learner reaches, and what they are for."""
