@@ -222,7 +222,7 @@ def test_the_plan_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> Non
         == 0
     )
     said = capsys.readouterr().out
-    assert "pending: up to 4096 decisions, in 66 of the control words" in said
+    assert "pending: up to 4096 decisions, in 76 of the control words" in said
     assert "delay of 1000 decisions: 9.95 % of the rewards come after their epoch" in said
 
 
