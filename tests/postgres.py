@@ -12,7 +12,6 @@ import time
 from pathlib import Path
 from typing import Self
 
-import psycopg
 import pytest
 
 BINARIES = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: float(path.parent.name))
@@ -32,6 +31,7 @@ class Postgres:
     """A server with a database; ``options`` are for ``postgres``. ``with Postgres() as server: server.url``."""
 
     def __init__(self, *options: str) -> None:
+        self._driver = pytest.importorskip("psycopg")
         self._server, initdb = _tool("postgres"), _tool("initdb")
         self._options = options
         self._as: dict[str, object] = {}
@@ -57,9 +57,9 @@ class Postgres:
         deadline = time.monotonic() + PATIENCE
         while True:
             try:
-                psycopg.connect(self.url).close()
+                self._driver.connect(self.url).close()
                 return
-            except psycopg.OperationalError:
+            except self._driver.OperationalError:
                 assert self.process.poll() is None, (self.folder / "log").read_text()
                 assert time.monotonic() < deadline, (self.folder / "log").read_text()
                 time.sleep(0.02)
@@ -73,7 +73,7 @@ class Postgres:
 
     def clear(self) -> None:
         """Forget all stores."""
-        with psycopg.connect(self.url, autocommit=True) as connection:
+        with self._driver.connect(self.url, autocommit=True) as connection:
             connection.execute("set client_min_messages = warning")
             connection.execute("drop schema if exists hlmc cascade")
 

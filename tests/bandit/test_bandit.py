@@ -16,6 +16,7 @@ import pytest
 import hlmc
 from bandits import NAMES, POLICY, Opener
 from hlmc.bandit.rows import stored_policy
+from hlmc.bandit.schema import MIGRATIONS
 from hlmc.errors import BadArgument, BadReward, BadStore, ConflictingKey, OutOfTurn
 
 # --- Decisions and rewards
@@ -365,3 +366,38 @@ def test_the_decisions_of_a_forgotten_unit_are_of_no_other(opened: Opener) -> No
     bandit.ask("v")
     assert bandit.tell(decision.id, 1.0) == "expired"
     assert bandit.check() == []
+
+
+def test_an_older_schema_is_brought_up(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    bandit = opened(POLICY, arms=NAMES, seed=1)
+    decision = bandit.ask("u")
+    for module in ("schema", "sqlite", "postgres"):
+        monkeypatch.setattr(f"hlmc.bandit.{module}.VERSION", 2)
+    monkeypatch.setitem(MIGRATIONS, 1, ("alter table learners add column mood text",))
+    with pytest.raises(BadStore, match="readonly does not"):
+        opened(readonly=True)
+    again = opened()
+    with again._experiment.store.reading():
+        assert again._experiment.store.all("select mood from learners") == [(None,)]
+    assert again.tell(decision.id, 1.0) == "applied"
+    opened()  # not migrated twice
+    monkeypatch.undo()
+    with pytest.raises(BadStore, match="has schema 2"):
+        opened()
+
+
+def test_a_million_names_are_compared_by_their_digest(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is as it was made is neither read nor checked name by name; a name is counted by two lookups."""
+    names = [f"arm {i}" for i in range(3000)]
+    bandit = opened(hlmc.TsallisINF(arms=4000), arms=names, seed=1)
+    monkeypatch.setattr("hlmc.bandit.opening.text_of", lambda what, value: value if what == "name" else 1 / 0)
+    again = opened(arms=names)
+    assert len(again.arms) == 3000
+    bandit.arms.pause("arm 7")
+    assert len(again.arms) == 3000
+    again.arms.rename("arm 8", "renamed")
+    with pytest.raises(ZeroDivisionError):
+        opened(arms=names)
+    monkeypatch.undo()
+    with pytest.raises(BadArgument, match=r"does not have .*'arm 8'.* also has .*'renamed'"):
+        opened(arms=names)

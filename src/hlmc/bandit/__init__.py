@@ -3,7 +3,7 @@
 ==============  =====================================================================================
 ``opening``     :func:`hlmc.open`: make an experiment, or go on with it
 ``front``       :class:`hlmc.Bandit`: ask, tell, drop and the rest
-``work``        what happens within one transaction
+``work``        what happens within one transaction; ``loaded``: the learners that it is about
 ``rows``        stored rows, and the engine's steps on many of them
 ``experiment``  what a process knows of an experiment
 ``arms``        names that come and go, as a versioned list of changes

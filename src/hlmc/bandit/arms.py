@@ -77,8 +77,7 @@ class BanditArms:
         return tuple(self._names(PAUSED))
 
     def __len__(self) -> int:
-        sql = "select count(*) from arms where experiment = ? and state < ?"
-        return int(self._read(sql, REMOVED)[0][0])
+        return self._bandit._called(_count)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._names(IN_PLAY, PAUSED))
@@ -143,7 +142,7 @@ def add(experiment: Experiment, now: float, names: Sequence[str]) -> None:
     taken = store.one(f"{_NAMES} and state < 2 and name {LISTED} limit 1", number, store.listed(names))
     if taken is not None:
         raise BadArgument(f"{shown(taken[0])} is the name of an arm that is there already")
-    (there,) = store.all("select count(*) from arms where experiment = ? and state < 2", number)[0]
+    there = _count(experiment)
     capacity = experiment.policy.arms
     if there + len(names) > capacity:
         raise BadArgument(f"there is room for {capacity} arms, the policy's, and {there} and {len(names)} are more")
@@ -151,6 +150,13 @@ def add(experiment: Experiment, now: float, names: Sequence[str]) -> None:
     version = _join(experiment, now, len(names), names[0] if len(names) == 1 else f"{len(names)} arms", "add")
     rows = [(number, name, slot, version, IN_PLAY) for slot, name in enumerate(names, first)]
     store.insert("arms", ("experiment", "name", "slot", "since", "state"), rows)
+
+
+def _count(experiment: Experiment) -> int:
+    """How many arms there are, paused ones included."""
+    sql = "select (select live from experiments where id = ?), count(*) from arms where experiment = ? and state = 1"
+    live, paused = experiment.store.all(sql, experiment.number, experiment.number)[0]
+    return int(live) + int(paused)
 
 
 def _join(experiment: Experiment, now: float, count: int, name: str, what: str) -> int:

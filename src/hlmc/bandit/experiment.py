@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from copy import copy
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from hlmc.bandit.rows import Array, Rows
 from hlmc.bandit.settings import Settings
 from hlmc.bandit.store import LISTED, Store
-from hlmc.errors import BadStore
+from hlmc.errors import BadStore, HLMCError
 from hlmc.policies.base import Policy
 
 STILL = -2
@@ -36,6 +38,9 @@ class Experiment:
         self.policy = policy
         self.secret = secret
         self.rows = Rows(policy, seed)
+        self.delay = policy.delay
+        self._seed = seed
+        self._rows = {(policy.horizon or 0, policy.delay): self.rows}
         self.settings = Settings()
         self.version = -1
         self.live = 0
@@ -57,13 +62,13 @@ class Experiment:
     def refresh(self) -> float:
         """Read what other processes may have changed; the time, which never goes backwards within a store."""
         found = self.store.one(
-            "select version, live, settings, rolled, pruned,"
+            "select version, live, delay, settings, rolled, pruned,"
             " (select asked from decisions order by number desc limit 1) from experiments where id = ?",
             self.number,
         )
         if found is None:
             raise BadStore(f"{self.store.shown} has no experiment {self.name!r} any more")
-        version, self.live, text, self.rolled, self.pruned, asked = found
+        version, self.live, self.delay, text, self.rolled, self.pruned, asked = found
         if version != self._seen:
             self.changed()
             self._seen = version
@@ -72,6 +77,25 @@ class Experiment:
             self._text, self.settings = text, Settings.read(text)
         self._latest = max(self._latest, self.store.now(), asked or 0.0)
         return self._latest
+
+    @property
+    def plan(self) -> tuple[int, int]:
+        """The horizon (0: not known) and the delay for which the learners of new units are planned."""
+        return self.policy.horizon or 0, self.delay
+
+    def rows_of(self, horizon: int, delay: int) -> Rows:
+        """The rows of learners that are planned for a horizon and a delay."""
+        plan = horizon, delay
+        if plan not in self._rows:
+            self._rows[plan] = Rows(planned(self.policy, *plan), self._seed)
+        return self._rows[plan]
+
+    def next_stage(self, horizon: int, delay: int) -> tuple[int, int]:
+        """The plan of a learner that has reached its horizon: twice that, if the policy can be made for it."""
+        with suppress(HLMCError):
+            self.rows_of(2 * horizon, delay)
+            return 2 * horizon, delay
+        return horizon, delay  # parameters that the user fixed do not fit: the same horizon again
 
     def changed(self) -> None:
         """The arms are others now, or will be if this transaction is committed."""
@@ -88,11 +112,11 @@ class Experiment:
                 self._slots[slot] = Slot(*who)
         return self._slots
 
-    def catch_up(self, row: Array, version: int, until: int | None = None) -> None:
+    def catch_up(self, rows: Rows, row: Array, version: int, until: int | None = None) -> None:
         """Have a row that is at a version of the arms follow the changes since, up to another version or the last."""
         for at, live, slot in self._since(version):
             if slot != STILL and (until is None or at <= until):
-                self.rows.change(row, live, slot)
+                rows.change(row, live, slot)
 
     def _since(self, version: int) -> list[tuple[int, int, int]]:
         """The changes after a version: (version, arms then, the slot that left or was forgotten, or -1)."""
@@ -112,3 +136,14 @@ class Experiment:
             "select live from arm_changes where experiment = ? and version = ?", self.number, version
         )
         return 0 if found is None else int(found[0])
+
+
+def planned(policy: Policy, horizon: int, delay: int) -> Policy:
+    """A policy with another horizon (0: as it is) and another delay.
+
+    >>> import hlmc
+    >>> planned(hlmc.EXP3(arms=3, horizon=100), 200, 16)
+    EXP3(arms=3, horizon=200, delay=16)
+    """
+    changes: dict[str, Any] = {"delay": delay} | ({"horizon": horizon} if horizon else {})
+    return replace(policy, **changes)

@@ -15,6 +15,7 @@ from hlmc.bandit.arms import BanditArms, text_of
 from hlmc.bandit.decision import Decision
 from hlmc.bandit.experiment import Experiment
 from hlmc.bandit.group import GroupCommit
+from hlmc.bandit.loaded import SHARD
 from hlmc.bandit.log import export
 from hlmc.bandit.replay import problems
 from hlmc.bandit.report import Report, report
@@ -23,7 +24,7 @@ from hlmc.bandit.settings import NAMES, Settings, checked
 from hlmc.bandit.shards import plan_of
 from hlmc.bandit.store import Again, Store
 from hlmc.bandit.upkeep import Upkeep
-from hlmc.bandit.work import SHARD, UNKNOWN, Ask, Tell, Work
+from hlmc.bandit.work import UNKNOWN, Ask, Tell, Work
 from hlmc.errors import (
     BadArgument,
     BadReward,

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from hlmc.bandit.experiment import Experiment
+from hlmc.bandit.loaded import unit_of
 from hlmc.bandit.schema import DROPPED, SETTLED
-from hlmc.bandit.work import unit_of
 from hlmc.engine.feedback import APPLIED, EXPIRED, LATE
 from hlmc.errors import BadArgument, need_lab, shown
 from hlmc.files.writing import replacing

@@ -101,7 +101,7 @@ def open(  # noqa: A001 - hlmc.open is the name that users know
     if policy is not None and not isinstance(policy, Policy):
         raise BadType(f"policy must be a policy of hlmc, not {shown(policy)}")
     name = text_of("name", name)
-    names = None if arms is None else _names(arms)
+    names = None if arms is None else checks.listed("arms", arms, "names", empty=True)
     database = database_of(store, durable, readonly)
     try:
         experiment = _found(database, name, policy, names, given, seed)
@@ -126,12 +126,16 @@ def database_of(store: Any, durable: bool, readonly: bool) -> Store:
     return SQLiteStore(checks.path("store", store), durable, readonly)
 
 
-def _names(arms: Iterable[str]) -> list[str]:
-    return [text_of("arms", name) for name in checks.listed("arms", arms, "names", empty=True)]
+def _checked(names: Iterable[str]) -> list[str]:
+    return [text_of("arms", name) for name in names]
 
 
 def _digest(names: Sequence[str]) -> str:
-    return hashlib.blake2b("\n".join(names).encode(), digest_size=16).hexdigest()
+    """Of names as they were checked; of others, something that is not the digest of any."""
+    try:
+        return hashlib.blake2b("\n".join(names).encode(), digest_size=16).hexdigest()
+    except (TypeError, UnicodeEncodeError):
+        return ""
 
 
 def _found(
@@ -175,8 +179,9 @@ def _same_policy(store: Store, name: str, policy: Policy | None, description: st
 
 def _same_arms(experiment: Experiment, names: list[str], digest: str) -> None:
     """Refuse other arms than there are, with the difference."""
-    if experiment.version == min(len(names), 2) and _digest(names) == digest:
-        return  # as it was made; a million names need not be read
+    if experiment.version == min(len(names), 2) and experiment.live == len(names) and _digest(names) == digest:
+        return  # as it was made; a million names need not be read, nor checked
+    names = _checked(names)
     sql = "select name from arms where experiment = ? and state < 2"
     there = {name for (name,) in experiment.store.all(sql, experiment.number)}
     more, fewer = [name for name in names if name not in there], sorted(there.difference(names))
@@ -200,13 +205,15 @@ def _made(
     own_seed = str(secrets.randbits(128) if seed is None else checks.seed(seed))
     if names is None:
         names = [str(arm) for arm in range(policy.arms)]
+    names = _checked(names)
     secret = secrets.token_bytes(16)
     row = (
-        name, described(policy).decode(), 0, settings.described(), own_seed, secret, 0, 0, _digest(names), 0.0, 0, 0.0,
+        name, described(policy).decode(), 0, settings.described(), own_seed, secret, 0, 0, policy.delay, _digest(names),
+        0.0, 0, 0.0,
     )  # fmt: skip
     columns = (
-        "name", "policy", "words", "settings", "seed", "secret", "version", "live", "names", "created", "rolled",
-        "pruned",
+        "name", "policy", "words", "settings", "seed", "secret", "version", "live", "delay", "names", "created",
+        "rolled", "pruned",
     )  # fmt: skip
     with store.transaction(alone=True):
         if store.one("select 1 from experiments where name = ?", name) is None:

@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hlmc.bandit.experiment import Experiment
+from hlmc.bandit.loaded import unit_of
 from hlmc.bandit.rollups import AGGREGATES, SUMS
-from hlmc.bandit.work import unit_of
+from hlmc.bandit.rows import Rows
 from hlmc.engine.feedback import APPLIED, EXPIRED, LATE
 from hlmc.engine.stored import ASK, TELL
 
@@ -65,8 +66,8 @@ def problems(experiment: Experiment) -> list[str]:
 def _of_rows(experiment: Experiment) -> Iterator[str]:
     """What is wrong with learners and their events."""
     sql = (
-        "select id, unit, state, event, version, snapshot, snapshot_event, snapshot_version from learners"
-        " where experiment = ? order by id"
+        "select id, unit, horizon, delay, state, event, version, snapshot, snapshot_event, snapshot_version"
+        " from learners where experiment = ? order by id"
     )
     streams = groupby(map(_Event._make, experiment.store.each(_EVENTS, experiment.number, experiment.number)), _whose)
     stream: tuple[int, Iterator[_Event]] | None = next(streams, None)
@@ -86,8 +87,8 @@ def _whose(event: _Event) -> int:
 
 def _replayed(experiment: Experiment, unit: str, events: list[_Event], *learner: Any) -> str:
     """What is wrong with one learner; empty if nothing."""
-    state, last, version, snapshot, first, from_version = learner
-    rows = experiment.rows
+    horizon, delay, state, last, version, snapshot, first, from_version = learner
+    rows = experiment.rows_of(horizon, delay)
     if len(state) != rows.stored_bytes or rows.first_unsound(rows.unpacked([state])) == 0:
         return "its row is damaged"
     missed = [each.event for each in events if each.event > first]
@@ -101,10 +102,10 @@ def _replayed(experiment: Experiment, unit: str, events: list[_Event], *learner:
     played = [each for each in events if each.event > first]
     while played:
         if played[0].version != at:
-            experiment.catch_up(row[0], at, played[0].version)
+            experiment.catch_up(rows, row[0], at, played[0].version)
             at = played[0].version
         count = next((k for k, each in enumerate(played[:AT_ONCE]) if each.version != at), min(len(played), AT_ONCE))
-        problem = _played(experiment, row, [each for each in played[:count] if each.kind != CONTROL])
+        problem = _played(rows, row, [each for each in played[:count] if each.kind != CONTROL])
         if problem:
             return problem
         played = played[count:]
@@ -113,11 +114,10 @@ def _replayed(experiment: Experiment, unit: str, events: list[_Event], *learner:
     return ""
 
 
-def _played(experiment: Experiment, row: Array, events: list[_Event]) -> str:
+def _played(rows: Rows, row: Array, events: list[_Event]) -> str:
     """Play events of one learner again; what is wrong, or empty."""
     if not events:
         return ""
-    rows = experiment.rows
     kinds = np.array([each.kind for each in events], np.int64)
     given = rows.tickets([bytes(each.ticket) for each in events])
     tickets = np.where(kinds[:, None] == TELL, given, 0.0)

@@ -191,7 +191,7 @@ def report(experiment: Experiment) -> Report:
     experiment.refresh()
     by_group = _tallies(experiment, "control")
     learned, control = by_group.get((0,), Tally()), by_group.get((1,), Tally())
-    delay = _delay(experiment)
+    delay = measured_delay(experiment)
     (units,) = experiment.store.all("select count(*) from learners where experiment = ?", experiment.number)[0]
     return Report(
         name=experiment.name,
@@ -276,7 +276,7 @@ def _favourites(experiment: Experiment) -> tuple[tuple[str, float], ...]:
     return tuple((named[arm][0], count / total) for arm, count in found[:3] if arm in named)
 
 
-def _delay(experiment: Experiment) -> float | None:
+def measured_delay(experiment: Experiment) -> float | None:
     """Between a decision and its reward a learner has as many events, of which about half are decisions."""
     sql = (
         "select avg((tell_event - event - 1) / 2.0) from decisions where experiment = ? and number > ?"
@@ -288,7 +288,7 @@ def _delay(experiment: Experiment) -> float | None:
 
 def _warnings(experiment: Experiment, delay: float | None, learned: Tally) -> tuple[str, ...]:
     said = []
-    plan = experiment.rows.policy.plan
+    plan = experiment.rows_of(*experiment.plan).policy.plan
     if delay is not None and len(plan.levels) > 1 and delay > plan.lengths[-2]:
         said.append(
             f"rewards come {delay:.3g} decisions late, more than the {plan.lengths[-2]} of an epoch: "

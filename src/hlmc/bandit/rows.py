@@ -42,7 +42,7 @@ def stored_policy(policy: Policy) -> Policy:
 
 
 class Rows:
-    """The steps of one experiment's policy on matrices of rows [row, word].
+    """The steps of one policy of an experiment on matrices of rows [row, word], which may be wider than its rows.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ class Rows:
 
     def packed(self, rows: Array) -> list[bytes]:
         """Rows as the database keeps them."""
-        packed = np.delete(rows, self._left_out, axis=1).astype("<f8", copy=False)
+        packed = np.delete(rows[:, : self.width], self._left_out, axis=1).astype("<f8", copy=False)
         return _pieces(packed)
 
     def fresh(self, units: Iterable[str], live: int) -> Array:
@@ -128,7 +128,7 @@ class Rows:
         if self.policy.scaled:
             entry(scale_many, *["int64"] * 4, release=True)(self._program_at, address_of(shares), count)
         steps = entry(for_structure(steps_stored, self.policy.structure), *["int64"] * 10, release=True)
-        where = address_of(rows), self.width, address_of(places), address_of(kinds)
+        where = address_of(rows), rows.shape[1], address_of(places), address_of(kinds)
         steps(self._program_at, *where, count, *(address_of(each) for each in (tickets, shares, codes)))
         return codes
 

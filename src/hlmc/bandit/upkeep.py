@@ -1,18 +1,22 @@
 """What must be done from time to time, by any process that uses the store, in small transactions of its own.
 
 *Settling*: decisions whose ``wait`` is over get their ``default``. *Roll-ups* (:mod:`hlmc.bandit.rollups`).
-*Retention*: decisions older than ``keep`` are deleted once they are in the aggregates. *Idle units* are forgotten.
-Every step does a bounded amount of work and is committed by itself, so that others wait little, and a process that is
-killed in between leaves nothing half done.
+*Retention*: decisions older than ``keep`` are deleted once they are in the aggregates. *Idle units* are forgotten. The
+delay of rewards is measured, if learners of new units are to be planned for it. Every step does a bounded amount of
+work and is committed by itself, so that others wait little, and a process that is killed in between leaves nothing half
+done.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 
 from hlmc.bandit.experiment import Experiment
+from hlmc.bandit.report import measured_delay
 from hlmc.bandit.rollups import behind, roll_up
+from hlmc.bandit.settings import MEASURED
 from hlmc.bandit.store import LISTED, LOCK
 from hlmc.bandit.work import Tell, Work
 
@@ -22,16 +26,20 @@ PRUNED_AT_ONCE = 2000
 """Decisions, or idle units, that are deleted in one transaction."""
 PAUSE = 0.25
 """Seconds between two looks at whether something is due."""
+BETWEEN_MEASURES = 60.0
+"""Seconds between two measurements of the delay."""
 
 
 class Upkeep:
-    """The upkeep of an experiment by this process. Every step returns whether there is more to do."""
+    """The upkeep of an experiment by this process. The delay of rewards is measured for learners of new units, if they
+    are planned for it. Every step returns whether there is more to do."""
 
     def __init__(self, experiment: Experiment) -> None:
         self._experiment = experiment
         self._next = 0.0
         self._pruned = 0
         self._looked = 0
+        self._measure = 0.0
 
     def glance(self) -> None:
         """One step of each kind, if some time has passed since the last ones."""
@@ -45,6 +53,7 @@ class Upkeep:
 
     def finish(self) -> None:
         """All that is due."""
+        self._measure = 0.0
         for step in self._steps():
             while step():
                 pass
@@ -112,6 +121,19 @@ class Upkeep:
         self._looked = found[-1][0] if more else 0
         return more
 
+    def measure(self) -> bool:
+        """Plan learners of new units for the delay that is measured: a power of two, so that there are few plans."""
+        experiment, store = self._experiment, self._experiment.store
+        with store.transaction(alone=True):
+            experiment.refresh()
+            found = measured_delay(experiment)
+            if found is not None:
+                wanted = 0 if found < 1.0 else 2 ** math.ceil(math.log2(found))
+                if wanted > experiment.delay or 4 * wanted <= experiment.delay:
+                    store.update("experiments", ("delay", "id"), [(wanted, experiment.number)])
+        self._measure = time.monotonic() + BETWEEN_MEASURES
+        return False
+
     def _steps(self) -> list[Callable[[], bool]]:
         """The steps for which there is something to do."""
         experiment = self._experiment
@@ -123,6 +145,7 @@ class Upkeep:
             (self.settle, due),
             (lambda: roll_up(experiment), rolls),
             (self.prune, experiment.settings.keep is not None),
+            (self.measure, experiment.settings.delay == MEASURED and time.monotonic() >= self._measure),
             (self.forget_idle, experiment.settings.idle is not None),
         ]
         return [step for step, needed in wanted if needed]

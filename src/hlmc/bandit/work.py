@@ -8,7 +8,7 @@ reward learned. The numbers stand beside the decisions, so that a row can be rep
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +17,7 @@ from hlmc.bandit import ids
 from hlmc.bandit.decision import Decision
 from hlmc.bandit.experiment import Experiment
 from hlmc.bandit.ids import HOUR
+from hlmc.bandit.loaded import Learners, Played, unit_of
 from hlmc.bandit.rollups import correct
 from hlmc.bandit.schema import DROPPED, SETTLED
 from hlmc.bandit.store import LISTED, LOCK
@@ -24,16 +25,10 @@ from hlmc.engine.feedback import APPLIED, BAD_TICKET, DUPLICATE, EXPIRED
 from hlmc.engine.layout import KEY
 from hlmc.engine.tickets import TICKET_ARM
 from hlmc.errors import BadStore, ConflictingKey, HLMCError, OutOfTurn
-from hlmc.learners.learner import refusal
 from hlmc.learners.tickets import CODES
 
 UNKNOWN = "unknown"
 """What a batch is told of an id that is not known; one by one it is an error."""
-
-SHARD = "\x1f"
-"""What the stored unit of a shard begins with; no unit of a caller contains it."""
-
-_LEARNER = "select id, unit, state, event, version from learners"
 
 
 class Ask(NamedTuple):
@@ -61,6 +56,7 @@ class _Told(NamedTuple):
     arm: int
     control: int
     version: int
+    event: int
     asked: float
     hour: int
     due: float | None
@@ -84,14 +80,7 @@ class Work:
         self._experiment = experiment
         self._store = experiment.store
         self.now = experiment.refresh()
-        self._ids: list[int] = []
-        self._units: list[str] = []
-        self._events: list[int] = []
-        self._versions: list[int] = []
-        self._rows = np.zeros((0, experiment.rows.width))
-        self._places: dict[int, int] = {}
-        self._named: dict[str, int] = {}
-        self._changed: set[int] = set()
+        self._learners = Learners(experiment, self.now)
 
     # --- Both together
 
@@ -100,83 +89,13 @@ class Work:
         kept = self._kept([ask.key for ask in asks if ask.key is not None])
         fresh = [ask for ask in asks if ask.key is None or ask.key not in kept]
         found = self._decisions([tell.id for tell in tells])
-        self._load({ask.unit for ask in fresh}, {each.learner for each in found.values() if each.result is None})
+        self._learners.load(
+            {ask.unit for ask in fresh}, {each.learner for each in found.values() if each.result is None}
+        )
         told = self._tell(tells, found)
         decided = self._ask(asks, kept)
-        self._write()
+        self._learners.write()
         return told, decided
-
-    # --- Learners
-
-    def _load(self, units: Iterable[str], numbers: Iterable[int]) -> None:
-        """Read and lock the learners of these units, making those that are not there, and those of these numbers."""
-        experiment, store = self._experiment, self._store
-        units, numbers = sorted(units), sorted(numbers)
-        found: list[tuple[Any, ...]] = []
-        if units and numbers:
-            sql = f"{_LEARNER} where experiment = ? and (unit {LISTED} or id {LISTED}) order by id {LOCK}"
-            found = store.all(sql, experiment.number, store.listed(units), store.listed(numbers))
-        elif units:
-            sql = f"{_LEARNER} where experiment = ? and unit {LISTED} order by id {LOCK}"
-            found = store.all(sql, experiment.number, store.listed(units))
-        elif numbers:
-            found = store.all(f"{_LEARNER} where id {LISTED} order by id {LOCK}", store.listed(numbers))
-        if units:
-            there = {each[1] for each in found}
-            missing = [unit for unit in units if unit not in there]
-            if missing:
-                found += self._made(missing)
-        if found:
-            self._admit(found)
-
-    def _made(self, units: list[str]) -> list[tuple[Any, ...]]:
-        """New learners, each with a fresh row."""
-        experiment, store = self._experiment, self._store
-        version = experiment.version
-        states = experiment.rows.packed(experiment.rows.fresh(units, experiment.live))
-        columns = ("experiment", "unit", "state", "event", "version", "used", "snapshot_event", "snapshot_version")
-        rest = (0, version, self.now, 0, version)
-        store.insert(
-            "learners", columns, [(experiment.number, u, s, *rest) for u, s in zip(units, states, strict=True)]
-        )
-        sql = f"{_LEARNER} where experiment = ? and unit {LISTED} order by id {LOCK}"
-        return store.all(sql, experiment.number, store.listed(units))
-
-    def _admit(self, found: list[tuple[Any, ...]]) -> None:
-        """Check the rows that were read, and bring them up to the present arms."""
-        experiment = self._experiment
-        numbers, units, states, events, versions = zip(*found, strict=True)
-        size = experiment.rows.stored_bytes
-        for unit, state in zip(units, states, strict=True):
-            if len(state) != size:
-                raise self._damaged(unit)
-        self._rows = experiment.rows.unpacked(states)
-        unsound = experiment.rows.first_unsound(self._rows)
-        if unsound < len(self._rows):
-            raise self._damaged(units[unsound])
-        self._ids, self._units, self._events = list(numbers), list(units), list(events)
-        self._versions = list(versions)
-        self._places = {number: place for place, number in enumerate(numbers)}
-        self._named = {unit: place for place, unit in enumerate(units)}
-        for place, version in enumerate(versions):
-            if version != experiment.version:
-                experiment.catch_up(self._rows[place], version)
-
-    def _damaged(self, unit: str) -> BadStore:
-        whose = f"of unit {unit!r}" if unit and not unit.startswith(SHARD) else "that all units share"
-        return BadStore(f"{self._store.shown} is damaged: the row {whose} is not that of a learner")
-
-    def _write(self) -> None:
-        if not self._changed:
-            return
-        places = sorted(self._changed)
-        states = self._experiment.rows.packed(self._rows[places])
-        version = self._experiment.version
-        rows = [
-            (state, self._events[place], version, self.now, self._ids[place])
-            for place, state in zip(places, states, strict=True)
-        ]
-        self._store.update("learners", ("state", "event", "version", "used", "id"), rows)
 
     # --- Rewards
 
@@ -184,7 +103,7 @@ class Work:
         if not wanted:
             return {}
         sql = (
-            "select id, number, learner, arm, control, version, asked, hour, due, ticket, result from"
+            "select id, number, learner, arm, control, version, event, asked, hour, due, ticket, result from"
             f" decisions where id {LISTED} and experiment = ? order by number {LOCK}"
         )
         found = self._store.all(sql, self._store.listed(wanted), self._experiment.number)
@@ -232,23 +151,21 @@ class Work:
 
     def _learn(self, learning: list[tuple[int, _Told, float, int]], answers: list[str], done: list[_Done]) -> None:
         """Have the learners learn, and note the results."""
-        places = np.array([self._places[decision.learner] for _, decision, _, _ in learning], np.int64)
-        tickets = [decision.ticket for _, decision, _, _ in learning]
-        rewards = np.array([reward for _, _, reward, _ in learning])
-        codes = self._experiment.rows.tell(self._rows, places, tickets, rewards)
-        for (at, decision, reward, result), place, code in zip(learning, places.tolist(), codes.tolist(), strict=True):
+        learners = self._learners
+        places = [learners.places[decision.learner] for _, decision, _, _ in learning]
+        codes = learners.tell(places, [each.ticket for _, each, _, _ in learning], [each[2] for each in learning])
+        for (at, decision, reward, result), place, code in zip(learning, places, codes, strict=True):
             if code == BAD_TICKET:
                 raise BadStore(f"{self._store.shown} is damaged: the ticket of decision {decision.id} is not genuine")
-            self._events[place] += 1
-            self._changed.add(place)
             kept = code if result == APPLIED else result
-            done.append(_Done(decision, kept, reward, self._events[place]))
+            done.append(_Done(decision, kept, reward, learners.next_event(place)))
             answers[at] = CODES[EXPIRED if result == SETTLED else code]
 
     def _stands(self, decision: _Told) -> bool:
-        """Whether the learner of a decision is there, and the arm still has the slot that it had."""
-        if decision.learner not in self._places:
-            return False  # its unit has been forgotten
+        """Whether the learner of a decision is there, in the same stage, and the arm has the slot that it had."""
+        place = self._learners.places.get(decision.learner)
+        if place is None or decision.event <= self._learners.began[place]:
+            return False  # its unit has been forgotten, or the learner has started afresh
         if decision.version == self._experiment.version:
             return True
         slot = int(np.frombuffer(decision.ticket, "<i8")[TICKET_ARM])
@@ -303,34 +220,27 @@ class Work:
         """Make the decisions of these places in the list."""
         experiment = self._experiment
         settings, version = experiment.settings, experiment.version
-        places = [self._named[asks[at].unit] for at in fresh]
-        events = [self._next_event(place) for place in places]
+        learners = self._learners
+        places = [learners.named[asks[at].unit] for at in fresh]
+        events = [learners.next_event(place) for place in places]
         control = [self._drawn(place, event) for place, event in zip(places, events, strict=True)]
+        played = [Played(slot or 0, b"", 1.0 / experiment.live) for slot in control]
         learned = [k for k, slot in enumerate(control) if slot is None]
-        slots = [0 if slot is None else slot for slot in control]
-        chances = [1.0 / experiment.live] * len(fresh)
-        tickets = [b""] * len(fresh)
-        if learned:
-            chosen, made = experiment.rows.ask(self._rows, np.array([places[k] for k in learned], np.int64))
-            packed, likely = experiment.rows.pack_tickets(made), experiment.rows.propensities(made)
-            for k, slot, ticket, chance in zip(learned, chosen.tolist(), packed, likely.tolist(), strict=True):
-                slots[k], tickets[k], chances[k] = slot, ticket, chance
-        named = experiment.slots({slot for slot in slots if slot >= 0})
+        chosen = learners.ask([places[k] for k in learned], [events[k] for k in learned])
+        for k, each in zip(learned, chosen, strict=True):
+            played[k] = each
+        named = experiment.slots({each.slot for each in played})
         names = ids.made(experiment.secret, self.now, len(fresh))
         due = None if settings.wait is None else self.now + settings.wait
         hour = int(self.now // HOUR)
         rows, keys = [], []
         for k, at in enumerate(fresh):
-            ask, place = asks[at], places[k]
-            if slots[k] < 0:
-                answers[at] = refusal(slots[k], experiment.policy)
-                continue
-            arm, name, _ = named[slots[k]]
+            ask, (slot, ticket, chance) = asks[at], played[k]
+            arm, name, _ = named[slot]
             drawn = control[k] is not None
-            whose = (names[k], experiment.number, self._ids[place], arm, chances[k], int(drawn))
-            rows.append((*whose, version, events[k], self.now, hour, due, tickets[k]))
-            self._changed.add(place)
-            answers[at] = Decision(name, names[k], chances[k], unit_of(ask.unit), drawn)
+            whose = (names[k], experiment.number, learners.ids[places[k]], arm, chance, int(drawn))
+            rows.append((*whose, version, events[k], self.now, hour, due, ticket))
+            answers[at] = Decision(name, names[k], chance, unit_of(ask.unit), drawn)
             if ask.key is not None:
                 keys.append((experiment.number, ask.key, self._digest(ask), names[k], self.now))
         self._store.insert("decisions", _DECISION, rows)
@@ -342,10 +252,6 @@ class Work:
         text = ((unit_of(ask.unit) or "") if ask.purpose is None else f"\0{ask.purpose}").encode()
         return hashlib.blake2b(text, digest_size=16, key=self._experiment.secret).hexdigest()
 
-    def _next_event(self, place: int) -> int:
-        self._events[place] += 1
-        return self._events[place]
-
     def _drawn(self, place: int, event: int) -> int | None:
         """The slot that a decision of the control group plays; None: the learner decides.
 
@@ -354,7 +260,7 @@ class Work:
         share = self._experiment.settings.control
         if share == 0.0:
             return None
-        key = self._rows[place].view(np.uint64)[KEY]
+        key = self._learners.rows[place].view(np.uint64)[KEY]
         bits = hashlib.blake2b(b"control %d %d" % (key, event), digest_size=16).digest()
         if int.from_bytes(bits[:8], "little") >= share * 2.0**64:
             return None
@@ -375,11 +281,6 @@ _DECISION = (
     "due",
     "ticket",
 )
-
-
-def unit_of(stored: str) -> str | None:
-    """The unit as its caller knows it; None for the learner that all share, and for its shards."""
-    return None if not stored or stored.startswith(SHARD) else stored
 
 
 def conflict(key: str) -> ConflictingKey:

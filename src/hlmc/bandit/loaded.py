@@ -1,0 +1,217 @@
+"""The learners that one transaction is about: their rows are read and locked at its beginning and written at its end.
+
+Most learners follow the experiment's policy. A learner that has reached its policy's horizon starts afresh for twice
+that, and one that was made with ``delay="measured"`` has a plan for the delay that was measured then: so the rows of a
+transaction may be of several policies. They are one matrix all the same, as wide as the widest row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hlmc.bandit.experiment import Experiment
+from hlmc.bandit.rows import Rows
+from hlmc.bandit.store import LISTED, LOCK
+from hlmc.engine.step import PAST_HORIZON
+from hlmc.errors import BadStore
+
+Array = np.ndarray
+
+SHARD = "\x1f"
+"""What the stored unit of a shard begins with; no unit of a caller contains it."""
+STAGE = "\x1e"
+"""Stands between a unit and the event before which it started afresh, in what its random stream derives from."""
+
+_LEARNER = "select id, unit, horizon, delay, began, state, event, version from learners"
+
+
+class Played(NamedTuple):
+    """What a learner has chosen: a slot, what must be remembered of it, and with which probability."""
+
+    slot: int
+    ticket: bytes
+    propensity: float
+
+
+class Learners:
+    """Learners within a transaction, each at a *place*, a number from 0.
+
+    Attributes
+    ----------
+    ids, events, began
+        By place: the number in the table, that of the learner's last event, and that of the last event before it
+        started afresh (0: never); decisions up to that one are none of its present row.
+    places, named
+        The place of a learner by its number, and by its unit.
+    rows
+        The rows, a matrix [place, word].
+    """
+
+    def __init__(self, experiment: Experiment, now: float) -> None:
+        self._experiment = experiment
+        self._store = experiment.store
+        self._now = now
+        self._units: list[str] = []
+        self._plans: list[tuple[int, int]] = []
+        self._changed: set[int] = set()
+        self._stages: dict[int, tuple[Any, ...]] = {}
+        self.ids: list[int] = []
+        self.events: list[int] = []
+        self.began: list[int] = []
+        self.places: dict[int, int] = {}
+        self.named: dict[str, int] = {}
+        self.rows = np.zeros((0, 0))
+
+    # --- Reading and writing
+
+    def load(self, units: Iterable[str], numbers: Iterable[int]) -> None:
+        """Read and lock the learners of these units, making those that are not there, and those of these numbers."""
+        experiment, store = self._experiment, self._store
+        units, numbers = sorted(units), sorted(numbers)
+        found: list[tuple[Any, ...]] = []
+        if units and numbers:
+            sql = f"{_LEARNER} where experiment = ? and (unit {LISTED} or id {LISTED}) order by id {LOCK}"
+            found = store.all(sql, experiment.number, store.listed(units), store.listed(numbers))
+        elif units:
+            sql = f"{_LEARNER} where experiment = ? and unit {LISTED} order by id {LOCK}"
+            found = store.all(sql, experiment.number, store.listed(units))
+        elif numbers:
+            found = store.all(f"{_LEARNER} where id {LISTED} order by id {LOCK}", store.listed(numbers))
+        if units:
+            there = {each[1] for each in found}
+            missing = [unit for unit in units if unit not in there]
+            if missing:
+                found += self._made(missing)
+        if found:
+            self._admit(found)
+
+    def _made(self, units: list[str]) -> list[tuple[Any, ...]]:
+        """New learners, each with a fresh row."""
+        experiment, store = self._experiment, self._store
+        version = experiment.version
+        rows = experiment.rows_of(*experiment.plan)
+        states = rows.packed(rows.fresh(units, experiment.live))
+        first = (experiment.number, *experiment.plan, 0, 0, version, self._now, 0, version)
+        columns = ("experiment", "horizon", "delay", "began", "event", "version", "used")
+        made = [(*first, unit, state) for unit, state in zip(units, states, strict=True)]
+        store.insert("learners", (*columns, "snapshot_event", "snapshot_version", "unit", "state"), made)
+        sql = f"{_LEARNER} where experiment = ? and unit {LISTED} order by id {LOCK}"
+        return store.all(sql, experiment.number, store.listed(units))
+
+    def _admit(self, found: list[tuple[Any, ...]]) -> None:
+        """Check the rows that were read, and bring them up to the present arms."""
+        experiment = self._experiment
+        ids, units, horizons, delays, began, states, events, versions = map(list, zip(*found, strict=True))
+        self.ids, self.began, self.events, self._units = ids, began, events, units
+        self._plans = list(zip(horizons, delays, strict=True))
+        for rows, places in self._by_plan(range(len(found))):
+            for place in places:
+                if len(states[place]) != rows.stored_bytes:
+                    raise self._damaged(units[place])
+            matrix = rows.unpacked([states[place] for place in places])
+            unsound = rows.first_unsound(matrix)
+            if unsound < len(matrix):
+                raise self._damaged(units[places[unsound]])
+            self._put(matrix, places)
+        self.places = {number: place for place, number in enumerate(ids)}
+        self.named = {unit: place for place, unit in enumerate(units)}
+        for place, version in enumerate(versions):
+            if version != experiment.version:
+                experiment.catch_up(experiment.rows_of(*self._plans[place]), self.rows[place], version)
+
+    def _by_plan(self, places: Sequence[int]) -> Iterator[tuple[Rows, Sequence[int]]]:
+        """Which of these places, as numbers in the list, have learners of one plan: nearly always all of them."""
+        plans = {self._plans[place] for place in places}
+        for plan in sorted(plans):
+            own = range(len(places))
+            yield (
+                self._experiment.rows_of(*plan),
+                own if len(plans) == 1 else [k for k in own if self._plans[places[k]] == plan],
+            )
+
+    def _put(self, matrix: Array, places: Sequence[int]) -> None:
+        """Put rows in their places; the matrix of all of them is as wide as the widest."""
+        if len(matrix) == len(self.ids):
+            self.rows = matrix
+            return
+        (height, width), wanted = self.rows.shape, matrix.shape[1]
+        if height < len(self.ids) or width < wanted:
+            wider = np.zeros((len(self.ids), max(width, wanted)))
+            wider[:height, :width] = self.rows
+            self.rows = wider
+        self.rows[np.array(places), :wanted] = matrix
+
+    def _damaged(self, unit: str) -> BadStore:
+        whose = "that all units share" if unit_of(unit) is None else f"of unit {unit!r}"
+        return BadStore(f"{self._store.shown} is damaged: the row {whose} is not that of a learner")
+
+    def write(self) -> None:
+        """Write what has changed."""
+        if self._stages:
+            columns = ("horizon", "delay", "began", "snapshot", "snapshot_event", "snapshot_version", "id")
+            self._store.update("learners", columns, list(self._stages.values()))
+        changed = sorted(self._changed)
+        version, written = self._experiment.version, []
+        for rows, numbers in self._by_plan(changed):
+            places = [changed[k] for k in numbers]
+            for place, state in zip(places, rows.packed(self.rows[places]), strict=True):
+                written.append((state, self.events[place], version, self._now, self.ids[place]))
+        if written:
+            self._store.update("learners", ("state", "event", "version", "used", "id"), written)
+
+    # --- Steps
+
+    def next_event(self, place: int) -> int:
+        """Count an event of a learner; its number."""
+        self.events[place] += 1
+        self._changed.add(place)
+        return self.events[place]
+
+    def tell(self, places: Sequence[int], tickets: Sequence[bytes], rewards: Sequence[float]) -> list[int]:
+        """Have learners learn rewards, in this order; a code of :mod:`hlmc.engine.feedback` for each."""
+        codes = [0] * len(places)
+        for rows, own in self._by_plan(places):
+            at = np.array([places[k] for k in own], np.int64)
+            found = rows.tell(self.rows, at, [tickets[k] for k in own], np.array([rewards[k] for k in own]))
+            for k, code in zip(own, found.tolist(), strict=True):
+                codes[k] = code
+        return codes
+
+    def ask(self, places: Sequence[int], events: Sequence[int]) -> list[Played]:
+        """Have learners decide, in this order; ``events``: the numbers of these events."""
+        played: list[Any] = [None] * len(places)
+        left = list(range(len(places)))
+        while left:
+            ended = []
+            for rows, own in self._by_plan([places[k] for k in left]):
+                slots, made = rows.ask(self.rows, np.array([places[left[k]] for k in own], np.int64))
+                packed, chances = rows.pack_tickets(made), rows.propensities(made).tolist()
+                for k, *choice in zip(own, slots.tolist(), packed, chances, strict=True):
+                    played[left[k]] = Played(*choice)
+                    if choice[0] == PAST_HORIZON:
+                        ended.append(left[k])
+            left = sorted(ended)
+            for k in {places[k]: k for k in reversed(left)}.values():  # the first of each learner
+                self._start_afresh(places[k], events[k] - 1)
+        return played
+
+    def _start_afresh(self, place: int, after: int) -> None:
+        """Begin the next stage of a learner that has reached its horizon, after an event.
+
+        The fresh row is also the snapshot from which the learner can be replayed.
+        """
+        experiment = self._experiment
+        plan = experiment.next_stage(*self._plans[place])
+        rows = experiment.rows_of(*plan)
+        row = rows.fresh([f"{self._units[place]}{STAGE}{after}"], experiment.live)
+        self._plans[place], self.began[place] = plan, after
+        self._put(row, [place])
+        self._stages[place] = (*plan, after, rows.packed(row)[0], after, experiment.version, self.ids[place])
+
+
+def unit_of(stored: str) -> str | None:
+    """The unit as its caller knows it; None for the learner that all share, and for its shards."""
+    return None if not stored or stored.startswith(SHARD) else stored
