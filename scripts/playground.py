@@ -51,7 +51,7 @@ Array = np.ndarray
 
 ROOT = Path(__file__).resolve().parent.parent
 PLACE = ROOT / "docs" / "playground"
-PAGE = ("index.html", "style.css", "engine.js", "draw.js", "app.js")
+PAGE = ("index.html", "style.css", "engine.js", "draw.js", "story.js", "app.js")
 
 # --- What the page offers
 
