@@ -32,7 +32,9 @@ from hlmc.spelling import near, spelled
 
 MOST_DOTS = 100
 """Parts of a dotted key: tomllib takes memory that grows with their square."""
-_DEEP = re.compile(rf"(?:[\w\"'-]+[ \t]*\.[ \t]*){{{MOST_DOTS}}}")
+_PART = r"""(?:[\w-]++|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')"""
+# From the beginning of a key on, and without a step back (++, *+): in time proportional to the length of the text.
+_DEEP = re.compile(rf"(?<![\w\\.-])(?:{_PART}[ \t]*+\.[ \t]*+){{{MOST_DOTS}}}")
 
 KEYS = (
     "horizon",
