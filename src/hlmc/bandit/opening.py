@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 import os
 import re
 import secrets
@@ -48,7 +49,8 @@ def open(  # noqa: A001 - hlmc.open is the name that users know
     Parameters
     ----------
     store
-        A file (SQLite), or the URL of a PostgreSQL database, ``postgresql://...`` (extra ``postgres``).
+        A file (SQLite), the URL of a PostgreSQL database, ``postgresql://...`` (extra ``postgres``), or that of a
+        service, ``http://...`` (extra ``client``): then the bandit is an :class:`hlmc.serve.Client`.
     policy
         What to learn with. May be left out for an experiment that is there.
     arms
@@ -76,7 +78,7 @@ def open(  # noqa: A001 - hlmc.open is the name that users know
     seed
         What the random streams derive from. Default: entropy.
     token
-        For a service, ``http://...``: who you are.
+        For a service: who you are. Default: the environment variable ``HLMC_TOKEN``, if it is set.
 
     Examples
     --------
@@ -97,7 +99,7 @@ def open(  # noqa: A001 - hlmc.open is the name that users know
     checks.flag("durable", durable)
     checks.flag("readonly", readonly)
     if isinstance(store, str) and _HTTP.match(store):
-        raise BadArgument("store must be a file or a postgresql:// URL: the client of services is not part of hlmc yet")
+        return _connected(store, policy, arms, name, given, token)
     if policy is not None and not isinstance(policy, Policy):
         raise BadType(f"policy must be a policy of hlmc, not {shown(policy)}")
     name = text_of("name", name)
@@ -113,6 +115,18 @@ def open(  # noqa: A001 - hlmc.open is the name that users know
         database.close()
         raise
     return Bandit(experiment, lambda: database_of(store, durable, True), readonly)
+
+
+def _connected(
+    url: str, policy: Policy | None, arms: Iterable[str] | None, name: str, given: dict[str, Any], token: str | None
+) -> Bandit:
+    """The client of a service, which has the interface of a bandit."""
+    named = [key for key, value in {"policy": policy, "arms": arms, **given}.items() if value is not None]
+    if named:
+        raise BadArgument(f"{named[0]} must be left out for a service, which has its experiments from its own file")
+    # By its name: the room of services is made of this one, and rooms import one another in one direction only.
+    client: Bandit = importlib.import_module("hlmc.serve.client").Client(url, token, name=name)
+    return client
 
 
 def database_of(store: Any, durable: bool, readonly: bool) -> Store:
