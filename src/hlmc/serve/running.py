@@ -72,12 +72,12 @@ class Server(uvicorn.Server):
 
     def __init__(self, config: uvicorn.Config, service: Service) -> None:
         super().__init__(config)
-        self._service = service
+        self.service = service
 
     async def on_tick(self, counter: int) -> bool:
         """Ten times a second: once a second, look for connections whose request does not come."""
         if counter % 10 == 0:
-            now, patience = time.monotonic(), self._service.limits.patience
+            now, patience = time.monotonic(), self.service.limits.patience
             for connection in list(self.server_state.connections):
                 if isinstance(connection, Protocol) and connection.is_stuck(now, now - patience):
                     connection.transport.abort()
@@ -85,7 +85,7 @@ class Server(uvicorn.Server):
 
     def handle_exit(self, sig: int, frame: Any) -> None:
         """A signal to stop: no new connections, streams end, and what was begun is finished."""
-        self._service.stopping.set()
+        self.service.stopping.set()
         super().handle_exit(sig, frame)
 
 
@@ -100,6 +100,25 @@ def serve(
 
     ``more`` are tokens that are good for this run beside those of the file. ``beside`` runs in the same event loop.
     """
+    server, listening = prepared(config, host, port, more, beside)
+    sys.setswitchinterval(_SWITCH)
+    log.info(
+        "serving %d experiments at http://%s:%d/ %s",
+        len(config.experiments),
+        host if ":" not in host else f"[{host}]",
+        listening.getsockname()[1],
+        "to everybody on this machine, without tokens" if config.tokens is None else "to those who have a token",
+    )
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: None)  # uvicorn raises the signal again when it has stopped
+    server.run(sockets=[listening])
+    log.info("stopped")
+
+
+def prepared(
+    config: Config, host: str, port: int, more: tuple[Token, ...] = (), beside: Beside | None = None
+) -> tuple[Server, socket.socket]:
+    """A server that has its socket and has opened its experiments."""
     from hlmc.serve.application import application
 
     rights = Rights(config.tokens, more)
@@ -108,46 +127,30 @@ def serve(
             f"host must be 127.0.0.1 or another address of loopback where there are no tokens, not {host}: "
             "make one with hlmc token new FILE, and name the file with --tokens"
         )
-    hosted = config.opened()
-    service = Service(hosted, config.limits)
-    guard = Guard(config.names, config.origins)
-    sys.setswitchinterval(_SWITCH)
-    kind = type("Limited", (Protocol,), {"most": config.limits.connections})
-    server = Server(
-        uvicorn.Config(
-            application(service, guard, rights, beside),
-            host=host,
-            port=port,
-            http=kind,
-            ws="none",
-            loop="uvloop" if sys.platform != "win32" else "asyncio",
-            lifespan="on",
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            date_header=False,
-            proxy_headers=False,
-            backlog=config.limits.connections,
-            timeout_graceful_shutdown=int(config.limits.stop) or 1,
-        ),
-        service,
-    )
     try:
         listening = _bound(host, port)
     except OSError as error:
-        service.close()
         raise BadArgument(f"port must be free: {host}:{port} cannot be used ({error.strerror})") from None
-    log.info(
-        "serving %d experiments at http://%s:%d/ %s",
-        len(hosted),
-        host if ":" not in host else f"[{host}]",
-        listening.getsockname()[1],
-        "to everybody on this machine, without tokens" if rights.open else "to those who have a token",
+    try:
+        service = Service(config.opened(), config.limits)
+    except BaseException:
+        listening.close()
+        raise
+    settings = uvicorn.Config(
+        application(service, Guard(config.names, config.origins), rights, beside),
+        http=type("Limited", (Protocol,), {"most": config.limits.connections}),
+        ws="none",
+        loop="uvloop",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        proxy_headers=False,
+        backlog=config.limits.connections,
+        timeout_graceful_shutdown=max(1, int(config.limits.stop)),
     )
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: None)  # uvicorn raises the signal again when it has stopped
-    server.run(sockets=[listening])
-    log.info("stopped")
+    return Server(settings, service), listening
 
 
 def _bound(host: str, port: int) -> socket.socket:

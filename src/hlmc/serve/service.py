@@ -90,6 +90,17 @@ class Service:
 
     async def ask(self, hosted: Hosted, units: Sequence[str | None], keys: Sequence[str | None]) -> list[Answer]:
         """A decision for each unit, or what stands against it."""
+        try:
+            return await self._ask(hosted, units, keys)
+        except HLMCError as error:  # nothing was done: find out whose fault it is
+            if problem_of(error).status >= 500:
+                raise
+            if len(units) == 1:
+                return [problem_of(error)]
+            each = (self.ask(hosted, [unit], [key]) for unit, key in zip(units, keys, strict=True))
+            return [answer for (answer,) in await asyncio.gather(*each)]
+
+    async def _ask(self, hosted: Hosted, units: Sequence[str | None], keys: Sequence[str | None]) -> list[Answer]:
         for unit in set(units):
             hosted.check_unit(unit)
         answers = await self._queued(len(units), lambda: hosted.bandit.ask_each(units, key=keys))
