@@ -102,7 +102,6 @@ __all__ = [
     "plotting",
     "replay",
     "routines",
-    "serve",
     "simulate",
     "testing",
     "tickets",
@@ -147,7 +146,6 @@ _MODULES = (
     "planning",
     "plotting",
     "routines",
-    "serve",
     "testing",
 )
 

@@ -22,11 +22,13 @@ POLICY = hlmc.EXP3(arms=3, horizon=5000)
 def test_a_learner_is_told_the_rows_that_it_would_have_had() -> None:
     found = hlmc.replay(POLICY, UNIFORM, seed=4)
     learner, earned = POLICY.start(4), []
+    idle = learner.copy()
     for name, reward in zip(UNIFORM["arm"], UNIFORM["reward"], strict=True):
         if NAMES[learner.select()] == name:
             learner.update(reward)
             earned.append(reward)
-    assert found.learners["EXP3"] == learner
+            idle = learner.copy()
+    assert found.learners["EXP3"] == idle  # it awaits no reward
     row = found.loc["EXP3"]
     assert (row["kind"], row["rows"], row["blocks"]) == ("learner", len(earned), len(earned))
     assert 800 < len(earned) < 1200

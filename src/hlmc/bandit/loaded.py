@@ -17,6 +17,7 @@ from hlmc.bandit.rows import Rows
 from hlmc.bandit.store import LISTED, LOCK
 from hlmc.engine.step import PAST_HORIZON
 from hlmc.errors import BadStore
+from hlmc.learners import Learner
 
 Array = np.ndarray
 
@@ -210,6 +211,22 @@ class Learners:
         self._plans[place], self.began[place] = plan, after
         self._put(row, [place])
         self._stages[place] = (*plan, after, rows.packed(row)[0], after, experiment.version, self.ids[place])
+
+
+def begin_with(experiment: Experiment, now: float, learner: Learner) -> None:
+    """Within the transaction that makes an experiment: have the learner that all share begin as another one is.
+
+    The row is also the snapshot from which it can be replayed.
+    """
+    rows = experiment.rows_of(*experiment.plan)
+    state = rows.packed(rows.adopted(learner, experiment.live))[0]
+    version = experiment.version
+    made = {
+        "experiment": experiment.number, "horizon": experiment.plan[0], "delay": experiment.plan[1], "began": 0,
+        "event": 0, "version": version, "used": now, "snapshot_event": 0, "snapshot_version": version, "unit": "",
+        "state": state, "snapshot": state,
+    }  # fmt: skip
+    experiment.store.insert("learners", tuple(made), [tuple(made.values())])
 
 
 def unit_of(stored: str) -> str | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
 import os
 import re
 import secrets
@@ -15,11 +14,13 @@ from hlmc.bandit import settings as settings_of
 from hlmc.bandit.arms import add, text_of
 from hlmc.bandit.experiment import Experiment
 from hlmc.bandit.front import Bandit
+from hlmc.bandit.loaded import begin_with
 from hlmc.bandit.settings import Settings, checked
 from hlmc.bandit.sqlite import SQLiteStore
 from hlmc.bandit.store import Store
 from hlmc.errors import BadArgument, BadStore, BadType, shown
 from hlmc.files.description import described, read_policy
+from hlmc.learners import Learner
 from hlmc.policies.base import Policy
 
 _POSTGRES = re.compile(r"postgres(ql)?://")
@@ -28,7 +29,7 @@ _HTTP = re.compile(r"https?://")
 
 def open(  # noqa: A001 - hlmc.open is the name that users know
     store: str | os.PathLike[str],
-    policy: Policy | None = None,
+    policy: Policy | Learner | None = None,
     *,
     arms: Iterable[str] | None = None,
     name: str = "default",
@@ -49,10 +50,10 @@ def open(  # noqa: A001 - hlmc.open is the name that users know
     Parameters
     ----------
     store
-        A file (SQLite), the URL of a PostgreSQL database, ``postgresql://...`` (extra ``postgres``), or that of a
-        service, ``http://...`` (extra ``client``): then the bandit is an :class:`hlmc.serve.Client`.
+        A file (SQLite), or the URL of a PostgreSQL database, ``postgresql://...`` (extra ``postgres``).
     policy
-        What to learn with. May be left out for an experiment that is there.
+        What to learn with. May be left out for an experiment that is there. A learner, such as :func:`hlmc.replay`
+        returns: the learner that all share begins as it is; those of units begin afresh.
     arms
         The names of the arms, at most ``policy.arms`` of them. Default: "0", "1", ... as many as the policy has.
     name
@@ -78,7 +79,7 @@ def open(  # noqa: A001 - hlmc.open is the name that users know
     seed
         What the random streams derive from. Default: entropy.
     token
-        For a service: who you are. Default: the environment variable ``HLMC_TOKEN``, if it is set.
+        For a service, ``http://...``: who you are.
 
     Examples
     --------
@@ -99,7 +100,10 @@ def open(  # noqa: A001 - hlmc.open is the name that users know
     checks.flag("durable", durable)
     checks.flag("readonly", readonly)
     if isinstance(store, str) and _HTTP.match(store):
-        return _connected(store, policy, arms, name, given, token)
+        raise BadArgument("store must be a file or a postgresql:// URL: the client of services is not part of hlmc yet")
+    learner = policy if isinstance(policy, Learner) else None
+    if isinstance(policy, Learner):
+        policy = policy.policy
     if policy is not None and not isinstance(policy, Policy):
         raise BadType(f"policy must be a policy of hlmc, not {shown(policy)}")
     name = text_of("name", name)
@@ -110,23 +114,11 @@ def open(  # noqa: A001 - hlmc.open is the name that users know
         if experiment is None:
             if readonly:
                 raise BadArgument(f"{database.shown} has no experiment {name!r}, and readonly makes none")
-            experiment = _made(database, name, policy, names, given, seed)
+            experiment = _made(database, name, policy, names, given, seed, learner)
     except BaseException:
         database.close()
         raise
     return Bandit(experiment, lambda: database_of(store, durable, True), readonly)
-
-
-def _connected(
-    url: str, policy: Policy | None, arms: Iterable[str] | None, name: str, given: dict[str, Any], token: str | None
-) -> Bandit:
-    """The client of a service, which has the interface of a bandit."""
-    named = [key for key, value in {"policy": policy, "arms": arms, **given}.items() if value is not None]
-    if named:
-        raise BadArgument(f"{named[0]} must be left out for a service, which has its experiments from its own file")
-    # By its name: the room of services is made of this one, and rooms import one another in one direction only.
-    client: Bandit = importlib.import_module("hlmc.serve.client").Client(url, token, name=name)
-    return client
 
 
 def database_of(store: Any, durable: bool, readonly: bool) -> Store:
@@ -209,9 +201,15 @@ def _same_arms(experiment: Experiment, names: list[str], digest: str) -> None:
 
 
 def _made(
-    store: Store, name: str, policy: Policy | None, names: list[str] | None, given: dict[str, Any], seed: int | None
+    store: Store,
+    name: str,
+    policy: Policy | None,
+    names: list[str] | None,
+    given: dict[str, Any],
+    seed: int | None,
+    learner: Learner | None,
 ) -> Experiment:
-    """A new experiment."""
+    """A new experiment; the learner that all share begins as ``learner`` is."""
     if policy is None:
         there = [each for (each,) in store.all("select name from experiments order by id limit 10")]
         raise BadArgument(f"policy is needed: {store.shown} has no experiment {name!r}, only {there}")
@@ -239,6 +237,8 @@ def _made(
                 kind = type(policy).__name__
                 raise BadArgument(f"arms must be {policy.arms} names, as arms of {kind} cannot come, not {len(names)}")
             add(experiment, now, names)
+            if learner is not None:
+                begin_with(experiment, now, learner)
             changed = ("created", "words", "id")
             store.update("experiments", changed, [(now, policy.words.total, number)])
             return experiment

@@ -17,14 +17,15 @@ import numpy as np
 
 from hlmc.engine.arms import changer
 from hlmc.engine.feedback import for_structure
-from hlmc.engine.layout import IDLE, LEVELS, SECRET, WINDOW
+from hlmc.engine.layout import ARM, IDLE, LEVELS, SECRET, WINDOW
 from hlmc.engine.primitives import CHANGE
 from hlmc.engine.routines import level_change_kernel
 from hlmc.engine.scale import scale_many
 from hlmc.engine.stored import ASK, TELL, steps_stored
 from hlmc.engine.tickets import TICKET_PROBABILITY, ticket_words
+from hlmc.errors import BadArgument
 from hlmc.learners.gate import first_unsound
-from hlmc.learners.learner import fresh_rows
+from hlmc.learners.learner import Learner, fresh_rows
 from hlmc.policies.base import Policy
 from hlmc.targets import address_of, callback, entry, linked
 
@@ -90,6 +91,33 @@ class Rows:
         if self.policy.dynamic:
             rows[:, int(self.policy.program[IDLE])] = self.policy.arms - max(1, live)
         return rows
+
+    def adopted(self, learner: Learner, live: int) -> Array:
+        """The row of a learner that has played elsewhere, alone in a matrix, for ``live`` arms; an error if it cannot.
+
+        Between its control words and its statistics lie those of its window and of its arms, which are others here.
+        """
+        own, row, kind = learner.policy, learner.state, type(learner.policy).__name__
+        if row[ARM] >= 0.0 or learner.pending:
+            raise BadArgument(
+                "policy must be a learner that awaits no reward: update, tell or drop what is outstanding"
+            )
+        if own.structure.random_order and self.policy.dynamic and not own.dynamic:
+            raise BadArgument(
+                f"policy must be a learner of {kind}(..., dynamic=True), as the arms of a bandit come and go"
+            )
+        there = own.arms - int(row[int(own.program[IDLE])]) if own.dynamic else own.arms
+        if there != max(1, live):
+            raise BadArgument(f"arms must be the {there} arms of the learner, not {live}")
+        adopted = np.zeros((1, self.width))
+        window, statistics = int(self.policy.program[WINDOW]), own.words.statistics
+        adopted[0, :window] = row[:window]
+        adopted[0, self.width - statistics :] = row[len(row) - statistics :]
+        if own.pending:
+            adopted[0, window : window + SECRET] = row[window : window + SECRET]
+        if self.policy.dynamic:
+            adopted[0, int(self.policy.program[IDLE])] = own.arms - there
+        return adopted
 
     @cached_property
     def _key(self) -> bytes:

@@ -86,12 +86,13 @@ def started(
     return learner, dict(enumerate(log.places(arms).tolist()))
 
 
-def play(learner: Learner, numbers: dict[Any, int], log: Log, shown_to: Shown) -> Array:
-    """Play a learner on the rows that it would have had; the numbers of these rows."""
+def play(learner: Learner, numbers: dict[Any, int], log: Log, shown_to: Shown) -> tuple[Learner, Array]:
+    """Play a learner on the rows that it would have had: the learner as it is then, and the numbers of these rows."""
     zero, one = learner.policy.scale
     rows = shown_to.rows[shown_to.kept]
     told = (zero + log.reward[rows] * (one - zero)).tolist()
     found = []
+    idle = learner.copy()  # as it was before it chose what has not been rewarded
     for row, arm, reward in zip(rows.tolist(), log.arm[rows].tolist(), told, strict=True):
         try:
             chosen = learner.select()
@@ -100,4 +101,5 @@ def play(learner: Learner, numbers: dict[Any, int], log: Log, shown_to: Shown) -
         if numbers[chosen] == arm:
             learner.update(reward)
             found.append(row)
-    return np.array(found, np.int64)
+            idle = learner.copy()
+    return idle, np.array(found, np.int64)

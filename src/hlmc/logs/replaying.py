@@ -274,7 +274,7 @@ def _learner(
 ) -> tuple[dict[str, Any], Learner]:
     """The row of a candidate that learns, and the learner as the log has left it."""
     learner, numbers = rejection.started(name, candidate, arms, log, seed)
-    kept = rejection.play(learner, numbers, log, shown_to)
+    learner, kept = rejection.play(learner, numbers, log, shown_to)
     count = len(kept)
     got = log.reward[kept]
     found = {
