@@ -518,3 +518,28 @@ def test_the_arena_is_an_ordinary_function_however_it_was_imported() -> None:
     assert found.stdout.split() == ["function", "Needle"]
     assert list(inspect.signature(hlmc.arena).parameters)[:3] == ["policies", "against", "adversaries"]
     assert "equal memory" in (inspect.getdoc(hlmc.arena) or "")
+
+
+def test_the_command_prints_the_ranking_first_and_tables_if_asked(capsys: pytest.CaptureFixture[str]) -> None:
+    cases = ["--adversary", "Needle", "--adversary", "Decoy", "--adversary", "Beta", "--adversary", "LateBloomer"]
+    command = ["arena", "--quiet", "--arms", "16", "--horizon", "2000", "--runs", "3", *cases, "--against", "Champion"]
+    assert main(command) == 0
+    short = capsys.readouterr().out
+    assert short.startswith("Champion has the lowest median weak regret in equal memory: ")
+    assert "Weak regret, K = 16" not in short
+    assert main([*command, "--tables"]) == 0
+    long = capsys.readouterr().out
+    assert long.index("All sizes") < long.index("Weak regret, K = 16, T = 2,000")
+
+
+def test_the_ranking_is_by_median_ratio_and_policies_with_more_memory_come_last() -> None:
+    result = hlmc.arena(
+        against=["EXP3", "Uniform", "Champion"],
+        adversaries=["Needle", "Decoy"],
+        arms=[16],
+        horizons=[4000],
+        runs=3,
+        progress=False,
+    )
+    assert result.overview().index.tolist() == ["Champion", "Uniform", "EXP3"]
+    assert result.verdict().startswith("Champion has the lowest median weak regret in equal memory: 0.")

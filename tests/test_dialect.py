@@ -15,7 +15,8 @@ from types import FunctionType
 import pytest
 
 import hlmc
-from hlmc.engine.kernel import is_kernel, is_primitive, kernel
+from hlmc.engine.kernel import is_kernel, is_primitive, is_record, kernel
+from hlmc.engine.level import Level
 from hlmc.engine.linker import Kernel, substitute, substitute_where_used
 from hlmc.errors import BadArgument
 
@@ -32,7 +33,9 @@ BUILTINS = {"int", "float", "bool", "min", "max", "abs", "range"}
 MATH = ("sqrt", "expm1", "log1p", "floor", "pow", "sin", "cos", "pi", "inf")
 ATTRIBUTES = {"np.uint64"} | {f"math.{name}" for name in MATH}
 SCALARS = {"float", "int", "bool", "np.uint64"}
-TYPES = SCALARS | {"Array", "Address"}
+RECORDS = {"Level": Level}
+TYPES = SCALARS | {"Array", "Address"} | RECORDS.keys()
+FIELDS = {field for kind in RECORDS.values() for field in kind._fields}
 # The GPU's own kernels talk to CUDA, and are no part of the engine's language.
 OUTSIDE = ("hlmc.targets.cuda", "hlmc.games.cuda")
 
@@ -66,8 +69,8 @@ RUNS = {"words", "offset", "noalias"}
 
 
 def _is_run(node: ast.expr) -> bool:
-    """Whether an expression may be a run of words: a name, or a call of a primitive that gives one."""
-    return isinstance(node, ast.Name) or (
+    """Whether an expression may be a run of words: a name, a field, or a call of a primitive that gives one."""
+    return isinstance(node, (ast.Name, ast.Attribute)) or (
         isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in RUNS
     )
 
@@ -105,7 +108,7 @@ def problems(tree: ast.FunctionDef) -> Iterator[str]:
             yield f"{where}only names are called"
         elif isinstance(node, ast.Attribute):
             name = ast.unparse(node)
-            if name not in ATTRIBUTES:
+            if name not in ATTRIBUTES and not (isinstance(node.value, ast.Name) and node.attr in FIELDS):
                 yield f"{where}{name} is not in the dialect"
         elif isinstance(node, ast.Subscript) and isinstance(node.slice, (ast.Slice, ast.Tuple)):
             yield f"{where}a run is indexed by one number"
@@ -127,7 +130,8 @@ def test_every_kernel_calls_only_kernels_and_what_the_dialect_lists(function: Fu
         return
     for node in ast.walk(tree_of(function)):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id not in BUILTINS | {"kernel"}:
-            assert is_kernel(function.__globals__[node.func.id]), f"{node.func.id} is no kernel"
+            called = function.__globals__[node.func.id]
+            assert is_kernel(called) or is_record(called), f"{node.func.id} is no kernel"
 
 
 OUTSIDERS = {

@@ -17,25 +17,25 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from hlmc.engine.kernel import kernel
-from hlmc.routines.base import Array, Kernels, Routine
+from hlmc.engine.level import Level
+from hlmc.routines.base import Kernels, Routine
 
 
 @kernel
-def urn_start(program: Array, level: int, row: Array, at: int, n: int) -> tuple[float, float]:
+def urn_start(level: Level) -> tuple[float, float]:
     """One ball for every child; the first scalar is their number."""
-    for j in range(at, at + n):
-        row[j] = 1.0
-    return float(n), 0.0
+    for j in range(level.at, level.at + level.n):
+        level.row[j] = 1.0
+    return float(level.n), 0.0
 
 
 @kernel
-def urn_select(
-    program: Array, level: int, row: Array, at: int, n: int, total: float, b: float, tau: int, u: float
-) -> tuple[int, float]:
+def urn_select(level: Level, total: float, b: float, tau: int, u: float) -> tuple[int, float]:
     """Draw a ball."""
+    row, at = level.row, level.at
     rest = u * total
     slot = 0
-    while slot < n - 1 and rest >= row[at + slot]:
+    while slot < level.n - 1 and rest >= row[at + slot]:
         rest -= row[at + slot]
         slot += 1
     return slot, row[at + slot] / total
@@ -43,11 +43,10 @@ def urn_select(
 
 @kernel
 def urn_update(
-    program: Array, level: int, row: Array, at: int, n: int, total: float, b: float, tau: int,
-    slot: int, chance: float, reward: float,
+    level: Level, total: float, b: float, tau: int, slot: int, chance: float, reward: float
 ) -> tuple[float, float]:
     """Put in as much as was paid."""
-    row[at + slot] += reward
+    level.row[level.at + slot] += reward
     return total + reward, b
 
 

@@ -343,6 +343,15 @@ def test_texts_without_end_or_bottom(tmp_path: Path) -> None:
     path.write_text("x = " + "[" * 10**5)
     with pytest.raises(BadFile, match=r"deep\.toml is not valid TOML"):
         read_experiment(path)
+    for part in ("a", "'a b'", '"a \\" b"'):
+        path.write_text(" . ".join([part] * 50_000) + " = 1")
+        with pytest.raises(BadFile, match="a key has more than 100 parts"):
+            read_experiment(path)
+    # Long, and not deep: whoever looks for depth must not look at everything again from every letter.
+    for text in ("a" * 10**6, '\\"' * 10**6, "a." * 99 + "a" + " " * 10**6):
+        path.write_text(f'x = "{text}"')
+        with pytest.raises(BadArgument, match="there is no key 'x'"):
+            read_experiment(path)
     (tmp_path / "_experiment.json").write_text("[" * 10**5)
     with pytest.raises(BadFile, match=r"_experiment\.json is not readable as JSON"):
         hlmc.simulate(hlmc.EXP3(4, 9), hlmc.adversaries.BlockTrap(4, 2), runs=1, store=tmp_path, progress=False)

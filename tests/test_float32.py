@@ -17,13 +17,14 @@ from numba import types
 from hlmc import routines
 from hlmc.engine import primitives, weights
 from hlmc.engine.kernel import is_primitive, kernel
+from hlmc.engine.level import Level
 from hlmc.engine.linker import Kernel, callees, constant, reaches, relink, substitute_where_used
 from hlmc.targets.cuda import arithmetic
 
 ROUTINES = {routine.name: routine for routine in routines.CATALOGUE if not routine.opaque}
 RUN = types.float32[::1]
 INT, FLOAT = types.int64, types.float32
-LEVEL = (RUN, INT, RUN, INT, INT, FLOAT, FLOAT, INT)  # program, level, row, at, n, a, b, tau
+LEVEL = (types.NamedTuple((RUN, INT, RUN, INT, INT), Level), FLOAT, FLOAT, INT)  # level, a, b, tau
 SIGNATURES = {"select": (*LEVEL, FLOAT), "update": (*LEVEL, INT, FLOAT, FLOAT)}
 PIECES = {
     weights.pieces_start: (RUN, INT, INT),

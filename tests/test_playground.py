@@ -242,6 +242,19 @@ def test_you_are_the_adversary(found: dict[str, Any], reference: dict[str, Any])
     assert you["reward"] == f"{earned / 100:.3f}"
 
 
+def test_the_story_is_told_in_five_steps(found: dict[str, Any]) -> None:
+    told = found["story"]["told"]
+    assert [title[:6] for title, _, _ in told] == [f"{i} of 5" for i in range(1, 6)]
+    assert all(playable and across <= 390 for _, playable, across in told)
+    assert found["story"]["closed"]
+    assert not found["story"]["back"]  # the button that tells it again
+
+
+def test_moving_the_reward_away_leaves_one_arm_that_pays(found: dict[str, Any]) -> None:
+    assert found["moved"].count("true") == 1
+    assert found["moved"][0] == "false"
+
+
 def test_the_theme_can_be_switched(found: dict[str, Any]) -> None:
     before, after, pressed = found["theme"]
     assert {before, after} == {"light", "dark"}

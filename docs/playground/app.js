@@ -22,12 +22,27 @@ const ABOUT = {
     Shifting: ["Shifting (experiment 3)", "The paper's third experiment: one arm pays 1, and it moves to another group ten times."],
 };
 
+// What the policies are, for the chips.
+const POLICY = {
+    HLMC: "the paper's algorithm: groups of groups, each level forgets when the epoch above it ends. It has the theorem.",
+    Champion: "HLMC that carries its best arm across epochs. The one to use.",
+    "Champion, 12 bits": "Champion with 12 bits per statistic, so that more arms fit into M words.",
+    "UCB-M": "holds a few arms at a time and passes on the most played one, in a random order.",
+    "UCB-M in order": "UCB-M without the shuffle: an adversary can know what it holds next.",
+    "EXP3-M": "UCB-M's scheme with EXP3 among the arms that it holds.",
+    EXP3: "the standard algorithm against an adversary, with one weight per arm.",
+    "Tsallis-INF": "the best known algorithm with one number per arm.",
+    "Tsallis-INF, 12 bits": "Tsallis-INF with 12 bits per arm.",
+    UCB1: "the standard algorithm for rewards that do not change.",
+    Uniform: "chooses at random and learns nothing.",
+};
+
 const PRESETS = [
-    ["Needle in 100 arms, 20 words", { arms: 100, memory: 20, horizon: 1e6, adversary: "Needle", policies: ["HLMC", "Champion", "UCB-M", "Tsallis-INF"], speed: 7 }],
-    ["The trap of the paper", { arms: 100, memory: 20, horizon: 1e6, adversary: "BlockTrap", policies: ["HLMC", "Champion", "UCB-M in order", "EXP3"], speed: 7 }],
-    ["The best arm moves", { arms: 16, memory: 8, horizon: 1e5, adversary: "Shifting", policies: ["HLMC", "Champion", "Tsallis-INF", "EXP3"], speed: 4 }],
-    ["10,000 arms, 200 words", { arms: 10000, memory: 200, horizon: 1e6, adversary: "UniformMeans", policies: ["HLMC", "Champion", "EXP3", "Uniform"], speed: 7 }],
-    ["Be the adversary", { arms: 16, memory: 8, horizon: 1e5, adversary: "You", policies: ["HLMC", "Champion", "Tsallis-INF", "UCB1"], speed: 3 }],
+    ["Needle in 100 arms, 20 words", { arms: 100, memory: 20, horizon: 1e6, adversary: "Needle", policies: ["HLMC", "Champion", "UCB-M", "Tsallis-INF"], speed: 5 }],
+    ["The trap of the paper", { arms: 100, memory: 20, horizon: 1e6, adversary: "BlockTrap", policies: ["HLMC", "Champion", "UCB-M in order", "EXP3"], speed: 5 }],
+    ["The best arm moves", { arms: 100, memory: 20, horizon: 1e6, adversary: "Shifting", policies: ["HLMC", "Champion", "Tsallis-INF", "EXP3"], speed: 5 }],
+    ["10,000 arms, 200 words", { arms: 10000, memory: 200, horizon: 1e6, adversary: "UniformMeans", policies: ["HLMC", "Champion", "EXP3", "Uniform"], speed: 5 }],
+    ["Be the adversary", { arms: 100, memory: 20, horizon: 1e6, adversary: "You", policies: ["HLMC", "Champion", "Tsallis-INF", "UCB1"], speed: 4 }],
 ];
 
 /** Settings with numbers for names; the seed is kept. */
@@ -105,12 +120,12 @@ function reset(changed = {}) {
 /** Sizes that the style sheet cannot know: how wide canvases are, and the curves as high as what stands beside them. */
 function measure() {
     for (const canvas of document.querySelectorAll("canvas")) canvas.shownWidth = undefined;
-    const beside = $("arena").offsetTop === $("result").offsetTop;
-    const narrow = $("result").clientWidth < 520;
-    $("chart").tall = narrow && !beside ? 240 : 340;
-    if (!beside) return;
+    $("legend").hidden = $("chart").clientWidth > NAMED;
     drawStrips($("strips"), game, recent);
-    $("chart").tall = Math.max(340, $("arena").offsetHeight - 150);
+    cards.forEach(showCard);
+    const beside = [$("inside"), $("arena")].find((part) => part.offsetTop === $("result").offsetTop);
+    const narrow = $("result").clientWidth < 520;
+    $("chart").tall = beside ? Math.min(520, Math.max(340, beside.offsetHeight - 190)) : narrow ? 240 : 340;
 }
 
 function play() {
@@ -204,6 +219,9 @@ function buildSettings() {
     DATA.policies.forEach((policy, i) => {
         const chip = document.createElement("label");
         chip.className = "chip";
+        chip.title = POLICY[policy.name];
+        const explained = () => { $("chiphint").textContent = `${policy.name}: ${POLICY[policy.name]}`; };
+        for (const event of ["pointerenter", "focusin", "click"]) chip.addEventListener(event, explained);
         chip.style.setProperty("--mine", `var(--p${i})`);
         const box = document.createElement("input");
         box.type = "checkbox";
@@ -220,11 +238,13 @@ function buildSettings() {
         button.type = "button";
         button.textContent = name;
         button.addEventListener("click", () => {
+            leaveStory();
             reset(settingsOf(preset, settings.seed));
             play();
         });
         $("presets").append(button);
     }
+    $("chiphint").textContent = "Point at a policy to read what it is.";
     $("speed").addEventListener("input", () => {
         settings.speed = Number($("speed").value);
         began = performance.now();
@@ -308,13 +328,25 @@ function tellPoint() {
 
 // --- Numbers
 
+/** The words of a learner as statistics + control: the paper counts the former alone. */
+function wordsOf(learner) {
+    const { statistics } = learner.program;
+    return `${statistics.toLocaleString("en")} + ${learner.words - statistics}`;
+}
+
 function buildTable() {
+    $("legend").replaceChildren(...game.learners.map((learner) => {
+        const entry = document.createElement("li"), mark = document.createElement("i");
+        mark.style.setProperty("--mine", `var(--p${learner.policy})`);
+        entry.append(mark, learner.name);
+        return entry;
+    }));
     $("numbers").tBodies[0].replaceChildren(...game.learners.map((learner) => {
         const row = document.createElement("tr");
         row.style.setProperty("--mine", `var(--p${learner.policy})`);
         row.innerHTML = "<td><i></i></td><td></td><td></td><td></td><td><span></span><meter min=0 max=1></meter></td><td></td>";
         row.cells[0].append(learner.name);
-        row.cells[1].textContent = learner.words.toLocaleString("en");
+        row.cells[1].textContent = wordsOf(learner);
         row.cells[1].title = `${learner.program.statistics} statistics, ${learner.words - learner.program.statistics} words of control`;
         return row;
     }));
@@ -383,14 +415,11 @@ function showPads() {
     });
 }
 
-/** The arm that is played most of late, over all learners. */
-function mostPlayed() {
-    let most = 0, best = -1;
-    for (let arm = 0; arm < game.arms; arm++) {
-        const share = recent.shares.reduce((sum, each) => sum + each[arm], 0);
-        if (share > best) [most, best] = [arm, share];
-    }
-    return most;
+/** The arm that is played least of late, over all learners, from the middle on; of several, the first. */
+function leastPlayed() {
+    const share = (arm) => recent.shares.reduce((sum, each) => sum + each[arm], 0);
+    const order = [...game.paying.keys()].map((i) => (i + Math.floor(game.arms / 2)) % game.arms);
+    return order.reduce((best, arm) => (share(arm) < share(best) ? arm : best));
 }
 
 function buildAdversary() {
@@ -403,7 +432,7 @@ function buildAdversary() {
         only((Math.max(0, now) + Math.ceil(game.arms * 0.382)) % game.arms);
     });
     $("clear").addEventListener("click", () => only(-1));
-    $("starve").addEventListener("click", () => setPay(mostPlayed(), 0));
+    $("starve").addEventListener("click", () => only(leastPlayed()));
     $("pads").addEventListener("keydown", (event) => {
         const moves = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: padsAcross(), ArrowUp: -padsAcross() };
         const at = [...$("pads").children].indexOf(document.activeElement);
@@ -490,7 +519,7 @@ function showCard(parts) {
     const epoch = !length ? "not started"
         : length >= game.horizon ? "no epochs" : `epoch: ${passed.toLocaleString("en")} of ${length.toLocaleString("en")} steps`;
     parts.ring.style.visibility = epoch === "no epochs" ? "hidden" : "visible"; // it keeps its place
-    parts.about.textContent = `${learner.words.toLocaleString("en")} words\n${epoch}`;
+    parts.about.textContent = `${wordsOf(learner)} words\n${epoch}`;
     if (!parts.crown.hidden && levels.length) {
         const challenge = ["", " · challenged by chance", " · challenged after a crisis", " · rematch"][learner.own("CHALLENGE")] ?? "";
         const tenure = learner.own("TENURE");
@@ -544,6 +573,7 @@ function buildTheme() {
 buildTheme();
 buildSettings();
 buildAdversary();
+buildStory();
 $("copy").addEventListener("click", () => navigator.clipboard?.writeText($("code").textContent));
 $("share").addEventListener("click", async () => {
     try {
@@ -555,11 +585,14 @@ $("share").addEventListener("click", async () => {
     setTimeout(() => { $("share").textContent = "Copy link"; }, 2000);
 });
 $("more").open = innerWidth > 560;
-$("home").hidden = location.protocol === "file:";
+$("site").hidden = location.protocol === "file:";
 addEventListener("resize", () => {
     measure();
     draw();
 });
 const asked = new URLSearchParams(location.hash.slice(1)).has("play"); // reset() writes the address anew
+const told = location.hash.length < 2; // an address without settings begins with the story
 reset(settingsIn(location.hash));
+if (told) tell(0, false);
+else leaveStory();
 if (asked) play();

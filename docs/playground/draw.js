@@ -52,12 +52,14 @@ function brief(x) {
     return size >= 100 || Number.isInteger(x) ? x.toFixed(0) : `${+x.toPrecision(3)}`;
 }
 
+const NAMED = 560; // pixels from which a chart has room for the names of its curves
+
 /** The curves. Names stand at their ends, in a margin where no data is; where there is no room the table has them. */
 function drawChart(canvas, game, quantity) {
     const height = canvas.tall;
     const [context, width] = contextOf(canvas, height);
     const { text, faint, line, policies } = colours();
-    const named = width > 560;
+    const named = width > NAMED;
     const box = { left: 52, right: width - (named ? 132 : 12), top: 10, bottom: height - 34 };
     const ofReward = quantity === "reward", ofLog = quantity === "log";
     const value = ofReward

@@ -102,6 +102,7 @@ __all__ = [
     "plotting",
     "replay",
     "routines",
+    "serve",
     "simulate",
     "testing",
     "tickets",
@@ -146,6 +147,7 @@ _MODULES = (
     "planning",
     "plotting",
     "routines",
+    "serve",
     "testing",
 )
 

@@ -187,6 +187,7 @@ class ArenaResult:
     def overview(self) -> pd.DataFrame:
         """One row per policy over all adversaries and sizes: median ratios, and how often it beat the baseline.
 
+        Policies in the memory of the baseline come first, those with the lowest median of the first kind on top.
         ``below 1`` counts the pairs of adversary and size at which the whole interval of the ratio is below 1,
         ``above 1`` those at which it is above; where there is no ratio, the difference to the baseline decides in the
         same way. The counts are the same for every kind of regret, because the benchmark cancels in differences.
@@ -194,15 +195,39 @@ class ArenaResult:
         import pandas as pd
 
         found = {}
-        for policy, rows in self.data[self.data["policy"] != BASELINE].groupby("policy", sort=False):
-            row: dict[str, Any] = {size: self._sizes(rows, str(policy), size) for size in ("words", "bytes")}
+        for policy, rows in self._ranked():
+            row: dict[str, Any] = {size: self._sizes(rows, policy, size) for size in ("words", "bytes")}
             for kind in self.kinds:
                 row[kind] = number(rows.loc[rows["kind"] == kind, "ratio"].median())
             weak = rows[rows["kind"] == "weak"]
             below, above = int(better(weak).sum()), int(worse(weak).sum())
             row |= {"below 1": below, "about 1": len(weak) - below - above, "above 1": above}
-            found[str(policy)] = row
+            found[policy] = row
         return pd.DataFrame.from_dict(found, orient="index")
+
+    def verdict(self) -> str:
+        """Which policy has the lowest median regret in the memory of the baseline, in one sentence."""
+        equal = [(policy, rows) for policy, rows in self._ranked() if not rows["full_memory"].all()]
+        for kind in self.kinds[:1]:
+            for policy, rows in equal[:1]:
+                ratio = rows.loc[rows["kind"] == kind, "ratio"].median()
+                if ratio < 1.0:
+                    return (
+                        f"{policy} has the lowest median {kind} regret in equal memory: {number(ratio)} of {BASELINE}'s"
+                    )
+        return f"No policy has a lower median regret in equal memory than {BASELINE}"
+
+    def _ranked(self) -> list[tuple[str, pd.DataFrame]]:
+        """The policies but the baseline and their rows, in the order of :meth:`overview`."""
+        others = self.data[self.data["policy"] != BASELINE]
+        found = [(str(policy), rows) for policy, rows in others.groupby("policy", sort=False)]
+
+        def rank(each: tuple[str, pd.DataFrame]) -> tuple[bool, float]:
+            rows = each[1]
+            median = rows.loc[rows["kind"] == self.kinds[0], "ratio"].median()
+            return bool(rows["full_memory"].all()), float(np.nan_to_num(median, nan=np.inf))
+
+        return sorted(found, key=rank)
 
     def _sizes(self, rows: pd.DataFrame, policy: str, size: str) -> str:
         """The words or bytes of statistics of a policy, as text."""

@@ -131,7 +131,7 @@ class Bandit:
         return _raised(answers) if many else _raised(answers)[0]
 
     async def ask_each(
-        self, unit: Many[Unit | None], *, key: Sequence[str | None] | None = None, purpose: str | None = None
+        self, unit: Sequence[Unit | None], *, key: Sequence[str | None] | None = None, purpose: str | None = None
     ) -> list[Decision | HLMCError]:
         """For services: :meth:`ask_async` for a list, where the error of an item stands in its place.
 

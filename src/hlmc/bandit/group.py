@@ -70,8 +70,8 @@ class GroupCommit:
     Attributes
     ----------
     watch
-        If set, it is called after every group by the thread that did it, with the seconds that the transaction took
-        and the number of items. It must be quick.
+        If set, it is called after every transaction that requests have shared, by the thread that did it, with its
+        seconds and the number of items. It must be quick.
     """
 
     def __init__(self, perform: Callable[[list[Any]], None], after: Callable[[list[Any]], None]) -> None:
@@ -158,7 +158,7 @@ class GroupCommit:
         self._perform(group)
         seconds = time.perf_counter() - begun
         _hand_over(group)
-        if self.watch is not None:
+        if self.watch is not None and not group[0].alone:
             self.watch(seconds, sum(request.size for request in group))
         self._after(group)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 import os
 import re
 import secrets
@@ -50,7 +51,8 @@ def open(  # noqa: A001 - hlmc.open is the name that users know
     Parameters
     ----------
     store
-        A file (SQLite), or the URL of a PostgreSQL database, ``postgresql://...`` (extra ``postgres``).
+        A file (SQLite), the URL of a PostgreSQL database, ``postgresql://...`` (extra ``postgres``), or that of a
+        service, ``http://...`` (extra ``client``): then the bandit is an :class:`hlmc.serve.Client`.
     policy
         What to learn with. May be left out for an experiment that is there. A learner, such as :func:`hlmc.replay`
         returns: the learner that all share begins as it is; those of units begin afresh.
@@ -79,7 +81,7 @@ def open(  # noqa: A001 - hlmc.open is the name that users know
     seed
         What the random streams derive from. Default: entropy.
     token
-        For a service, ``http://...``: who you are.
+        For a service: who you are. Default: the environment variable ``HLMC_TOKEN``, if it is set.
 
     Examples
     --------
@@ -100,7 +102,7 @@ def open(  # noqa: A001 - hlmc.open is the name that users know
     checks.flag("durable", durable)
     checks.flag("readonly", readonly)
     if isinstance(store, str) and _HTTP.match(store):
-        raise BadArgument("store must be a file or a postgresql:// URL: the client of services is not part of hlmc yet")
+        return _connected(store, policy, arms, name, given, token)
     learner = policy if isinstance(policy, Learner) else None
     if isinstance(policy, Learner):
         policy = policy.policy
@@ -119,6 +121,23 @@ def open(  # noqa: A001 - hlmc.open is the name that users know
         database.close()
         raise
     return Bandit(experiment, lambda: database_of(store, durable, True), readonly)
+
+
+def _connected(
+    url: str,
+    policy: Policy | Learner | None,
+    arms: Iterable[str] | None,
+    name: str,
+    given: dict[str, Any],
+    token: str | None,
+) -> Bandit:
+    """The client of a service, which has the interface of a bandit."""
+    named = [key for key, value in {"policy": policy, "arms": arms, **given}.items() if value is not None]
+    if named:
+        raise BadArgument(f"{named[0]} must be left out for a service, which has its experiments from its own file")
+    # By its name: the room of services is made of this one, and rooms import one another in one direction only.
+    client: Bandit = importlib.import_module("hlmc.serve.client").Client(url, token, name=name)
+    return client
 
 
 def database_of(store: Any, durable: bool, readonly: bool) -> Store:

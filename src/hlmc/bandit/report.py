@@ -65,7 +65,7 @@ class Tally:
 
     def as_dict(self) -> dict[str, Any]:
         """In numbers, ready for JSON."""
-        own = {name: value for name, value in asdict(self).items() if name not in ("squares", "delay")}
+        own = {name: value for name, value in asdict(self).items() if name != "delay"}
         mean_delay = self.delay / self.told if self.told else None
         return own | {"pending": self.pending, "mean": self.mean, "interval": self.interval, "delay": mean_delay}
 

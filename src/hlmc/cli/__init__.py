@@ -35,6 +35,8 @@ COMMANDS = {
     "arena": "compare policies of equal memory on every adversary, as ratios to the paper's HLMC",
     "spectrum": "simulate radios that share channels under jamming, and plot which channels they use",
     "bandit": "look at a bandit in a database: report, check, backup, export of all decisions",
+    "serve": "answer decisions and rewards over HTTP, with a page to look at",
+    "token": "make, list and revoke the tokens of a service",
     "examples": "list the examples that come with the package, and write one of them to a folder",
     "export": "write a policy or a saved learner as C99 for a microcontroller or as WebAssembly",
     "completion": "print a script that completes commands and options in bash, zsh or fish",

@@ -91,9 +91,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default="weak",
         help="kind of regret in the tables by adversary and in --plot (default: weak)",
     )
+    parser.add_argument("--tables", action="store_true", help="also print the ratios by adversary")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--quiet", action="store_true", help="print no estimate and no progress")
     parser.add_argument("--list", action="store_true", help="list the policies and the adversaries, and exit")
+
+
+FEW = 3
+"""So many adversaries have their tables printed without being asked for."""
 
 
 def _factory(text: str) -> tuple[str, Any]:
@@ -187,24 +192,30 @@ def _show(result: ArenaResult, options: argparse.Namespace) -> None:
     if options.json:
         show_json([{k: _plain(v) for k, v in row.items()} for row in result.data.to_dict("records")])
         return
+    line(f"{result.verdict()}.", style="bold")
+    heading("All sizes: median ratios, and the number of pairs of adversary and size with a ratio below 1")
+    _frame(result.overview(), ranked=True)
     kind = options.regret
-    for arms, horizon in result.sizes:
+    tables = options.tables or result.data["adversary"].nunique() <= FEW
+    for arms, horizon in result.sizes if tables else ():
         if not result.data.query("kind == @kind and arms == @arms and horizon == @horizon").empty:
             heading(f"{kind.capitalize()} regret, K = {arms:,}, T = {horizon:,}")
             _frame(result.table(kind, arms, horizon))
-    heading("All sizes: median ratios, and the number of pairs of adversary and size with a ratio below 1")
-    _frame(result.overview())
     line()
     for note in NOTES:
         line(note)
+    if not tables:
+        line("--tables prints the ratios by adversary.")
     if written:
         line(f"written: {', '.join(map(str, written))}")
 
 
-def _frame(frame: pd.DataFrame) -> None:
+def _frame(frame: pd.DataFrame, ranked: bool = False) -> None:
+    """Print a table. If it is ranked, the best row stands out, and policies with more memory (*) stand back."""
     table = Table(["", *map(str, frame.columns)], left=frozenset({0}))
-    for name, *cells in frame.itertuples():
-        table.add(str(name), *map(str, cells))
+    for i, (name, *cells) in enumerate(frame.itertuples()):
+        style = "" if not ranked else "dim" if str(cells[0]).endswith("*") else "bold green" if i == 0 else ""
+        table.add(str(name), *map(str, cells), style=style)
     show(table)
 
 

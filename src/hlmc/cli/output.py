@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from itertools import groupby
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Literal
 
 from hlmc.plotting import short
@@ -41,9 +42,13 @@ class Table:
         self.styles.append(style)
 
     def narrowed(self) -> Table:
-        """A narrower copy: headings with one word per line, and rounded numbers."""
+        """A narrower copy: headings broken where they are wider than their columns, and rounded numbers."""
         rows = [tuple(cell if i in self.left else _rounded(cell) for i, cell in enumerate(row)) for row in self.rows]
-        headings = [heading.replace(" ", "\n") for heading in self.headings]
+        headings = []
+        for i, heading in enumerate(self.headings):
+            width = max([1, *(len(row[i]) for row in rows)])
+            whole = heading.replace(" %", "\xa0%").replace("± ", "±\xa0")  # stays on one line
+            headings.append("\n".join(wrap(whole, width, break_long_words=False)))
         return replace(self, headings=headings, rows=rows)
 
     def parts(self, width: int) -> list[Table]:

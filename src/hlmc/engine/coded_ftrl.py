@@ -28,6 +28,7 @@ from hlmc.engine.codes import NOTED as NOTED_WEIGHTS
 from hlmc.engine.ftrl import LEAST, LONGEST, NEAR, STEPS, close_to_one, newton
 from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import INVERSE, WIDTH
+from hlmc.engine.level import Level
 from hlmc.engine.linker import Kernel, substitute
 from hlmc.engine.stream import mix, unit
 
@@ -337,15 +338,20 @@ def coded_learn(
 
 
 @kernel
-def coded_sound(
-    program: Array, level: int, row: Array, at: int, n: int, s: float, eta: float, x: float, chance: float
-) -> bool:
+def coded_sound(level: Level, s: float, eta: float, x: float, chance: float) -> bool:
     """Whether the kernels above can go on from words from outside.
 
     Every pattern of bits is a code, and no distance exceeds s M^2. The largest weight is not so small that the
     difference of the least distance and x, which must be what a normaliser leaves, is lost in rounding; so no slot is
     divided by 0. A loss over its chance, or over one that comes next, is finite.
     """
-    most = largest_weight(row, row, at, n, int(program[level + WIDTH]), program[level + INVERSE])
+    most = largest_weight(
+        level.row,
+        level.row,
+        level.at,
+        level.n,
+        int(level.program[level.record + WIDTH]),
+        level.program[level.record + INVERSE],
+    )
     below = distance_of(most, s) - x
-    return most >= FARTHEST and 1.5 / eta <= below <= 2.2 * math.sqrt(float(n)) / eta and chance >= 0.5 * LEAST
+    return most >= FARTHEST and 1.5 / eta <= below <= 2.2 * math.sqrt(float(level.n)) / eta and chance >= 0.5 * LEAST

@@ -28,6 +28,7 @@ import numpy as np
 
 from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import INVERSE, KEY, TIME, WIDTH
+from hlmc.engine.level import Level
 from hlmc.engine.linker import Kernel
 from hlmc.engine.primitives import bits, floor_log2, put_bits
 from hlmc.engine.stream import increment, mix, number, unit
@@ -127,12 +128,12 @@ def keep_note(notes: Array, slot: int, w: float) -> None:
 
 
 @kernel
-def note_weights(program: Array, level: int, row: Array, at: int, n: int, notes: Array) -> None:
+def note_weights(level: Level, notes: Array) -> None:
     """Note the weights of all slots."""
-    width = int(program[level + WIDTH])
-    inverse = program[level + INVERSE]
-    for j in range(n):
-        notes[j] = grid_weight(inverse, code_at(row, at, width, j))
+    width = int(level.program[level.record + WIDTH])
+    inverse = level.program[level.record + INVERSE]
+    for j in range(level.n):
+        notes[j] = grid_weight(inverse, code_at(level.row, level.at, width, j))
 
 
 NOTED: dict[Kernel, Kernel] = {weight_of: noted_weight, note_weight: keep_note}

@@ -1,4 +1,4 @@
-"""Marks for the functions that every target can read: kernels and primitives.
+"""Marks for what every target can read: kernels, primitives and records.
 
 A *kernel* is a plain Python function over scalars and runs of words. It allocates nothing, keeps no state and calls
 only other kernels, primitives and the functions of :mod:`math` that the dialect allows (``docs/dialect.md``). Nothing
@@ -7,6 +7,8 @@ first wanted.
 
 A *primitive* is a kernel that Python and machine code must say differently: reading raw bits, calling through a table
 of functions. Its body is what the interpreter runs; every compiling target brings its own implementation.
+
+A *record* is a named tuple that kernels take and give as one argument: what would be several that go together.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from types import FunctionType
 from typing import Any, TypeAlias, TypeVar
 
 F = TypeVar("F", bound=Callable[..., Any])
+R = TypeVar("R", bound=type)
 
 Address: TypeAlias = Any
 """An address in memory: a 64-bit integer once compiled; under the interpreter, the array or the function itself."""
@@ -52,6 +55,26 @@ def indirect(*signature: str) -> Callable[[F], F]:
         return primitive(function)
 
     return mark
+
+
+def record(kind: R) -> R:
+    """Mark a named tuple whose fields have types of the dialect as one that kernels can take, make and return.
+
+    >>> from typing import NamedTuple
+    >>> @record
+    ... class Point(NamedTuple):
+    ...     x: float
+    ...     y: float
+    >>> is_record(Point), is_record(Point(1.0, 2.0)), is_record(tuple)
+    (True, False, False)
+    """
+    kind.__hlmc_record__ = True  # type: ignore[attr-defined]
+    return kind
+
+
+def is_record(kind: object) -> bool:
+    """Whether a class is marked as a record."""
+    return isinstance(kind, type) and hasattr(kind, "__hlmc_record__")
 
 
 def is_kernel(function: object) -> bool:

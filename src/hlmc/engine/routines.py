@@ -16,23 +16,20 @@ import numpy as np
 
 from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import AT, CHANCE, CHILD, CONTROL, SCALARS
+from hlmc.engine.level import Level
 from hlmc.engine.linker import substitute
 
 Array = np.ndarray
 
 
 @kernel
-def routine_check(
-    program: Array, level: int, row: Array, at: int, n: int, a: float, b: float, tau: int, slot: int, chance: float
-) -> bool:
+def routine_check(level: Level, a: float, b: float, tau: int, slot: int, chance: float) -> bool:
     """Hook and default: no more is asked of the words than that they are finite, which has been checked."""
     return True
 
 
 @kernel
-def routine_change(
-    program: Array, level: int, row: Array, at: int, n: int, m: int, slot: int, a: float, b: float, tau: int
-) -> tuple[float, float]:
+def routine_change(level: Level, m: int, slot: int, a: float, b: float, tau: int) -> tuple[float, float]:
     """Hook and default: a routine without one cannot have children that come and go, and is never asked."""
     return a, b
 
@@ -46,8 +43,8 @@ class NotedKernels(NamedTuple):
     There are two kinds of notes.
 
     - Words in memory, ``per_slot`` for every slot. Only the loop on a processor that plays one run at a time has such
-      memory; the others use the plain kernels of a routine that needs it. ``start(program, level, row, at, n, notes)``
-      makes these notes on statistics as they stand. ``select`` and ``update`` are those of :class:`RoutineKernels` with
+      memory; the others use the plain kernels of a routine that needs it. ``start(level, notes)`` makes these
+      notes on statistics as they stand. ``select`` and ``update`` are those of :class:`RoutineKernels` with
       one more argument, ``notes``.
     - What a choice finds out and its own update would have to find again, if ``hands`` is true: ``select`` has four
       more results, all floats. The first is the scalar ``a`` that ``update`` is then given, and ``update`` takes the
@@ -62,20 +59,20 @@ class NotedKernels(NamedTuple):
 
 
 @kernel
-def no_notes(program: Array, level: int, row: Array, at: int, n: int, notes: Array) -> None:
+def no_notes(level: Level, notes: Array) -> None:
     """``start`` of a routine that has no words of notes."""
 
 
 class RoutineKernels(NamedTuple):
     """The kernels of a routine.
 
-    ``start(program, level, row, at, n)`` writes fresh statistics for n children to the words from ``at`` on;
-    ``select(program, level, row, at, n, a, b, tau, u)`` gives (slot, probability of the slot);
-    ``update(program, level, row, at, n, a, b, tau, slot, chance, reward)`` learns;
-    ``check(program, level, row, at, n, a, b, tau, slot, chance)`` tells of words from outside, which are finite,
-    whether the other kernels can work on them.
-    ``a`` and ``b`` are two scalars that the routine keeps (start and update return them), ``tau`` the choices made
-    since the start, ``u`` one uniform number, ``program[level + PARAMETERS]`` and on the routine's own numbers.
+    ``start(level)`` writes fresh statistics for n children to the words from ``level.at`` on;
+    ``select(level, a, b, tau, u)`` gives (slot, probability of the slot);
+    ``update(level, a, b, tau, slot, chance, reward)`` learns;
+    ``check(level, a, b, tau, slot, chance)`` tells of words from outside, which are finite, whether the other kernels
+    can work on them.
+    ``level`` is a :class:`hlmc.engine.level.Level`, ``a`` and ``b`` are two scalars that the routine keeps (start and
+    update return them), ``tau`` the choices made since the start, ``u`` one uniform number.
 
     What ``check`` accepts must be enough for a proof that from there on, whatever is paid, every ``select`` gives a
     slot from 0 to n - 1 and a positive number, and every ``update`` finite words. It must accept all words that the
@@ -83,7 +80,7 @@ class RoutineKernels(NamedTuple):
     and not an equation. Its ``tau`` counts the choices that were learned from; ``slot`` and ``chance`` are those of a
     choice that was not yet learned from, or -1 and 1. It is never called with n < 2.
 
-    ``change(program, level, row, at, n, m, slot, a, b, tau)`` makes m >= 2 children of n (docs/arms.md). m > n: fresh
+    ``change(level, m, slot, a, b, tau)`` makes m >= 2 children of n (docs/arms.md). m > n: fresh
     ones join behind the others. m = n: the child ``slot`` becomes a fresh one; if ``slot`` is negative, the child
     ``-1 - slot`` does, unless it has at least the share of a fresh one already. m = n - 1: the last child takes the
     place of ``slot``, whose statistics are lost. With n = 1 the words are not set, and all m children are fresh.
@@ -110,32 +107,20 @@ class LevelKernels(NamedTuple):
 
 
 @kernel
-def routine_start(program: Array, level: int, row: Array, at: int, n: int) -> tuple[float, float]:
+def routine_start(level: Level) -> tuple[float, float]:
     """Write fresh statistics for n children; the two scalars."""
     return 0.0, 0.0
 
 
 @kernel
-def routine_select(
-    program: Array, level: int, row: Array, at: int, n: int, a: float, b: float, tau: int, u: float
-) -> tuple[int, float]:
+def routine_select(level: Level, a: float, b: float, tau: int, u: float) -> tuple[int, float]:
     """Choose a child from the uniform number u; its slot and probability."""
     return 0, 1.0
 
 
 @kernel
 def routine_update(
-    program: Array,
-    level: int,
-    row: Array,
-    at: int,
-    n: int,
-    a: float,
-    b: float,
-    tau: int,
-    slot: int,
-    chance: float,
-    reward: float,
+    level: Level, a: float, b: float, tau: int, slot: int, chance: float, reward: float
 ) -> tuple[float, float]:
     """Learn a reward; the two scalars."""
     return a, b
@@ -144,7 +129,7 @@ def routine_update(
 @kernel
 def level_start(program: Array, level: int, row: Array, at: int, n: int, control: int) -> None:
     """Start the routine of a level."""
-    a, b = routine_start(program, level, row, at, n)
+    a, b = routine_start(Level(program, level, row, at, n))
     row[control + SCALARS] = a
     row[control + SCALARS + 1] = b
 
@@ -154,7 +139,7 @@ def level_select(program: Array, level: int, row: Array, at: int, n: int, contro
     """Make choice ``tau`` of a level; the choice and its probability go to the control words."""
     a = row[control + SCALARS]
     b = row[control + SCALARS + 1]
-    slot, chance = routine_select(program, level, row, at, n, a, b, tau, u)
+    slot, chance = routine_select(Level(program, level, row, at, n), a, b, tau, u)
     row[control + CHILD] = slot
     row[control + CHANCE] = chance
 
@@ -168,7 +153,7 @@ def level_update(
     b = row[control + SCALARS + 1]
     slot = int(row[control + CHILD])
     chance = row[control + CHANCE]
-    a, b = routine_update(program, level, row, at, n, a, b, tau, slot, chance, reward)
+    a, b = routine_update(Level(program, level, row, at, n), a, b, tau, slot, chance, reward)
     row[control + SCALARS] = a
     row[control + SCALARS + 1] = b
 
@@ -181,7 +166,7 @@ def level_check(program: Array, level: int, row: Array, n: int, tau: int, stands
     b = row[control + SCALARS + 1]
     slot = int(row[control + CHILD]) if stands == 1 else -1
     chance = row[control + CHANCE] if stands == 1 else 1.0
-    sound = routine_check(program, level, row, int(program[level + AT]), n, a, b, tau, slot, chance)
+    sound = routine_check(Level(program, level, row, int(program[level + AT]), n), a, b, tau, slot, chance)
     return 1 if chance > 0.0 and sound else 0
 
 
@@ -191,7 +176,7 @@ def level_change(program: Array, level: int, row: Array, n: int, m: int, slot: i
     control = int(program[level + CONTROL])
     a = row[control + SCALARS]
     b = row[control + SCALARS + 1]
-    a, b = routine_change(program, level, row, int(program[level + AT]), n, m, slot, a, b, tau)
+    a, b = routine_change(Level(program, level, row, int(program[level + AT]), n), m, slot, a, b, tau)
     row[control + SCALARS] = a
     row[control + SCALARS + 1] = b
     return 0

@@ -40,6 +40,7 @@ from hlmc.engine.layout import (
     UNTIL,
     WINDOW,
 )
+from hlmc.engine.level import Level
 from hlmc.engine.linker import Kernel, substitute
 from hlmc.engine.primitives import (
     bits,
@@ -163,91 +164,63 @@ def update(program_at: Address, row_at: Address, reward: float) -> int:
 
 
 @kernel
-def leaf_select(
-    program: Array, level: int, row: Array, at: int, n: int, a: float, b: float, tau: int, u: float
-) -> tuple[int, float]:
+def leaf_select(level: Level, a: float, b: float, tau: int, u: float) -> tuple[int, float]:
     """Choose a slot of the last level; its probability. Default: through the program's table.
 
-    In the loop ``row`` and ``at`` are the workspace and the place of the statistics in it, and ``program`` the
-    numbers in the precision of the workspace. A routine that is compiled into the loop takes ``a`` and ``b``, its two
+    A routine that is compiled into the loop takes ``a`` and ``b``, its two
     scalars; the default reads them from the control words, so it works only where the workspace is the row.
     """
-    control = int(program[level + CONTROL])
-    call_select(int(program[level + ROUTINE]), program, level, row, at, n, control, tau, u)
-    return int(row[control + CHILD]), row[control + CHANCE]
+    control = int(level.program[level.record + CONTROL])
+    which = int(level.program[level.record + ROUTINE])
+    call_select(which, level.program, level.record, level.row, level.at, level.n, control, tau, u)
+    return int(level.row[control + CHILD]), level.row[control + CHANCE]
 
 
 @kernel
 def leaf_update(
-    program: Array,
-    level: int,
-    row: Array,
-    at: int,
-    n: int,
-    a: float,
-    b: float,
-    tau: int,
-    slot: int,
-    chance: float,
-    reward: float,
+    level: Level, a: float, b: float, tau: int, slot: int, chance: float, reward: float
 ) -> tuple[float, float]:
     """Learn the reward of a slot of the last level; the routine's two scalars. Default: through the program's table."""
-    control = int(program[level + CONTROL])
-    call_update(int(program[level + ROUTINE]), program, level, row, at, n, control, tau, reward)
-    return row[control + SCALARS], row[control + SCALARS + 1]
+    control = int(level.program[level.record + CONTROL])
+    which = int(level.program[level.record + ROUTINE])
+    call_update(which, level.program, level.record, level.row, level.at, level.n, control, tau, reward)
+    return level.row[control + SCALARS], level.row[control + SCALARS + 1]
 
 
 @kernel
-def start_notes(program: Array, level: int, row: Array, at: int, n: int, notes: Array) -> None:
+def start_notes(level: Level, notes: Array) -> None:
     """Make a routine's notes on the statistics of the last level. Default: it takes none."""
 
 
 @kernel
-def noted_select(
-    program: Array, level: int, row: Array, at: int, n: int, a: float, b: float, tau: int, u: float, notes: Array
-) -> tuple[int, float]:
+def noted_select(level: Level, a: float, b: float, tau: int, u: float, notes: Array) -> tuple[int, float]:
     """:func:`leaf_select` of a routine that takes notes (:class:`hlmc.engine.routines.NotedKernels`)."""
-    return leaf_select(program, level, row, at, n, a, b, tau, u)
+    return leaf_select(level, a, b, tau, u)
 
 
 @kernel
 def noted_update(
-    program: Array,
-    level: int,
-    row: Array,
-    at: int,
-    n: int,
-    a: float,
-    b: float,
-    tau: int,
-    slot: int,
-    chance: float,
-    reward: float,
-    notes: Array,
+    level: Level, a: float, b: float, tau: int, slot: int, chance: float, reward: float, notes: Array
 ) -> tuple[float, float]:
     """:func:`leaf_update` of a routine that takes notes."""
-    return leaf_update(program, level, row, at, n, a, b, tau, slot, chance, reward)
+    return leaf_update(level, a, b, tau, slot, chance, reward)
 
 
 @kernel
 def handed_select(
-    program: Array, level: int, row: Array, at: int, n: int, a: float, b: float, tau: int, u: float, notes: Array
+    level: Level, a: float, b: float, tau: int, u: float, notes: Array
 ) -> tuple[int, float, float, float, float, float]:
     """:func:`noted_select`; the first scalar as the choice leaves it; and three numbers. Default: as it is, and none.
 
     :func:`handed_update` takes the scalar and the numbers; what they are is the routine's affair.
     """
-    slot, chance = noted_select(program, level, row, at, n, a, b, tau, u, notes)
+    slot, chance = noted_select(level, a, b, tau, u, notes)
     return slot, chance, a, 0.0, 0.0, 0.0
 
 
 @kernel
 def handed_update(
-    program: Array,
-    level: int,
-    row: Array,
-    at: int,
-    n: int,
+    level: Level,
     a: float,
     b: float,
     tau: int,
@@ -260,7 +233,7 @@ def handed_update(
     handed_2: float,
 ) -> tuple[float, float]:
     """:func:`noted_update` with the numbers that the choice has handed on."""
-    return noted_update(program, level, row, at, n, a, b, tau, slot, chance, reward, notes)
+    return noted_update(level, a, b, tau, slot, chance, reward, notes)
 
 
 @kernel
@@ -427,7 +400,7 @@ def stretch(
             following = unit(mix(counter_bits))
             if n > 1:
                 slot, chance, a, handed_0, handed_1, handed_2 = handed_select(
-                    own, level, workspace, place, n, a, b, since + done, u, beside
+                    Level(own, level, workspace, place, n), a, b, since + done, u, beside
                 )
             arm = arm_number(base + slot if neighbours else slot_arm(program, row, notes, slot))
             reward = reward_of(reward_at, spec, state, t + done, arm)
@@ -437,8 +410,8 @@ def stretch(
             earned = acc_add(earned, reward, gain)
             if n > 1:
                 a, b = handed_update(
-                    own, level, workspace, place, n, a, b, since + done, slot, chance, gain, beside,
-                    handed_0, handed_1, handed_2,
+                    Level(own, level, workspace, place, n), a, b, since + done, slot, chance, gain, beside,
+                    handed_0, handed_1, handed_2
                 )  # fmt: skip
             u = following
             done = counter(done + 1)
@@ -516,7 +489,7 @@ def run(
                 noted = int(row[BEGAN])
                 if not contiguous(program):
                     start_arms(program, row, notes, n)
-                start_notes(own, level, workspace, place, n, offset(notes, n))
+                start_notes(Level(own, level, workspace, place, n), offset(notes, n))
             t, slot, chance, a, b, total = stretch(
                 program, own, row, workspace, notes, reward_at, spec, key, state, level, place, n, t, pause, a, b, total
             )

@@ -7,6 +7,7 @@ import numpy as np
 from hlmc.engine import ftrl, weights
 from hlmc.engine.ftrl import LEAST, loss_of, padded_loss, settle
 from hlmc.engine.kernel import kernel
+from hlmc.engine.level import Level
 from hlmc.engine.linker import Kernel
 from hlmc.engine.structures.champion import contest_rate
 from hlmc.engine.weights import _positive
@@ -133,19 +134,15 @@ def settle_and_draw(row: Array, at: int, n: int, scale: float, x: float, u: floa
 
 
 @kernel
-def compact_tsallis_select(
-    program: Array, level: int, row: Array, at: int, n: int, x: float, eta: float, tau: int, u: float
-) -> tuple[int, float]:
+def compact_tsallis_select(level: Level, x: float, eta: float, tau: int, u: float) -> tuple[int, float]:
     """:func:`hlmc.routines.tsallis.tsallis_select`."""
-    return settle_and_draw(row, at, n, 2.0 / eta, x, u)
+    return settle_and_draw(level.row, level.at, level.n, 2.0 / eta, x, u)
 
 
 @kernel
-def compact_contest_select(
-    program: Array, level: int, row: Array, at: int, n: int, x: float, baseline: float, tau: int, u: float
-) -> tuple[int, float]:
+def compact_contest_select(level: Level, x: float, baseline: float, tau: int, u: float) -> tuple[int, float]:
     """:func:`hlmc.routines.contest.contest_select`."""
-    return settle_and_draw(row, at, n, contest_scale(program, level, tau), x, u)
+    return settle_and_draw(level.row, level.at, level.n, contest_scale(level.program, level.record, tau), x, u)
 
 
 @kernel

@@ -30,6 +30,7 @@ from hlmc.engine.layout import (
     SUM,
     UNTIL,
 )
+from hlmc.engine.level import Level
 from hlmc.engine.primitives import bits, call_begin, call_end
 from hlmc.engine.step import arm_of, leaf_select, leaf_update, needs_rescale
 from hlmc.engine.stream import increment, number, unit
@@ -177,7 +178,7 @@ def take_turn(
         epoch_reward[earned_at] = earned + gain
         if n > 1:
             place = stats_at(program, level)
-            a, b = leaf_update(own, level, workspace, place, n, a, b, tau, slot, chance, working(gain))
+            a, b = leaf_update(Level(own, level, workspace, place, n), a, b, tau, slot, chance, working(gain))
             registers[control + SCALARS] = a
             registers[control + SCALARS + 1] = b
         if fresh:
@@ -200,7 +201,7 @@ def take_turn(
         place = stats_at(program, level)
         tau = t - int(row[BEGAN])
         u = unit(number(key, increment(key), t, levels_of(program) - 1))
-        slot, chance = leaf_select(own, level, workspace, place, n, a, b, tau, u)
+        slot, chance = leaf_select(Level(own, level, workspace, place, n), a, b, tau, u)
         registers[control + CHILD] = slot
         registers[control + CHANCE] = chance
     return take_arm(program, row, registers, slot)

@@ -18,6 +18,7 @@ from hlmc.engine.coded_ftrl import (
 from hlmc.engine.codes import clear_codes, next_seed, note_weights, rounding_bits, rounding_seed, seed_sound
 from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import WIDTH
+from hlmc.engine.level import Level
 from hlmc.engine.linker import substitute
 from hlmc.engine.routines import NotedKernels
 from hlmc.engine.structures.champion import FADING, contest_rate
@@ -28,42 +29,46 @@ from hlmc.routines.contest import Contest
 
 
 @kernel
-def coded_contest_start(program: Array, level: int, row: Array, at: int, n: int) -> tuple[float, float]:
+def coded_contest_start(level: Level) -> tuple[float, float]:
     """Set all losses to 0. The scalars are the normaliser; and the seed of the roundings with the baseline."""
-    clear_codes(row, at, int(program[level + WIDTH]), n)
-    s = contest_scale(program, level)
-    x, _ = coded_normaliser(program, level, row, row, at, n, s, contest_rate(program, level, 0), -s)
-    return x, seed_and_baseline(rounding_seed(row, level), 0.5)
+    clear_codes(level.row, level.at, int(level.program[level.record + WIDTH]), level.n)
+    s = contest_scale(level.program, level.record)
+    x, _ = coded_normaliser(
+        level.program,
+        level.record,
+        level.row,
+        level.row,
+        level.at,
+        level.n,
+        s,
+        contest_rate(level.program, level.record, 0),
+        -s,
+    )
+    return x, seed_and_baseline(rounding_seed(level.row, level.record), 0.5)
 
 
 @kernel
 def coded_contest_choose(
-    program: Array, level: int, row: Array, at: int, n: int, x: float, both: float, tau: int, u: float, notes: Array
+    level: Level, x: float, both: float, tau: int, u: float, notes: Array
 ) -> tuple[int, float, float, float, float, float]:
     """Draw a slot by Tsallis-INF with the learning rate of this choice."""
-    s = contest_scale(program, level)
-    eta = contest_rate(program, level, tau)
-    x, squares, cubes, most = coded_settle(program, level, row, notes, at, n, s, eta, x)
-    slot, chance = coded_draw(program, level, row, notes, at, n, s, eta, x, squares, u)
+    s = contest_scale(level.program, level.record)
+    eta = contest_rate(level.program, level.record, tau)
+    x, squares, cubes, most = coded_settle(level.program, level.record, level.row, notes, level.at, level.n, s, eta, x)
+    slot, chance = coded_draw(level.program, level.record, level.row, notes, level.at, level.n, s, eta, x, squares, u)
     return slot, chance, x, squares, cubes, most
 
 
 @kernel
-def coded_contest_select(
-    program: Array, level: int, row: Array, at: int, n: int, x: float, both: float, tau: int, u: float
-) -> tuple[int, float]:
+def coded_contest_select(level: Level, x: float, both: float, tau: int, u: float) -> tuple[int, float]:
     """Without notes."""
-    slot, chance, _, _, _, _ = coded_contest_choose(program, level, row, at, n, x, both, tau, u, row)
+    slot, chance, _, _, _, _ = coded_contest_choose(level, x, both, tau, u, level.row)
     return slot, chance
 
 
 @kernel
 def coded_contest_learn(
-    program: Array,
-    level: int,
-    row: Array,
-    at: int,
-    n: int,
+    level: Level,
     x: float,
     both: float,
     tau: int,
@@ -76,14 +81,15 @@ def coded_contest_learn(
     most: float,
 ) -> tuple[float, float]:
     """Add the estimated losses, update the baseline, and predict the next normaliser."""
-    s = contest_scale(program, level)
-    eta = contest_rate(program, level, tau)
-    following = contest_rate(program, level, tau + 1)
+    s = contest_scale(level.program, level.record)
+    eta = contest_rate(level.program, level.record, tau)
+    following = contest_rate(level.program, level.record, tau + 1)
     loss = 1.0 - reward
     baseline = baseline_in(both)
     draw = rounding_bits(both)
     x = coded_learn(
-        program, level, row, notes, at, n, s, s, eta, following, x, squares, cubes, most, slot, chance, loss, baseline,
+        level.program, level.record, level.row, notes, level.at, level.n, s, s, eta, following, x, squares, cubes, most,
+        slot, chance, loss, baseline,
         draw,
     )  # fmt: skip
     baseline += max(1.0 / (float(tau) + 2.0), FADING) * (loss - baseline)
@@ -92,33 +98,29 @@ def coded_contest_learn(
 
 @kernel
 def coded_contest_update(
-    program: Array,
-    level: int,
-    row: Array,
-    at: int,
-    n: int,
-    x: float,
-    both: float,
-    tau: int,
-    slot: int,
-    chance: float,
-    reward: float,
+    level: Level, x: float, both: float, tau: int, slot: int, chance: float, reward: float
 ) -> tuple[float, float]:
     """Without notes."""
-    eta = contest_rate(program, level, tau)
-    x, squares, cubes, most = coded_settle(program, level, row, row, at, n, contest_scale(program, level), eta, x)
-    return coded_contest_learn(
-        program, level, row, at, n, x, both, tau, slot, chance, reward, row, squares, cubes, most
+    eta = contest_rate(level.program, level.record, tau)
+    x, squares, cubes, most = coded_settle(
+        level.program,
+        level.record,
+        level.row,
+        level.row,
+        level.at,
+        level.n,
+        contest_scale(level.program, level.record),
+        eta,
+        x,
     )
+    return coded_contest_learn(level, x, both, tau, slot, chance, reward, level.row, squares, cubes, most)
 
 
 @kernel
-def coded_contest_check(
-    program: Array, level: int, row: Array, at: int, n: int, x: float, both: float, tau: int, slot: int, chance: float
-) -> bool:
+def coded_contest_check(level: Level, x: float, both: float, tau: int, slot: int, chance: float) -> bool:
     """The normaliser is one for the learning rate of the choice."""
-    s = contest_scale(program, level)
-    return seed_sound(both) and coded_sound(program, level, row, at, n, s, contest_rate(program, level, tau), x, chance)
+    s = contest_scale(level.program, level.record)
+    return seed_sound(both) and coded_sound(level, s, contest_rate(level.program, level.record, tau), x, chance)
 
 
 _NOTED = NotedKernels(

@@ -29,8 +29,9 @@ from hlmc.engine.codes import (
 )
 from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import INVERSE, WIDTH
+from hlmc.engine.level import Level
 from hlmc.engine.stream import mix
-from hlmc.routines.base import Array, Kernels, LevelContext
+from hlmc.routines.base import Kernels, LevelContext
 from hlmc.routines.coded import CodedRoutine
 from hlmc.routines.exp3 import EXP3, GAMMA, RATE
 from hlmc.routines.exp3_loss import ETA, EXP3IX, IMPLICIT, EXP3Loss
@@ -47,162 +48,114 @@ def share_of(w: float, most: float, rate: float) -> float:
 
 
 @kernel
-def shares_total(program: Array, level: int, row: Array, at: int, n: int, rate: float) -> float:
+def shares_total(level: Level, rate: float) -> float:
     """The sum of the shares of all slots, from 1 to n."""
-    width = int(program[level + WIDTH])
-    inverse = program[level + INVERSE]
-    most = largest_weight(row, row, at, n, width, inverse)
+    width = int(level.program[level.record + WIDTH])
+    inverse = level.program[level.record + INVERSE]
+    most = largest_weight(level.row, level.row, level.at, level.n, width, inverse)
     total = 0.0
-    for j in range(n):
-        total += share_of(weight_of(row, row, at, width, inverse, j), most, rate)
+    for j in range(level.n):
+        total += share_of(weight_of(level.row, level.row, level.at, width, inverse, j), most, rate)
     return total
 
 
 @kernel
-def coded_shares_draw(
-    program: Array, level: int, row: Array, at: int, n: int, total: float, rate: float, gamma: float, u: float
-) -> tuple[int, float]:
+def coded_shares_draw(level: Level, total: float, rate: float, gamma: float, u: float) -> tuple[int, float]:
     """A slot by its share, or with probability gamma any slot; and its probability."""
-    width = int(program[level + WIDTH])
-    inverse = program[level + INVERSE]
-    most = largest_weight(row, row, at, n, width, inverse)
-    mixed = gamma / float(n)
+    width = int(level.program[level.record + WIDTH])
+    inverse = level.program[level.record + INVERSE]
+    most = largest_weight(level.row, level.row, level.at, level.n, width, inverse)
+    mixed = gamma / float(level.n)
     slot = 0
-    p = (1.0 - gamma) * share_of(weight_of(row, row, at, width, inverse, 0), most, rate) / total + mixed
+    p = (1.0 - gamma) * share_of(
+        weight_of(level.row, level.row, level.at, width, inverse, 0), most, rate
+    ) / total + mixed
     u -= p
-    while u >= 0.0 and slot < n - 1:
+    while u >= 0.0 and slot < level.n - 1:
         slot += 1
-        p = (1.0 - gamma) * share_of(weight_of(row, row, at, width, inverse, slot), most, rate) / total + mixed
+        p = (1.0 - gamma) * share_of(
+            weight_of(level.row, level.row, level.at, width, inverse, slot), most, rate
+        ) / total + mixed
         u -= p
     return slot, max(p, LEAST)
 
 
 @kernel
-def coded_shares_move(
-    program: Array, level: int, row: Array, at: int, n: int, rate: float, slot: int, change: float, draw: np.uint64
-) -> float:
+def coded_shares_move(level: Level, rate: float, slot: int, change: float, draw: np.uint64) -> float:
     """Add to a slot's distance; the sum of the shares then."""
-    width = int(program[level + WIDTH])
-    inverse = program[level + INVERSE]
+    width = int(level.program[level.record + WIDTH])
+    inverse = level.program[level.record + INVERSE]
     s = 2.0 / rate
-    value = distance_of(weight_of(row, row, at, width, inverse, slot), s) + change
-    move_slot(row, row, at, n, width, inverse, s, s, slot, value, 0.0, 0.0, draw)
-    if too_high(largest_weight(row, row, at, n, width, inverse)):
-        move_base(row, row, at, n, width, inverse, s, s, -1, 0.0, 0.0, 0.0, mix(draw))
-    return shares_total(program, level, row, at, n, rate)
+    value = distance_of(weight_of(level.row, level.row, level.at, width, inverse, slot), s) + change
+    move_slot(level.row, level.row, level.at, level.n, width, inverse, s, s, slot, value, 0.0, 0.0, draw)
+    if too_high(largest_weight(level.row, level.row, level.at, level.n, width, inverse)):
+        move_base(level.row, level.row, level.at, level.n, width, inverse, s, s, -1, 0.0, 0.0, 0.0, mix(draw))
+    return shares_total(level, rate)
 
 
 @kernel
-def coded_shares_sound(
-    program: Array, level: int, row: Array, at: int, n: int, total: float, rate: float, seed: float, chance: float
-) -> bool:
+def coded_shares_sound(level: Level, total: float, rate: float, seed: float, chance: float) -> bool:
     """Every pattern of bits is a code; the total is positive, and that of the codes but for rounding."""
-    expected = shares_total(program, level, row, at, n, rate)
+    expected = shares_total(level, rate)
     return seed_sound(seed) and abs(total - expected) <= 1e-3 * expected and chance >= 0.5 * LEAST
 
 
 @kernel
-def coded_shares_start(program: Array, level: int, row: Array, at: int, n: int) -> tuple[float, float]:
+def coded_shares_start(level: Level) -> tuple[float, float]:
     """All slots equal. The scalars are the sum of the shares and the seed of the roundings."""
-    clear_codes(row, at, int(program[level + WIDTH]), n)
-    return float(n), rounding_seed(row, level)
+    clear_codes(level.row, level.at, int(level.program[level.record + WIDTH]), level.n)
+    return float(level.n), rounding_seed(level.row, level.record)
 
 
 @kernel
-def coded_exp3_select(
-    program: Array, level: int, row: Array, at: int, n: int, total: float, seed: float, tau: int, u: float
-) -> tuple[int, float]:
+def coded_exp3_select(level: Level, total: float, seed: float, tau: int, u: float) -> tuple[int, float]:
     """Draw a slot in proportion to the weights, mixed with uniform exploration."""
-    return coded_shares_draw(program, level, row, at, n, total, program[level + RATE], program[level + GAMMA], u)
+    return coded_shares_draw(level, total, level.program[level.record + RATE], level.program[level.record + GAMMA], u)
 
 
 @kernel
 def coded_exp3_update(
-    program: Array,
-    level: int,
-    row: Array,
-    at: int,
-    n: int,
-    total: float,
-    seed: float,
-    tau: int,
-    slot: int,
-    chance: float,
-    reward: float,
+    level: Level, total: float, seed: float, tau: int, slot: int, chance: float, reward: float
 ) -> tuple[float, float]:
     """The slot played is r / p_i less behind."""
     if reward > 0.0:
         draw = rounding_bits(seed)
-        rate = program[level + RATE]
-        total = coded_shares_move(program, level, row, at, n, rate, slot, -reward / chance, draw)
+        rate = level.program[level.record + RATE]
+        total = coded_shares_move(level, rate, slot, -reward / chance, draw)
         seed = next_seed(seed)
     return total, seed
 
 
 @kernel
-def coded_exp3_check(
-    program: Array,
-    level: int,
-    row: Array,
-    at: int,
-    n: int,
-    total: float,
-    seed: float,
-    tau: int,
-    slot: int,
-    chance: float,
-) -> bool:
+def coded_exp3_check(level: Level, total: float, seed: float, tau: int, slot: int, chance: float) -> bool:
     """As for all exponential weights."""
-    return coded_shares_sound(program, level, row, at, n, total, program[level + RATE], seed, chance)
+    return coded_shares_sound(level, total, level.program[level.record + RATE], seed, chance)
 
 
 @kernel
-def coded_exp3_loss_select(
-    program: Array, level: int, row: Array, at: int, n: int, total: float, seed: float, tau: int, u: float
-) -> tuple[int, float]:
+def coded_exp3_loss_select(level: Level, total: float, seed: float, tau: int, u: float) -> tuple[int, float]:
     """Draw a slot in proportion to the weights."""
-    return coded_shares_draw(program, level, row, at, n, total, program[level + ETA], 0.0, u)
+    return coded_shares_draw(level, total, level.program[level.record + ETA], 0.0, u)
 
 
 @kernel
 def coded_exp3_loss_update(
-    program: Array,
-    level: int,
-    row: Array,
-    at: int,
-    n: int,
-    total: float,
-    seed: float,
-    tau: int,
-    slot: int,
-    chance: float,
-    reward: float,
+    level: Level, total: float, seed: float, tau: int, slot: int, chance: float, reward: float
 ) -> tuple[float, float]:
     """The slot played loses (1 - r) / (p_i + implicit) more."""
     if reward < 1.0:
         draw = rounding_bits(seed)
-        eta = program[level + ETA]
-        change = (1.0 - reward) / (chance + program[level + IMPLICIT])
-        total = coded_shares_move(program, level, row, at, n, eta, slot, change, draw)
+        eta = level.program[level.record + ETA]
+        change = (1.0 - reward) / (chance + level.program[level.record + IMPLICIT])
+        total = coded_shares_move(level, eta, slot, change, draw)
         seed = next_seed(seed)
     return total, seed
 
 
 @kernel
-def coded_exp3_loss_check(
-    program: Array,
-    level: int,
-    row: Array,
-    at: int,
-    n: int,
-    total: float,
-    seed: float,
-    tau: int,
-    slot: int,
-    chance: float,
-) -> bool:
+def coded_exp3_loss_check(level: Level, total: float, seed: float, tau: int, slot: int, chance: float) -> bool:
     """As for all exponential weights."""
-    return coded_shares_sound(program, level, row, at, n, total, program[level + ETA], seed, chance)
+    return coded_shares_sound(level, total, level.program[level.record + ETA], seed, chance)
 
 
 _LOSS_KERNELS = Kernels(coded_shares_start, coded_exp3_loss_select, coded_exp3_loss_update, coded_exp3_loss_check)

@@ -32,6 +32,7 @@ from hlmc.engine.codes import (
 )
 from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import WIDTH
+from hlmc.engine.level import Level
 from hlmc.engine.linker import substitute
 from hlmc.engine.routines import NotedKernels
 from hlmc.routines.base import Array, Kernels, LevelContext
@@ -52,49 +53,36 @@ def coded_scale(program: Array, level: int, tau: int) -> float:
 
 
 @kernel
-def coded_tsallis_start(program: Array, level: int, row: Array, at: int, n: int) -> tuple[float, float]:
+def coded_tsallis_start(level: Level) -> tuple[float, float]:
     """Set all losses to 0. The scalars are the normaliser and the seed of the roundings."""
-    clear_codes(row, at, int(program[level + WIDTH]), n)
-    return -2.0 * math.sqrt(float(n)) / coded_rate(program, level, 0), rounding_seed(row, level)
+    clear_codes(level.row, level.at, int(level.program[level.record + WIDTH]), level.n)
+    return -2.0 * math.sqrt(float(level.n)) / coded_rate(level.program, level.record, 0), rounding_seed(
+        level.row, level.record
+    )
 
 
 @kernel
 def coded_tsallis_choose(
-    program: Array,
-    level: int,
-    row: Array,
-    at: int,
-    n: int,
-    x: float,
-    seed: float,
-    tau: int,
-    u: float,
-    notes: Array,
+    level: Level, x: float, seed: float, tau: int, u: float, notes: Array
 ) -> tuple[int, float, float, float, float, float]:
     """``x`` is the normaliser for the losses and the learning rate as they stand, or nearly so."""
-    s = coded_scale(program, level, tau)
-    eta = coded_rate(program, level, tau)
-    x, squares, cubes, most = coded_settle(program, level, row, notes, at, n, s, eta, x)
-    slot, chance = coded_draw(program, level, row, notes, at, n, s, eta, x, squares, u)
+    s = coded_scale(level.program, level.record, tau)
+    eta = coded_rate(level.program, level.record, tau)
+    x, squares, cubes, most = coded_settle(level.program, level.record, level.row, notes, level.at, level.n, s, eta, x)
+    slot, chance = coded_draw(level.program, level.record, level.row, notes, level.at, level.n, s, eta, x, squares, u)
     return slot, chance, x, squares, cubes, most
 
 
 @kernel
-def coded_tsallis_select(
-    program: Array, level: int, row: Array, at: int, n: int, x: float, seed: float, tau: int, u: float
-) -> tuple[int, float]:
+def coded_tsallis_select(level: Level, x: float, seed: float, tau: int, u: float) -> tuple[int, float]:
     """Without notes."""
-    slot, chance, _, _, _, _ = coded_tsallis_choose(program, level, row, at, n, x, seed, tau, u, row)
+    slot, chance, _, _, _, _ = coded_tsallis_choose(level, x, seed, tau, u, level.row)
     return slot, chance
 
 
 @kernel
 def coded_tsallis_learn(
-    program: Array,
-    level: int,
-    row: Array,
-    at: int,
-    n: int,
+    level: Level,
     x: float,
     seed: float,
     tau: int,
@@ -113,15 +101,16 @@ def coded_tsallis_learn(
     """
     now = tau if tau >= 0 else -1 - tau
     following_choice = tau + 1 if tau >= 0 else now
-    s = coded_scale(program, level, now)
-    grown = coded_scale(program, level, following_choice)
-    eta = coded_rate(program, level, now)
-    following = coded_rate(program, level, following_choice)
+    s = coded_scale(level.program, level.record, now)
+    grown = coded_scale(level.program, level.record, following_choice)
+    eta = coded_rate(level.program, level.record, now)
+    following = coded_rate(level.program, level.record, following_choice)
     loss = 1.0 - reward
-    baseline = program[level + BASELINE] if tau >= 0 else 0.0
+    baseline = level.program[level.record + BASELINE] if tau >= 0 else 0.0
     draw = rounding_bits(seed)
     x = coded_learn(
-        program, level, row, notes, at, n, s, grown, eta, following, x, squares, cubes, most, slot, chance, loss,
+        level.program, level.record, level.row, notes, level.at, level.n, s, grown, eta, following, x, squares, cubes,
+        most, slot, chance, loss,
         baseline, draw,
     )  # fmt: skip
     return x, next_seed(seed)
@@ -129,34 +118,30 @@ def coded_tsallis_learn(
 
 @kernel
 def coded_tsallis_update(
-    program: Array,
-    level: int,
-    row: Array,
-    at: int,
-    n: int,
-    x: float,
-    seed: float,
-    tau: int,
-    slot: int,
-    chance: float,
-    reward: float,
+    level: Level, x: float, seed: float, tau: int, slot: int, chance: float, reward: float
 ) -> tuple[float, float]:
     """Without notes."""
     now = tau if tau >= 0 else -1 - tau
-    s = coded_scale(program, level, now)
-    x, squares, cubes, most = coded_settle(program, level, row, row, at, n, s, coded_rate(program, level, now), x)
-    return coded_tsallis_learn(
-        program, level, row, at, n, x, seed, tau, slot, chance, reward, row, squares, cubes, most
+    s = coded_scale(level.program, level.record, now)
+    x, squares, cubes, most = coded_settle(
+        level.program,
+        level.record,
+        level.row,
+        level.row,
+        level.at,
+        level.n,
+        s,
+        coded_rate(level.program, level.record, now),
+        x,
     )
+    return coded_tsallis_learn(level, x, seed, tau, slot, chance, reward, level.row, squares, cubes, most)
 
 
 @kernel
-def coded_tsallis_check(
-    program: Array, level: int, row: Array, at: int, n: int, x: float, seed: float, tau: int, slot: int, chance: float
-) -> bool:
+def coded_tsallis_check(level: Level, x: float, seed: float, tau: int, slot: int, chance: float) -> bool:
     """The normaliser is one for the learning rate of the choice, and the seed a whole number."""
-    s = coded_scale(program, level, tau)
-    return seed_sound(seed) and coded_sound(program, level, row, at, n, s, coded_rate(program, level, tau), x, chance)
+    s = coded_scale(level.program, level.record, tau)
+    return seed_sound(seed) and coded_sound(level, s, coded_rate(level.program, level.record, tau), x, chance)
 
 
 _NOTED = NotedKernels(

@@ -36,6 +36,7 @@ from hlmc.engine.codes import (
 )
 from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import IDLE, PENDING, WIDTH
+from hlmc.engine.level import Level
 from hlmc.engine.linker import Kernel, substitute
 from hlmc.engine.routines import NotedKernels
 from hlmc.engine.stream import mix, unit
@@ -91,17 +92,19 @@ def means_at(program: Array, level: int, at: int, n: int) -> int:
 
 
 @kernel
-def coded_mean(program: Array, level: int, row: Array, at: int, n: int, slot: int) -> float:
+def coded_mean(level: Level, slot: int) -> float:
     """The mean reward of a slot."""
-    width = int(program[level + MEAN_WIDTH])
-    return float(code_at(row, means_at(program, level, at, n), width, slot)) / float((1 << width) - 1)
+    width = int(level.program[level.record + MEAN_WIDTH])
+    return float(code_at(level.row, means_at(level.program, level.record, level.at, level.n), width, slot)) / float(
+        (1 << width) - 1
+    )
 
 
 @kernel
-def coded_root(program: Array, level: int, row: Array, at: int, n: int, slot: int) -> float:
+def coded_root(level: Level, slot: int) -> float:
     """1 / sqrt(N) of a slot; before its first reward, a number that makes its index the highest."""
-    code = code_at(row, at, int(program[level + WIDTH]), slot)
-    return 1.0 / math.sqrt(counted(program, level, code)) if code > 0 else UNPLAYED
+    code = code_at(level.row, level.at, int(level.program[level.record + WIDTH]), slot)
+    return 1.0 / math.sqrt(counted(level.program, level.record, code)) if code > 0 else UNPLAYED
 
 
 # The index of a slot, for :func:`hlmc.routines.ucb1.ucb1_best`.
@@ -112,8 +115,8 @@ def coded_index(
     program: Array, level: int, row: Array, notes: Array, at: int, n: int, slot: int, twice_log: float
 ) -> float:
     """Mean reward plus sqrt(2 ln t) / sqrt(N)."""
-    mean = coded_mean(program, level, row, at, n, slot)
-    return mean + math.sqrt(twice_log) * coded_root(program, level, row, at, n, slot)
+    mean = coded_mean(Level(program, level, row, at, n), slot)
+    return mean + math.sqrt(twice_log) * coded_root(Level(program, level, row, at, n), slot)
 
 
 @kernel
@@ -125,89 +128,74 @@ def _noted_index(
 
 
 @kernel
-def coded_ucb1_start(program: Array, level: int, row: Array, at: int, n: int) -> tuple[float, float]:
+def coded_ucb1_start(level: Level) -> tuple[float, float]:
     """Nothing was played. The second scalar is the seed of the roundings."""
-    clear_codes(row, at, int(program[level + WIDTH]), n)
-    clear_codes(row, means_at(program, level, at, n), int(program[level + MEAN_WIDTH]), n)
-    return 0.0, rounding_seed(row, level)
+    clear_codes(level.row, level.at, int(level.program[level.record + WIDTH]), level.n)
+    clear_codes(
+        level.row,
+        means_at(level.program, level.record, level.at, level.n),
+        int(level.program[level.record + MEAN_WIDTH]),
+        level.n,
+    )
+    return 0.0, rounding_seed(level.row, level.record)
 
 
 @kernel
 def coded_ucb1_update(
-    program: Array,
-    level: int,
-    row: Array,
-    at: int,
-    n: int,
-    a: float,
-    seed: float,
-    tau: int,
-    slot: int,
-    chance: float,
-    reward: float,
+    level: Level, a: float, seed: float, tau: int, slot: int, chance: float, reward: float
 ) -> tuple[float, float]:
     """Count the play, at random, and move the mean, rounded at random."""
     draw = rounding_bits(seed)
-    width = int(program[level + WIDTH])
-    code = code_at(row, at, width, slot)
-    means = means_at(program, level, at, n)
-    mean_width = int(program[level + MEAN_WIDTH])
+    width = int(level.program[level.record + WIDTH])
+    code = code_at(level.row, level.at, width, slot)
+    means = means_at(level.program, level.record, level.at, level.n)
+    mean_width = int(level.program[level.record + MEAN_WIDTH])
     last = (1 << mean_width) - 1
-    mean = coded_mean(program, level, row, at, n, slot)
-    value = (mean + (reward - mean) / (counted(program, level, code) + 1.0)) * float(last)
+    mean = coded_mean(level, slot)
+    value = (mean + (reward - mean) / (counted(level.program, level.record, code) + 1.0)) * float(last)
     below = min(max(int(value), 0), last)
-    put_code(row, means, mean_width, slot, min(below + int(unit(draw) < value - float(below)), last))
+    put_code(level.row, means, mean_width, slot, min(below + int(unit(draw) < value - float(below)), last))
     # (1 + a)^k = exp(k ln(1 + a)); from code 0 it goes up for certain.
-    if code < (1 << width) - 1 and unit(mix(draw)) * exponential(float(code) * program[level + GROWTH]) < 1.0:
-        put_code(row, at, width, slot, code + 1)
+    if (
+        code < (1 << width) - 1
+        and unit(mix(draw)) * exponential(float(code) * level.program[level.record + GROWTH]) < 1.0
+    ):
+        put_code(level.row, level.at, width, slot, code + 1)
     return a, next_seed(seed)
 
 
 @kernel
-def _note_slot(program: Array, level: int, row: Array, at: int, n: int, slot: int, notes: Array) -> None:
+def _note_slot(level: Level, slot: int, notes: Array) -> None:
     """Note what the codes say of a slot: its mean and 1 / sqrt(N)."""
-    notes[slot] = coded_mean(program, level, row, at, n, slot)
-    notes[n + slot] = coded_root(program, level, row, at, n, slot)
+    notes[slot] = coded_mean(level, slot)
+    notes[level.n + slot] = coded_root(level, slot)
 
 
 @kernel
-def _start_notes(program: Array, level: int, row: Array, at: int, n: int, notes: Array) -> None:
+def _start_notes(level: Level, notes: Array) -> None:
     """Note what the codes say of every slot."""
-    for slot in range(n):
-        _note_slot(program, level, row, at, n, slot, notes)
+    for slot in range(level.n):
+        _note_slot(level, slot, notes)
 
 
 @kernel
 def _noted_update(
-    program: Array,
-    level: int,
-    row: Array,
-    at: int,
-    n: int,
-    a: float,
-    seed: float,
-    tau: int,
-    slot: int,
-    chance: float,
-    reward: float,
-    notes: Array,
+    level: Level, a: float, seed: float, tau: int, slot: int, chance: float, reward: float, notes: Array
 ) -> tuple[float, float]:
     """The same, and note it."""
-    a, seed = coded_ucb1_update(program, level, row, at, n, a, seed, tau, slot, chance, reward)
-    _note_slot(program, level, row, at, n, slot, notes)
+    a, seed = coded_ucb1_update(level, a, seed, tau, slot, chance, reward)
+    _note_slot(level, slot, notes)
     return a, seed
 
 
 @kernel
-def coded_ucb1_check(
-    program: Array, level: int, row: Array, at: int, n: int, a: float, seed: float, tau: int, slot: int, chance: float
-) -> bool:
+def coded_ucb1_check(level: Level, a: float, seed: float, tau: int, slot: int, chance: float) -> bool:
     """The first n choices were the slots in turn; the seed is a whole number. Every pattern of bits is a code."""
-    late = program[PENDING] > 0.0 or program[IDLE] > 0.0
-    for j in range(n):
-        if j < tau and not late and code_at(row, at, int(program[level + WIDTH]), j) == 0:
+    late = level.program[PENDING] > 0.0 or level.program[IDLE] > 0.0
+    for j in range(level.n):
+        if j < tau and not late and code_at(level.row, level.at, int(level.program[level.record + WIDTH]), j) == 0:
             return False
-    return seed_sound(seed) and (slot < 0 or tau >= n or slot == tau)
+    return seed_sound(seed) and (slot < 0 or tau >= level.n or slot == tau)
 
 
 _CODED: dict[Kernel, Kernel] = {ucb1_index: coded_index}

@@ -11,6 +11,7 @@ from typing import ClassVar, Literal
 
 from hlmc.engine.ftrl import ftrl_change, ftrl_draw, ftrl_sound, ftrl_update, settle
 from hlmc.engine.kernel import kernel
+from hlmc.engine.level import Level
 from hlmc.engine.routines import NotedKernels, no_notes
 from hlmc.engine.structures.champion import FADING, SPAN_STEPS, contest_rate
 from hlmc.routines.base import Array, Kernels, LevelContext, Routine
@@ -23,61 +24,43 @@ def contest_scale(program: Array, level: int, tau: int) -> float:
 
 
 @kernel
-def contest_start(program: Array, level: int, row: Array, at: int, n: int) -> tuple[float, float]:
+def contest_start(level: Level) -> tuple[float, float]:
     """Set all losses to 0. The scalars are the normaliser and the baseline."""
-    for j in range(at, at + n - 1):
-        row[j] = 0.0
-    return -2.0 * math.sqrt(float(n)) / contest_rate(program, level, 0), 0.5
+    for j in range(level.at, level.at + level.n - 1):
+        level.row[j] = 0.0
+    return -2.0 * math.sqrt(float(level.n)) / contest_rate(level.program, level.record, 0), 0.5
 
 
 @kernel
 def contest_choose(
-    program: Array, level: int, row: Array, at: int, n: int, x: float, baseline: float, tau: int, u: float, notes: Array
+    level: Level, x: float, baseline: float, tau: int, u: float, notes: Array
 ) -> tuple[int, float, float, float, float, float]:
     """:func:`contest_select`, and what :func:`contest_learn` needs of it."""
-    scale = contest_scale(program, level, tau)
-    x, squares, cubes, beyond = settle(row, at, n, scale, x)
-    slot, chance = ftrl_draw(row, at, n, scale, x, squares, u)
+    scale = contest_scale(level.program, level.record, tau)
+    x, squares, cubes, beyond = settle(level.row, level.at, level.n, scale, x)
+    slot, chance = ftrl_draw(level.row, level.at, level.n, scale, x, squares, u)
     return slot, chance, x, squares, cubes, beyond
 
 
 @kernel
-def contest_select(
-    program: Array, level: int, row: Array, at: int, n: int, x: float, baseline: float, tau: int, u: float
-) -> tuple[int, float]:
+def contest_select(level: Level, x: float, baseline: float, tau: int, u: float) -> tuple[int, float]:
     """Draw a slot by Tsallis-INF with the learning rate of this choice."""
-    slot, chance, _, _, _, _ = contest_choose(program, level, row, at, n, x, baseline, tau, u, row)
+    slot, chance, _, _, _, _ = contest_choose(level, x, baseline, tau, u, level.row)
     return slot, chance
 
 
 @kernel
 def contest_update(
-    program: Array,
-    level: int,
-    row: Array,
-    at: int,
-    n: int,
-    x: float,
-    baseline: float,
-    tau: int,
-    slot: int,
-    chance: float,
-    reward: float,
+    level: Level, x: float, baseline: float, tau: int, slot: int, chance: float, reward: float
 ) -> tuple[float, float]:
     """Add the estimated losses, update the baseline, and predict the next normaliser."""
-    x, squares, cubes, beyond = settle(row, at, n, contest_scale(program, level, tau), x)
-    return contest_learn(
-        program, level, row, at, n, x, baseline, tau, slot, chance, reward, row, squares, cubes, beyond
-    )
+    x, squares, cubes, beyond = settle(level.row, level.at, level.n, contest_scale(level.program, level.record, tau), x)
+    return contest_learn(level, x, baseline, tau, slot, chance, reward, level.row, squares, cubes, beyond)
 
 
 @kernel
 def contest_learn(
-    program: Array,
-    level: int,
-    row: Array,
-    at: int,
-    n: int,
+    level: Level,
     x: float,
     baseline: float,
     tau: int,
@@ -91,36 +74,28 @@ def contest_learn(
 ) -> tuple[float, float]:
     """:func:`contest_update` with what :func:`hlmc.engine.ftrl.settle` said before the choice."""
     loss = 1.0 - reward
-    scale = contest_scale(program, level, tau)
-    following = contest_scale(program, level, tau + 1)
-    x = ftrl_update(row, at, n, scale, x, squares, cubes, beyond, slot, chance, loss, baseline, following)
+    scale = contest_scale(level.program, level.record, tau)
+    following = contest_scale(level.program, level.record, tau + 1)
+    x = ftrl_update(
+        level.row, level.at, level.n, scale, x, squares, cubes, beyond, slot, chance, loss, baseline, following
+    )
     return x, baseline + max(1.0 / (float(tau) + 2.0), FADING) * (loss - baseline)
 
 
 @kernel
-def contest_check(
-    program: Array,
-    level: int,
-    row: Array,
-    at: int,
-    n: int,
-    x: float,
-    baseline: float,
-    tau: int,
-    slot: int,
-    chance: float,
-) -> bool:
+def contest_check(level: Level, x: float, baseline: float, tau: int, slot: int, chance: float) -> bool:
     """The normaliser is one for the learning rate of the choice, and the baseline a mean of losses."""
-    return ftrl_sound(row, at, n, contest_rate(program, level, tau), x, chance) and -0.01 <= baseline <= 1.01
+    return (
+        ftrl_sound(level.row, level.at, level.n, contest_rate(level.program, level.record, tau), x, chance)
+        and -0.01 <= baseline <= 1.01
+    )
 
 
 @kernel
-def contest_change(
-    program: Array, level: int, row: Array, at: int, n: int, m: int, slot: int, x: float, baseline: float, tau: int
-) -> tuple[float, float]:
+def contest_change(level: Level, m: int, slot: int, x: float, baseline: float, tau: int) -> tuple[float, float]:
     """A fresh arm has the loss with which its probability is that of one among equals."""
-    x = ftrl_change(row, at, n, m, slot, contest_rate(program, level, tau), x)
-    return x, 0.5 if n < 2 else baseline
+    x = ftrl_change(level.row, level.at, level.n, m, slot, contest_rate(level.program, level.record, tau), x)
+    return x, 0.5 if level.n < 2 else baseline
 
 
 @dataclass(frozen=True, repr=False)

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from hlmc.checks import whole
 from hlmc.engine.kernel import is_kernel, kernel
 from hlmc.engine.layout import FIELDS, PARAMETERS
+from hlmc.engine.level import Level
 from hlmc.engine.linker import names_of, substitute
 from hlmc.engine.primitives import offset
 from hlmc.errors import BadArgument, BadType, shown
@@ -44,39 +45,33 @@ def user_update(words: Array, n: int, parameters: Array, tau: int, slot: int, ch
 
 
 @kernel
-def _start(program: Array, level: int, row: Array, at: int, n: int) -> tuple[float, float]:
+def _start(level: Level) -> tuple[float, float]:
     """Call the user's ``start``; the two scalars are not used."""
-    user_start(offset(row, at), n, offset(program, level + PARAMETERS))
+    user_start(offset(level.row, level.at), level.n, offset(level.program, level.record + PARAMETERS))
     return 0.0, 0.0
 
 
 @kernel
-def _select(
-    program: Array, level: int, row: Array, at: int, n: int, a: float, b: float, tau: int, u: float
-) -> tuple[int, float]:
+def _select(level: Level, a: float, b: float, tau: int, u: float) -> tuple[int, float]:
     """Call the user's ``select`` and ``chance``."""
-    run = offset(row, at)
-    own = offset(program, level + PARAMETERS)
-    slot = user_select(run, n, own, tau, u)
-    return slot, user_chance(run, n, own, tau, slot)
+    run = offset(level.row, level.at)
+    own = offset(level.program, level.record + PARAMETERS)
+    slot = user_select(run, level.n, own, tau, u)
+    return slot, user_chance(run, level.n, own, tau, slot)
 
 
 @kernel
-def _update(
-    program: Array,
-    level: int,
-    row: Array,
-    at: int,
-    n: int,
-    a: float,
-    b: float,
-    tau: int,
-    slot: int,
-    chance: float,
-    reward: float,
-) -> tuple[float, float]:
+def _update(level: Level, a: float, b: float, tau: int, slot: int, chance: float, reward: float) -> tuple[float, float]:
     """Call the user's ``update``."""
-    user_update(offset(row, at), n, offset(program, level + PARAMETERS), tau, slot, chance, reward)
+    user_update(
+        offset(level.row, level.at),
+        level.n,
+        offset(level.program, level.record + PARAMETERS),
+        tau,
+        slot,
+        chance,
+        reward,
+    )
     return a, b
 
 

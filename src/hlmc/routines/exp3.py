@@ -13,6 +13,7 @@ from typing import ClassVar, Literal
 from hlmc import bounds
 from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import PARAMETERS
+from hlmc.engine.level import Level
 from hlmc.engine.weights import (
     GAIN_LOG,
     SCAN,
@@ -23,60 +24,48 @@ from hlmc.engine.weights import (
     weights_start,
     worth_learning,
 )
-from hlmc.routines.base import SHARE_RANGE, Array, Kernels, LevelContext, Routine
+from hlmc.routines.base import SHARE_RANGE, Kernels, LevelContext, Routine
 
 GAMMA = PARAMETERS
 RATE = PARAMETERS + 1  # gamma / N
 
 
 @kernel
-def exp3_start(program: Array, level: int, row: Array, at: int, n: int) -> tuple[float, float]:
+def exp3_start(level: Level) -> tuple[float, float]:
     """Set all weights to 1. The first scalar is their sum."""
-    return weights_start(row, at, n), 0.0
+    return weights_start(level.row, level.at, level.n), 0.0
 
 
 @kernel
-def exp3_select(
-    program: Array, level: int, row: Array, at: int, n: int, total: float, _: float, tau: int, u: float
-) -> tuple[int, float]:
+def exp3_select(level: Level, total: float, _: float, tau: int, u: float) -> tuple[int, float]:
     """Draw a slot in proportion to the weights, mixed with uniform exploration."""
-    return mixed_draw(row, at, n, total, program[level + GAMMA], u)
+    return mixed_draw(level.row, level.at, level.n, total, level.program[level.record + GAMMA], u)
 
 
 @kernel
 def exp3_update(
-    program: Array,
-    level: int,
-    row: Array,
-    at: int,
-    n: int,
-    total: float,
-    _: float,
-    tau: int,
-    slot: int,
-    chance: float,
-    reward: float,
+    level: Level, total: float, _: float, tau: int, slot: int, chance: float, reward: float
 ) -> tuple[float, float]:
     """w_i <- w_i exp(gamma r / (N p_i)) for the slot played."""
     if worth_learning(reward):
-        total = weights_grow(row, at, n, total, slot, program[level + RATE], reward, chance)
+        total = weights_grow(
+            level.row, level.at, level.n, total, slot, level.program[level.record + RATE], reward, chance
+        )
     return total, 0.0
 
 
 @kernel
-def exp3_check(
-    program: Array, level: int, row: Array, at: int, n: int, total: float, _: float, tau: int, slot: int, chance: float
-) -> bool:
+def exp3_check(level: Level, total: float, _: float, tau: int, slot: int, chance: float) -> bool:
     """No chance is below gamma / n, so a weight grows by a factor of at most e, or of e^2 for half of that chance."""
-    return weights_sound(row, at, n, total, GAIN_LOG) and chance >= 0.5 * program[level + GAMMA] / float(n)
+    return weights_sound(level.row, level.at, level.n, total, GAIN_LOG) and chance >= 0.5 * level.program[
+        level.record + GAMMA
+    ] / float(level.n)
 
 
 @kernel
-def exp3_change(
-    program: Array, level: int, row: Array, at: int, n: int, m: int, slot: int, total: float, _: float, tau: int
-) -> tuple[float, float]:
+def exp3_change(level: Level, m: int, slot: int, total: float, _: float, tau: int) -> tuple[float, float]:
     """A fresh child has the mean weight of the others."""
-    return weights_change(row, at, n, m, slot, total), 0.0
+    return weights_change(level.row, level.at, level.n, m, slot, total), 0.0
 
 
 @dataclass(frozen=True, repr=False)

@@ -14,6 +14,7 @@ from hlmc import bounds
 from hlmc.engine.arithmetic import exponential
 from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import PARAMETERS
+from hlmc.engine.level import Level
 from hlmc.engine.weights import (
     LOSS_LOG,
     SCAN,
@@ -24,61 +25,45 @@ from hlmc.engine.weights import (
     weights_sound,
     weights_start,
 )
-from hlmc.routines.base import RATE_RANGE, Array, Kernels, LevelContext, Routine
+from hlmc.routines.base import RATE_RANGE, Kernels, LevelContext, Routine
 
 ETA = PARAMETERS
 IMPLICIT = PARAMETERS + 1  # what is added to the probability when a loss is divided by it
 
 
 @kernel
-def exp3_loss_start(program: Array, level: int, row: Array, at: int, n: int) -> tuple[float, float]:
+def exp3_loss_start(level: Level) -> tuple[float, float]:
     """Set all weights to 1. The first scalar is their sum."""
-    return weights_start(row, at, n), 0.0
+    return weights_start(level.row, level.at, level.n), 0.0
 
 
 @kernel
-def exp3_loss_select(
-    program: Array, level: int, row: Array, at: int, n: int, total: float, _: float, tau: int, u: float
-) -> tuple[int, float]:
+def exp3_loss_select(level: Level, total: float, _: float, tau: int, u: float) -> tuple[int, float]:
     """Draw a slot in proportion to the weights."""
-    return pure_draw(row, at, n, total, u)
+    return pure_draw(level.row, level.at, level.n, total, u)
 
 
 @kernel
 def exp3_loss_update(
-    program: Array,
-    level: int,
-    row: Array,
-    at: int,
-    n: int,
-    total: float,
-    _: float,
-    tau: int,
-    slot: int,
-    chance: float,
-    reward: float,
+    level: Level, total: float, _: float, tau: int, slot: int, chance: float, reward: float
 ) -> tuple[float, float]:
     """w_i <- w_i exp(-eta loss / (p_i + implicit)) for the slot played."""
     if reward < 1.0:
-        x = -program[level + ETA] * (1.0 - reward) / (chance + program[level + IMPLICIT])
-        total = weights_multiply(row, at, n, total, slot, x)
+        x = -level.program[level.record + ETA] * (1.0 - reward) / (chance + level.program[level.record + IMPLICIT])
+        total = weights_multiply(level.row, level.at, level.n, total, slot, x)
     return total, 0.0
 
 
 @kernel
-def exp3_loss_check(
-    program: Array, level: int, row: Array, at: int, n: int, total: float, _: float, tau: int, slot: int, chance: float
-) -> bool:
+def exp3_loss_check(level: Level, total: float, _: float, tau: int, slot: int, chance: float) -> bool:
     """No chance is stated below exp(TINY_LOG), so a logarithm falls by at most eta / exp(TINY_LOG) <= 4e270."""
-    return weights_sound(row, at, n, total, LOSS_LOG) and chance >= 0.5 * exponential(TINY_LOG)
+    return weights_sound(level.row, level.at, level.n, total, LOSS_LOG) and chance >= 0.5 * exponential(TINY_LOG)
 
 
 @kernel
-def exp3_loss_change(
-    program: Array, level: int, row: Array, at: int, n: int, m: int, slot: int, total: float, _: float, tau: int
-) -> tuple[float, float]:
+def exp3_loss_change(level: Level, m: int, slot: int, total: float, _: float, tau: int) -> tuple[float, float]:
     """A fresh child has the mean weight of the others."""
-    return weights_change(row, at, n, m, slot, total), 0.0
+    return weights_change(level.row, level.at, level.n, m, slot, total), 0.0
 
 
 @dataclass(frozen=True, repr=False)

@@ -12,6 +12,7 @@ from typing import ClassVar, Literal
 from hlmc.engine.arithmetic import logarithm
 from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import PARAMETERS
+from hlmc.engine.level import Level
 from hlmc.engine.weights import GAIN_LOG, mixed_draw, weights_grow, weights_sound, weights_start
 from hlmc.routines.base import SHARE_RANGE, Array, Kernels, LevelContext, Routine
 
@@ -29,62 +30,43 @@ def _share(program: Array, level: int, n: int) -> float:
 
 
 @kernel
-def exp3m_start(program: Array, level: int, row: Array, at: int, n: int) -> tuple[float, float]:
+def exp3m_start(level: Level) -> tuple[float, float]:
     """Set all weights to 1 and all counts to 0. The scalars are the sum of the weights and gamma."""
-    for j in range(at + n, at + 2 * n):
-        row[j] = 0.0
-    return weights_start(row, at, n), _share(program, level, n)
+    for j in range(level.at + level.n, level.at + 2 * level.n):
+        level.row[j] = 0.0
+    return weights_start(level.row, level.at, level.n), _share(level.program, level.record, level.n)
 
 
 @kernel
-def exp3m_select(
-    program: Array, level: int, row: Array, at: int, n: int, total: float, gamma: float, tau: int, u: float
-) -> tuple[int, float]:
+def exp3m_select(level: Level, total: float, gamma: float, tau: int, u: float) -> tuple[int, float]:
     """Draw a slot in proportion to the weights, mixed with uniform exploration."""
-    return mixed_draw(row, at, n, total, gamma, u)
+    return mixed_draw(level.row, level.at, level.n, total, gamma, u)
 
 
 @kernel
 def exp3m_update(
-    program: Array,
-    level: int,
-    row: Array,
-    at: int,
-    n: int,
-    total: float,
-    gamma: float,
-    tau: int,
-    slot: int,
-    chance: float,
-    reward: float,
+    level: Level, total: float, gamma: float, tau: int, slot: int, chance: float, reward: float
 ) -> tuple[float, float]:
     """Count the play; w_i <- w_i exp(gamma r / (n p_i))."""
-    row[at + n + slot] += 1.0
+    level.row[level.at + level.n + slot] += 1.0
     if reward > 0.0:
-        total = weights_grow(row, at, n, total, slot, gamma / float(n), reward, chance)
+        total = weights_grow(level.row, level.at, level.n, total, slot, gamma / float(level.n), reward, chance)
     return total, gamma
 
 
 @kernel
-def exp3m_check(
-    program: Array,
-    level: int,
-    row: Array,
-    at: int,
-    n: int,
-    total: float,
-    gamma: float,
-    tau: int,
-    slot: int,
-    chance: float,
-) -> bool:
+def exp3m_check(level: Level, total: float, gamma: float, tau: int, slot: int, chance: float) -> bool:
     """As for EXP3, with the gamma that the start has chosen; and no count is negative."""
-    for j in range(at + n, at + 2 * n):
-        if row[j] < 0.0:
+    for j in range(level.at + level.n, level.at + 2 * level.n):
+        if level.row[j] < 0.0:
             return False
-    share = _share(program, level, n)
+    share = _share(level.program, level.record, level.n)
     known = gamma <= 1.0 and abs(gamma - share) <= 1e-3 * share
-    return known and chance >= 0.5 * share / float(n) and weights_sound(row, at, n, total, GAIN_LOG)
+    return (
+        known
+        and chance >= 0.5 * share / float(level.n)
+        and weights_sound(level.row, level.at, level.n, total, GAIN_LOG)
+    )
 
 
 @dataclass(frozen=True, repr=False)

@@ -14,7 +14,8 @@ from typing import ClassVar, Literal
 from hlmc.engine.arithmetic import exponential, logarithm
 from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import PARAMETERS
-from hlmc.routines.base import RATE_RANGE, SHARE_RANGE, Array, Kernels, LevelContext, Routine
+from hlmc.engine.level import Level
+from hlmc.routines.base import RATE_RANGE, SHARE_RANGE, Kernels, LevelContext, Routine
 
 ETA = PARAMETERS
 GAMMA = PARAMETERS + 1
@@ -26,91 +27,68 @@ SINGLE = {"_LEAST": 2.0**-70, "_SAME": 1e-4}
 
 
 @kernel
-def exp3p_start(program: Array, level: int, row: Array, at: int, n: int) -> tuple[float, float]:
+def exp3p_start(level: Level) -> tuple[float, float]:
     """Set all estimates to 0. The scalars are the largest estimate and the sum of the exponentials."""
-    for j in range(at, at + n):
-        row[j] = 0.0
-    return 0.0, float(n)
+    for j in range(level.at, level.at + level.n):
+        level.row[j] = 0.0
+    return 0.0, float(level.n)
 
 
 @kernel
-def exp3p_select(
-    program: Array, level: int, row: Array, at: int, n: int, top: float, total: float, tau: int, u: float
-) -> tuple[int, float]:
+def exp3p_select(level: Level, top: float, total: float, tau: int, u: float) -> tuple[int, float]:
     """``top`` is the largest sum of estimates, ``total`` the sum of exp(eta (sum - top))."""
-    eta = program[level + ETA]
-    gamma = program[level + GAMMA]
+    eta = level.program[level.record + ETA]
+    gamma = level.program[level.record + GAMMA]
     if u < gamma:
-        slot = min(int(u / gamma * float(n)), n - 1)
+        slot = min(int(u / gamma * float(level.n)), level.n - 1)
     else:
         x = (u - gamma) / (1.0 - gamma) * total
         slot = 0
-        for j in range(n):
-            weight = exponential(eta * (row[at + j] - top))
+        for j in range(level.n):
+            weight = exponential(eta * (level.row[level.at + j] - top))
             if weight > 0.0:
                 slot = j
             if x < weight:
                 break
             x -= weight
-    return slot, (1.0 - gamma) * exponential(eta * (row[at + slot] - top)) / total + gamma / float(n)
+    return slot, (1.0 - gamma) * exponential(eta * (level.row[level.at + slot] - top)) / total + gamma / float(level.n)
 
 
 @kernel
 def exp3p_update(
-    program: Array,
-    level: int,
-    row: Array,
-    at: int,
-    n: int,
-    top: float,
-    total: float,
-    tau: int,
-    slot: int,
-    chance: float,
-    reward: float,
+    level: Level, top: float, total: float, tau: int, slot: int, chance: float, reward: float
 ) -> tuple[float, float]:
     """Add (r 1[j = i] + beta) / p_j to every estimate j. A part that is credited later (tau < 0) brings no beta."""
-    eta = program[level + ETA]
-    gamma = program[level + GAMMA]
-    beta = program[level + BETA] if tau >= 0 else 0.0
+    eta = level.program[level.record + ETA]
+    gamma = level.program[level.record + GAMMA]
+    beta = level.program[level.record + BETA] if tau >= 0 else 0.0
     highest = top
-    for j in range(n):
-        p = (1.0 - gamma) * exponential(eta * (row[at + j] - top)) / total + gamma / float(n)
+    for j in range(level.n):
+        p = (1.0 - gamma) * exponential(eta * (level.row[level.at + j] - top)) / total + gamma / float(level.n)
         if j == slot and not (abs(p - chance) <= _SAME * chance):
             # Others have been learned from since the choice: its reward is divided by the probability of then.
-            row[at + j] += reward / max(chance, _LEAST) + beta / max(p, _LEAST)
+            level.row[level.at + j] += reward / max(chance, _LEAST) + beta / max(p, _LEAST)
         else:
-            row[at + j] += ((reward if j == slot else 0.0) + beta) / max(p, _LEAST)
-        highest = max(highest, row[at + j])
+            level.row[level.at + j] += ((reward if j == slot else 0.0) + beta) / max(p, _LEAST)
+        highest = max(highest, level.row[level.at + j])
     total = 0.0
-    for j in range(n):
-        total += exponential(eta * (row[at + j] - highest))
+    for j in range(level.n):
+        total += exponential(eta * (level.row[level.at + j] - highest))
     return highest, total
 
 
 @kernel
-def exp3p_check(
-    program: Array,
-    level: int,
-    row: Array,
-    at: int,
-    n: int,
-    top: float,
-    total: float,
-    tau: int,
-    slot: int,
-    chance: float,
-) -> bool:
+def exp3p_check(level: Level, top: float, total: float, tau: int, slot: int, chance: float) -> bool:
     """No estimate is above the highest, so no exponential is above 1. That of the highest is 1, so a sum that is added
     up anew is at least 1: nothing is divided by 0. 2^53 more estimates of at most 2 / _LEAST are finite.
     """
-    eta = program[level + ETA]
+    eta = level.program[level.record + ETA]
     highest = 0.0
-    for j in range(at, at + n):
-        if not (0.0 <= row[j] <= _HIGHEST):
+    for j in range(level.at, level.at + level.n):
+        if not (0.0 <= level.row[j] <= _HIGHEST):
             return False
-        highest = max(highest, row[j])
-    return eta * abs(top - highest) <= 0.5 and 0.5 <= total <= 2.0 * float(n)
+        highest = max(highest, level.row[j])
+    return eta * abs(top - highest) <= 0.5 and 0.5 <= total <= 2.0 * float(level.n)
 
 
 def log_quotient(count: int, delta: float) -> float:
@@ -127,40 +105,38 @@ def log_quotient(count: int, delta: float) -> float:
 
 
 @kernel
-def exp3p_change(
-    program: Array, level: int, row: Array, at: int, n: int, m: int, slot: int, top: float, total: float, tau: int
-) -> tuple[float, float]:
+def exp3p_change(level: Level, m: int, slot: int, top: float, total: float, tau: int) -> tuple[float, float]:
     """A fresh child has the mean weight of the others, and so an estimate between theirs."""
-    if n < 2:
-        return exp3p_start(program, level, row, at, m)
-    eta = program[level + ETA]
+    if level.n < 2:
+        return exp3p_start(Level(level.program, level.record, level.row, level.at, m))
+    eta = level.program[level.record + ETA]
     if slot < 0:
         slot = -1 - slot
-        if exponential(eta * (row[at + slot] - top)) >= total / float(n):
+        if exponential(eta * (level.row[level.at + slot] - top)) >= total / float(level.n):
             return top, total
-    fresh = at + slot if m == n else -1
-    if m < n:
-        row[at + slot] = row[at + n - 1]
+    fresh = level.at + slot if m == level.n else -1
+    if m < level.n:
+        level.row[level.at + slot] = level.row[level.at + level.n - 1]
     highest = -_HIGHEST
     lowest = _HIGHEST
-    for j in range(at, at + min(n, m)):
+    for j in range(level.at, level.at + min(level.n, m)):
         if j != fresh:
-            highest = max(highest, row[j])
-            lowest = min(lowest, row[j])
+            highest = max(highest, level.row[j])
+            lowest = min(lowest, level.row[j])
     total = 0.0
-    for j in range(at, at + min(n, m)):
+    for j in range(level.at, level.at + min(level.n, m)):
         if j != fresh:
-            total += exponential(eta * (row[j] - highest))
-    if m < n:
+            total += exponential(eta * (level.row[j] - highest))
+    if m < level.n:
         return highest, total
-    others = n - 1 if m == n else n
+    others = level.n - 1 if m == level.n else level.n
     mean = total / float(others)
     estimate = max(lowest, highest + logarithm(mean) / eta)
     weight = exponential(eta * (estimate - highest))
-    first = fresh if m == n else at + n
-    stop = fresh + 1 if m == n else at + m
+    first = fresh if m == level.n else level.at + level.n
+    stop = fresh + 1 if m == level.n else level.at + m
     for j in range(first, stop):
-        row[j] = estimate
+        level.row[j] = estimate
         total += weight
     return highest, total
 

@@ -19,6 +19,7 @@ from typing import ClassVar, Literal
 from hlmc.engine.arithmetic import exponential, exponential_less_one, logarithm
 from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import PARAMETERS
+from hlmc.engine.level import Level
 from hlmc.engine.weights import (
     GAIN_LOG,
     SCAN,
@@ -30,7 +31,7 @@ from hlmc.engine.weights import (
     weights_sound,
     weights_start,
 )
-from hlmc.routines.base import SHARE_RANGE, Array, Kernels, LevelContext, Routine
+from hlmc.routines.base import SHARE_RANGE, Kernels, LevelContext, Routine
 
 GAMMA = PARAMETERS
 RATE = PARAMETERS + 1  # gamma / N
@@ -43,114 +44,89 @@ SINGLE = {"_HIGH": 2.0**60, "_SCALE": 2.0**-60, "_FLOOR": 2.0**-120}
 
 
 @kernel
-def exp3s_start(program: Array, level: int, row: Array, at: int, n: int) -> tuple[float, float]:
+def exp3s_start(level: Level) -> tuple[float, float]:
     """Set all v to 1. The scalars are their sum and B."""
-    return weights_start(row, at, n), 0.0
+    return weights_start(level.row, level.at, level.n), 0.0
 
 
 @kernel
-def exp3s_select(
-    program: Array, level: int, row: Array, at: int, n: int, total: float, added: float, tau: int, u: float
-) -> tuple[int, float]:
+def exp3s_select(level: Level, total: float, added: float, tau: int, u: float) -> tuple[int, float]:
     """Draw a slot in proportion to v, or uniformly with the combined probability of gamma and B."""
-    gamma = program[level + GAMMA]
-    mixed = gamma + (1.0 - gamma) * (float(n) * added / (total + float(n) * added))
-    return mixed_draw(row, at, n, total, mixed, u)
+    gamma = level.program[level.record + GAMMA]
+    mixed = gamma + (1.0 - gamma) * (float(level.n) * added / (total + float(level.n) * added))
+    return mixed_draw(level.row, level.at, level.n, total, mixed, u)
 
 
 @kernel
 def exp3s_update(
-    program: Array,
-    level: int,
-    row: Array,
-    at: int,
-    n: int,
-    total: float,
-    added: float,
-    tau: int,
-    slot: int,
-    chance: float,
-    reward: float,
+    level: Level, total: float, added: float, tau: int, slot: int, chance: float, reward: float
 ) -> tuple[float, float]:
     """Grow the weight played and share: one addition to B. Rescale where the sum has grown far."""
-    everything = total + float(n) * added
-    x = program[level + RATE] * reward / chance
+    everything = total + float(level.n) * added
+    x = level.program[level.record + RATE] * reward / chance
     if x > 0.0:
         growth = exponential_less_one(x)
-        if n <= scan_limit():
-            gain = (row[at + slot] + added) * growth
-            row[at + slot] += gain
+        if level.n <= scan_limit():
+            gain = (level.row[level.at + slot] + added) * growth
+            level.row[level.at + slot] += gain
         else:
-            log_v = tree_log_share(row, at, n, slot) + logarithm(total)
+            log_v = tree_log_share(level.row, level.at, level.n, slot) + logarithm(total)
             log_w = log_v + softplus(logarithm(added) - log_v) if added > 0.0 else log_v
             log_gain = log_w + logarithm(growth)
             gain = exponential(log_gain)
-            tree_multiply(row, at, n, slot, softplus(log_gain - log_v))
+            tree_multiply(level.row, level.at, level.n, slot, softplus(log_gain - log_v))
         total += gain
     if tau >= 0:  # a part that is credited later shares nothing: the sharing is for choices, not for rewards
-        added += program[level + SHARE] / float(n) * everything
+        added += level.program[level.record + SHARE] / float(level.n) * everything
     if everything > _HIGH:
-        if n <= scan_limit():
-            for j in range(at, at + n):
-                row[j] = max(row[j] * _SCALE, _FLOOR)
-        total = max(total * _SCALE, float(n) * _FLOOR)
+        if level.n <= scan_limit():
+            for j in range(level.at, level.at + level.n):
+                level.row[j] = max(level.row[j] * _SCALE, _FLOOR)
+        total = max(total * _SCALE, float(level.n) * _FLOOR)
         added *= _SCALE
     return total, added
 
 
 @kernel
-def exp3s_check(
-    program: Array,
-    level: int,
-    row: Array,
-    at: int,
-    n: int,
-    total: float,
-    added: float,
-    tau: int,
-    slot: int,
-    chance: float,
-) -> bool:
+def exp3s_check(level: Level, total: float, added: float, tau: int, slot: int, chance: float) -> bool:
     """The v, their sum and B are positive and of moderate size; no chance is below gamma / n, so v grow as in EXP3."""
-    if not (chance >= 0.5 * program[level + GAMMA] / float(n) and added >= 0.0):
+    if not (chance >= 0.5 * level.program[level.record + GAMMA] / float(level.n) and added >= 0.0):
         return False
-    if not (0.5 * float(n) * _FLOOR <= total and total + float(n) * added <= _STRAYED * _HIGH):
+    if not (0.5 * float(level.n) * _FLOOR <= total and total + float(level.n) * added <= _STRAYED * _HIGH):
         return False
-    if n > scan_limit():
-        return weights_sound(row, at, n, total, GAIN_LOG)
+    if level.n > scan_limit():
+        return weights_sound(level.row, level.at, level.n, total, GAIN_LOG)
     weight = 0.0
-    for j in range(at, at + n):
-        if not (row[j] >= 0.5 * _FLOOR):
+    for j in range(level.at, level.at + level.n):
+        if not (level.row[j] >= 0.5 * _FLOOR):
             return False
-        weight += row[j]
+        weight += level.row[j]
     return weight <= _STRAYED * total and total <= _STRAYED * weight
 
 
 @kernel
-def exp3s_change(
-    program: Array, level: int, row: Array, at: int, n: int, m: int, slot: int, total: float, added: float, tau: int
-) -> tuple[float, float]:
+def exp3s_change(level: Level, m: int, slot: int, total: float, added: float, tau: int) -> tuple[float, float]:
     """A fresh child has the mean v of the others; B is for all children alike."""
-    if n < 2:
-        return weights_start(row, at, m), 0.0
+    if level.n < 2:
+        return weights_start(level.row, level.at, m), 0.0
     if slot < 0:
         slot = -1 - slot
-        if row[at + slot] >= total / float(n):
+        if level.row[level.at + slot] >= total / float(level.n):
             return total, added
-    if m < n:
-        row[at + slot] = row[at + n - 1]
-    elif m == n:
-        row[at + slot] = 0.0
+    if m < level.n:
+        level.row[level.at + slot] = level.row[level.at + level.n - 1]
+    elif m == level.n:
+        level.row[level.at + slot] = 0.0
     total = 0.0
-    for j in range(at, at + min(n, m)):
-        total += row[j]
-    if m == n:
-        row[at + slot] = total / float(n - 1)
-        total += row[at + slot]
-    elif m > n:
-        mean = total / float(n)
-        for j in range(at + n, at + m):
-            row[j] = mean
+    for j in range(level.at, level.at + min(level.n, m)):
+        total += level.row[j]
+    if m == level.n:
+        level.row[level.at + slot] = total / float(level.n - 1)
+        total += level.row[level.at + slot]
+    elif m > level.n:
+        mean = total / float(level.n)
+        for j in range(level.at + level.n, level.at + m):
+            level.row[j] = mean
             total += mean
     return total, added
 

@@ -14,6 +14,7 @@ from hlmc.checks import choice
 from hlmc.engine.ftrl import ftrl_change, ftrl_draw, ftrl_sound, ftrl_update, settle
 from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import PARAMETERS
+from hlmc.engine.level import Level
 from hlmc.engine.routines import NotedKernels, no_notes
 from hlmc.routines.base import Array, Kernels, LevelContext, Routine
 
@@ -24,64 +25,48 @@ ESTIMATORS = ("reduced-variance", "importance-weighted")
 
 
 @kernel
-def tsallis_start(program: Array, level: int, row: Array, at: int, n: int) -> tuple[float, float]:
+def tsallis_start(level: Level) -> tuple[float, float]:
     """Set all losses to 0. The scalars are the normaliser and the learning rate."""
-    for j in range(at, at + n - 1):
-        row[j] = 0.0
-    eta = program[level + RATE]
-    return -2.0 * math.sqrt(float(n)) / eta, eta
+    for j in range(level.at, level.at + level.n - 1):
+        level.row[j] = 0.0
+    eta = level.program[level.record + RATE]
+    return -2.0 * math.sqrt(float(level.n)) / eta, eta
 
 
 @kernel
 def tsallis_choose(
-    program: Array, level: int, row: Array, at: int, n: int, x: float, eta: float, tau: int, u: float, notes: Array
+    level: Level, x: float, eta: float, tau: int, u: float, notes: Array
 ) -> tuple[int, float, float, float, float, float]:
     """:func:`tsallis_select`, and what :func:`tsallis_learn` needs of it."""
     scale = 2.0 / eta
-    x, squares, cubes, beyond = settle(row, at, n, scale, x)
-    slot, chance = ftrl_draw(row, at, n, scale, x, squares, u)
+    x, squares, cubes, beyond = settle(level.row, level.at, level.n, scale, x)
+    slot, chance = ftrl_draw(level.row, level.at, level.n, scale, x, squares, u)
     return slot, chance, x, squares, cubes, beyond
 
 
 @kernel
-def tsallis_select(
-    program: Array, level: int, row: Array, at: int, n: int, x: float, eta: float, tau: int, u: float
-) -> tuple[int, float]:
+def tsallis_select(level: Level, x: float, eta: float, tau: int, u: float) -> tuple[int, float]:
     """``x`` is the normaliser for the losses and the learning rate ``eta`` as they stand, or nearly so."""
-    slot, chance, _, _, _, _ = tsallis_choose(program, level, row, at, n, x, eta, tau, u, row)
+    slot, chance, _, _, _, _ = tsallis_choose(level, x, eta, tau, u, level.row)
     return slot, chance
 
 
 @kernel
 def tsallis_update(
-    program: Array,
-    level: int,
-    row: Array,
-    at: int,
-    n: int,
-    x: float,
-    eta: float,
-    tau: int,
-    slot: int,
-    chance: float,
-    reward: float,
+    level: Level, x: float, eta: float, tau: int, slot: int, chance: float, reward: float
 ) -> tuple[float, float]:
     """Add the estimated losses and predict the normaliser for the next learning rate.
 
     A part of a loss that is credited later (tau < 0) is added over its probability, as it is in either estimator once
     the baseline has been counted, and the learning rate stays.
     """
-    x, squares, cubes, beyond = settle(row, at, n, 2.0 / eta, x)
-    return tsallis_learn(program, level, row, at, n, x, eta, tau, slot, chance, reward, row, squares, cubes, beyond)
+    x, squares, cubes, beyond = settle(level.row, level.at, level.n, 2.0 / eta, x)
+    return tsallis_learn(level, x, eta, tau, slot, chance, reward, level.row, squares, cubes, beyond)
 
 
 @kernel
 def tsallis_learn(
-    program: Array,
-    level: int,
-    row: Array,
-    at: int,
-    n: int,
+    level: Level,
     x: float,
     eta: float,
     tau: int,
@@ -94,30 +79,28 @@ def tsallis_learn(
     beyond: float,
 ) -> tuple[float, float]:
     """:func:`tsallis_update` with what :func:`hlmc.engine.ftrl.settle` said before the choice."""
-    following = program[level + RATE] / math.sqrt(float(tau) + 2.0) if tau >= 0 else eta
-    baseline = program[level + BASELINE] if tau >= 0 else 0.0
+    following = level.program[level.record + RATE] / math.sqrt(float(tau) + 2.0) if tau >= 0 else eta
+    baseline = level.program[level.record + BASELINE] if tau >= 0 else 0.0
     loss = 1.0 - reward
     scale = 2.0 / following
-    return ftrl_update(row, at, n, 2.0 / eta, x, squares, cubes, beyond, slot, chance, loss, baseline, scale), following
+    return ftrl_update(
+        level.row, level.at, level.n, 2.0 / eta, x, squares, cubes, beyond, slot, chance, loss, baseline, scale
+    ), following
 
 
 @kernel
-def tsallis_check(
-    program: Array, level: int, row: Array, at: int, n: int, x: float, eta: float, tau: int, slot: int, chance: float
-) -> bool:
+def tsallis_check(level: Level, x: float, eta: float, tau: int, slot: int, chance: float) -> bool:
     """The learning rate is that of the choice, and the normaliser one for it."""
-    rate = program[level + RATE] / math.sqrt(float(tau) + 1.0)
-    return abs(eta - rate) <= 1e-3 * rate and ftrl_sound(row, at, n, eta, x, chance)
+    rate = level.program[level.record + RATE] / math.sqrt(float(tau) + 1.0)
+    return abs(eta - rate) <= 1e-3 * rate and ftrl_sound(level.row, level.at, level.n, eta, x, chance)
 
 
 @kernel
-def tsallis_change(
-    program: Array, level: int, row: Array, at: int, n: int, m: int, slot: int, x: float, eta: float, tau: int
-) -> tuple[float, float]:
+def tsallis_change(level: Level, m: int, slot: int, x: float, eta: float, tau: int) -> tuple[float, float]:
     """A fresh child has the loss with which its probability is that of one among equals."""
-    if n < 2:
-        eta = program[level + RATE] / math.sqrt(float(tau) + 1.0)
-    return ftrl_change(row, at, n, m, slot, eta, x), eta
+    if level.n < 2:
+        eta = level.program[level.record + RATE] / math.sqrt(float(tau) + 1.0)
+    return ftrl_change(level.row, level.at, level.n, m, slot, eta, x), eta
 
 
 @dataclass(frozen=True, repr=False)

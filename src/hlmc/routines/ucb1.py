@@ -13,6 +13,7 @@ from hlmc.checks import choice
 from hlmc.engine.arithmetic import logarithm
 from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import IDLE, LAST, PARAMETERS, PENDING, RANDOM
+from hlmc.engine.level import Level
 from hlmc.engine.routines import NotedKernels
 from hlmc.engine.ucb import highest_two, list_slots, noted_index, unlike_slots
 from hlmc.routines.base import Array, Kernels, LevelContext, Routine
@@ -25,10 +26,10 @@ TIES = ("random", "first", "last")
 
 
 @kernel
-def ucb1_start(program: Array, level: int, row: Array, at: int, n: int) -> tuple[float, float]:
+def ucb1_start(level: Level) -> tuple[float, float]:
     """Set all sums and counts to 0."""
-    for j in range(at, at + 2 * n):
-        row[j] = 0.0
+    for j in range(level.at, level.at + 2 * level.n):
+        level.row[j] = 0.0
     return 0.0, 0.0
 
 
@@ -48,22 +49,20 @@ def ucb1_index(
 
 
 @kernel
-def ucb1_best(
-    program: Array, level: int, row: Array, at: int, n: int, a: float, b: float, tau: int, u: float, notes: Array
-) -> tuple[int, float]:
+def ucb1_best(level: Level, a: float, b: float, tau: int, u: float, notes: Array) -> tuple[int, float]:
     """Play every slot once, then the highest index; break ties by the tie rule.
 
     Gives the slot and its probability: 1 unless ties are broken at random, then 1 / (number of slots that tie).
     """
-    if tau < n:
+    if tau < level.n:
         return tau, 1.0
-    rule = program[level + TIE]
+    rule = level.program[level.record + TIE]
     twice_log = 2.0 * logarithm(float(tau) + 1.0)
     best = 0
     highest = -1.0
     ties = 0
-    for j in range(n):
-        index = ucb1_index(program, level, row, notes, at, n, j, twice_log)
+    for j in range(level.n):
+        index = ucb1_index(level.program, level.record, level.row, notes, level.at, level.n, j, twice_log)
         if index > highest:
             best = j
             highest = index
@@ -75,8 +74,8 @@ def ucb1_best(
     if rule != RANDOM or ties == 1:
         return best, 1.0
     wanted = min(int(u * float(ties)), ties - 1)
-    for j in range(best, n):
-        if ucb1_index(program, level, row, notes, at, n, j, twice_log) == highest:
+    for j in range(best, level.n):
+        if ucb1_index(level.program, level.record, level.row, notes, level.at, level.n, j, twice_log) == highest:
             if wanted == 0:
                 return j, 1.0 / float(ties)
             wanted -= 1
@@ -84,30 +83,18 @@ def ucb1_best(
 
 
 @kernel
-def ucb1_select(
-    program: Array, level: int, row: Array, at: int, n: int, a: float, b: float, tau: int, u: float
-) -> tuple[int, float]:
+def ucb1_select(level: Level, a: float, b: float, tau: int, u: float) -> tuple[int, float]:
     """:func:`ucb1_best` without notes."""
-    return ucb1_best(program, level, row, at, n, a, b, tau, u, row)
+    return ucb1_best(level, a, b, tau, u, level.row)
 
 
 @kernel
 def ucb1_update(
-    program: Array,
-    level: int,
-    row: Array,
-    at: int,
-    n: int,
-    a: float,
-    b: float,
-    tau: int,
-    slot: int,
-    chance: float,
-    reward: float,
+    level: Level, a: float, b: float, tau: int, slot: int, chance: float, reward: float
 ) -> tuple[float, float]:
     """Count the play and its reward."""
-    row[at + slot] += reward
-    row[at + n + slot] += 1.0
+    level.row[level.at + slot] += reward
+    level.row[level.at + level.n + slot] += 1.0
     return a, b
 
 
@@ -136,13 +123,13 @@ def ucb1_note(row: Array, at: int, n: int, slot: int, notes: Array) -> None:
 
 
 @kernel
-def ucb1_start_notes(program: Array, level: int, row: Array, at: int, n: int, notes: Array) -> None:
+def ucb1_start_notes(level: Level, notes: Array) -> None:
     """Note what the statistics say of every slot."""
-    for slot in range(n):
-        ucb1_note(row, at, n, slot, notes)
-    notes[2 * n + AGAIN] = 0.0
-    notes[2 * n + PLAYS] = -1.0
-    notes[2 * n + LEFT] = 0.0
+    for slot in range(level.n):
+        ucb1_note(level.row, level.at, level.n, slot, notes)
+    notes[2 * level.n + AGAIN] = 0.0
+    notes[2 * level.n + PLAYS] = -1.0
+    notes[2 * level.n + LEFT] = 0.0
 
 
 @kernel
@@ -218,103 +205,88 @@ def ucb1_next_tied(program: Array, level: int, n: int, u: float, notes: Array) -
 
 
 @kernel
-def ucb1_noted_select(
-    program: Array, level: int, row: Array, at: int, n: int, a: float, b: float, tau: int, u: float, notes: Array
-) -> tuple[int, float]:
+def ucb1_noted_select(level: Level, a: float, b: float, tau: int, u: float, notes: Array) -> tuple[int, float]:
     """By the notes, whose indices are exact but for rounding; where that could decide, by the statistics."""
-    if tau < n:
+    if tau < level.n:
         return tau, 1.0
-    last = int(notes[2 * n + AGAIN])
-    if ucb1_lead_stands(row, at, n, last, notes):
+    last = int(notes[2 * level.n + AGAIN])
+    if ucb1_lead_stands(level.row, level.at, level.n, last, notes):
         return last, 1.0
-    ucb1_note(row, at, n, last, notes)
-    if ucb1_tie_stands(n, last, tau, notes):
-        return ucb1_next_tied(program, level, n, u, notes)
-    notes[2 * n + PLAYS] = -1.0
-    notes[2 * n + LEFT] = 0.0
+    ucb1_note(level.row, level.at, level.n, last, notes)
+    if ucb1_tie_stands(level.n, last, tau, notes):
+        return ucb1_next_tied(level.program, level.record, level.n, u, notes)
+    notes[2 * level.n + PLAYS] = -1.0
+    notes[2 * level.n + LEFT] = 0.0
     spread = math.sqrt(2.0 * logarithm(float(tau) + 1.0))
-    best, highest, second, widest = highest_two(notes, n, spread)
+    best, highest, second, widest = highest_two(notes, level.n, spread)
     growth = widest / ((float(tau) + 1.0) * spread)
     floor = highest - CLEAR * highest
     if second < floor:
-        ucb1_note_lead(row, at, n, best, spread * notes[n + best], floor - second, second, growth, notes)
+        ucb1_note_lead(
+            level.row, level.at, level.n, best, spread * notes[level.n + best], floor - second, second, growth, notes
+        )
         return best, 1.0
-    if unlike_slots(row, at, n, best, notes, spread, floor) > 0:
-        slot, chance = ucb1_select(program, level, row, at, n, a, b, tau, u)
-        notes[2 * n + AGAIN] = slot
+    if unlike_slots(level.row, level.at, level.n, best, notes, spread, floor) > 0:
+        slot, chance = ucb1_select(level, a, b, tau, u)
+        notes[2 * level.n + AGAIN] = slot
         return slot, chance
     # Slots that have earned the same in as many plays: their indices are equal, however they are rounded.
-    ties, below = list_slots(n, notes, spread, floor, 2 * n + LIST)
-    notes[2 * n + LEFT] = ties
-    notes[2 * n + SPREAD] = spread
-    notes[2 * n + FLOOR] = floor
-    notes[2 * n + GROWTH] = growth
-    notes[2 * n + ROOM] = floor - below + float(tau) * growth
-    return ucb1_next_tied(program, level, n, u, notes)
+    ties, below = list_slots(level.n, notes, spread, floor, 2 * level.n + LIST)
+    notes[2 * level.n + LEFT] = ties
+    notes[2 * level.n + SPREAD] = spread
+    notes[2 * level.n + FLOOR] = floor
+    notes[2 * level.n + GROWTH] = growth
+    notes[2 * level.n + ROOM] = floor - below + float(tau) * growth
+    return ucb1_next_tied(level.program, level.record, level.n, u, notes)
 
 
 @kernel
 def ucb1_noted_update(
-    program: Array,
-    level: int,
-    row: Array,
-    at: int,
-    n: int,
-    a: float,
-    b: float,
-    tau: int,
-    slot: int,
-    chance: float,
-    reward: float,
-    notes: Array,
+    level: Level, a: float, b: float, tau: int, slot: int, chance: float, reward: float, notes: Array
 ) -> tuple[float, float]:
     """Count the play and its reward, and note the first play of a slot: :func:`ucb1_noted_select` notes the others."""
-    a, b = ucb1_update(program, level, row, at, n, a, b, tau, slot, chance, reward)
-    if tau < n:
-        ucb1_note(row, at, n, slot, notes)
+    a, b = ucb1_update(level, a, b, tau, slot, chance, reward)
+    if tau < level.n:
+        ucb1_note(level.row, level.at, level.n, slot, notes)
     return a, b
 
 
 @kernel
-def ucb1_check(
-    program: Array, level: int, row: Array, at: int, n: int, a: float, b: float, tau: int, slot: int, chance: float
-) -> bool:
+def ucb1_check(level: Level, a: float, b: float, tau: int, slot: int, chance: float) -> bool:
     """The first n choices were the slots in turn, and have been learned from, unless rewards may come late or children
     may join: then a slot that was not played has an index that is not finite."""
-    late = program[PENDING] > 0.0 or program[IDLE] > 0.0
-    for j in range(n):
-        played = row[at + n + j]
-        if not (played >= (1.0 if j < tau and not late else 0.0) and 0.0 <= row[at + j] <= played):
+    late = level.program[PENDING] > 0.0 or level.program[IDLE] > 0.0
+    for j in range(level.n):
+        played = level.row[level.at + level.n + j]
+        if not (played >= (1.0 if j < tau and not late else 0.0) and 0.0 <= level.row[level.at + j] <= played):
             return False
-    return slot < 0 or tau >= n or slot == tau or program[IDLE] > 0.0
+    return slot < 0 or tau >= level.n or slot == tau or level.program[IDLE] > 0.0
 
 
 @kernel
-def ucb1_change(
-    program: Array, level: int, row: Array, at: int, n: int, m: int, slot: int, a: float, b: float, tau: int
-) -> tuple[float, float]:
+def ucb1_change(level: Level, m: int, slot: int, a: float, b: float, tau: int) -> tuple[float, float]:
     """A fresh child has been played once and paid 1. The counts lie behind the sums, so they move."""
     if slot < 0:
         slot = -1 - slot
-    first = 0 if n < 2 else n
+    first = 0 if level.n < 2 else level.n
     stop = m
-    if n < 2:
+    if level.n < 2:
         pass
-    elif m > n:
-        for k in range(n):
-            j = n - 1 - k  # from behind: the two runs overlap
-            row[at + m + j] = row[at + n + j]
-    elif m < n:
-        row[at + slot] = row[at + n - 1]
-        row[at + n + slot] = row[at + n + n - 1]
+    elif m > level.n:
+        for k in range(level.n):
+            j = level.n - 1 - k  # from behind: the two runs overlap
+            level.row[level.at + m + j] = level.row[level.at + level.n + j]
+    elif m < level.n:
+        level.row[level.at + slot] = level.row[level.at + level.n - 1]
+        level.row[level.at + level.n + slot] = level.row[level.at + level.n + level.n - 1]
         for j in range(m):
-            row[at + m + j] = row[at + n + j]
+            level.row[level.at + m + j] = level.row[level.at + level.n + j]
     else:
         first = slot
         stop = slot + 1
     for j in range(first, stop):
-        row[at + j] = 1.0
-        row[at + m + j] = 1.0
+        level.row[level.at + j] = 1.0
+        level.row[level.at + m + j] = 1.0
     return a, b
 
 

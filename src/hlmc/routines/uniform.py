@@ -6,45 +6,32 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from hlmc.engine.kernel import kernel
-from hlmc.routines.base import Array, Kernels, Routine
+from hlmc.engine.level import Level
+from hlmc.routines.base import Kernels, Routine
 
 
 @kernel
-def uniform_start(program: Array, level: int, row: Array, at: int, n: int) -> tuple[float, float]:
+def uniform_start(level: Level) -> tuple[float, float]:
     """Uniform random choice has no statistics."""
     return 0.0, 0.0
 
 
 @kernel
-def uniform_select(
-    program: Array, level: int, row: Array, at: int, n: int, a: float, b: float, tau: int, u: float
-) -> tuple[int, float]:
+def uniform_select(level: Level, a: float, b: float, tau: int, u: float) -> tuple[int, float]:
     """Draw a uniform random slot."""
-    return min(int(u * float(n)), n - 1), 1.0 / float(n)
+    return min(int(u * float(level.n)), level.n - 1), 1.0 / float(level.n)
 
 
 @kernel
 def uniform_update(
-    program: Array,
-    level: int,
-    row: Array,
-    at: int,
-    n: int,
-    a: float,
-    b: float,
-    tau: int,
-    slot: int,
-    chance: float,
-    reward: float,
+    level: Level, a: float, b: float, tau: int, slot: int, chance: float, reward: float
 ) -> tuple[float, float]:
     """Nothing to learn."""
     return a, b
 
 
 @kernel
-def uniform_change(
-    program: Array, level: int, row: Array, at: int, n: int, m: int, slot: int, a: float, b: float, tau: int
-) -> tuple[float, float]:
+def uniform_change(level: Level, m: int, slot: int, a: float, b: float, tau: int) -> tuple[float, float]:
     """Nothing is known of any child."""
     return a, b
 

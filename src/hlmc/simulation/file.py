@@ -6,10 +6,7 @@ Every complaint names the file, the key, and what would have been right. Paths a
 from __future__ import annotations
 
 import inspect
-import re
-import tomllib
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,17 +19,13 @@ from hlmc.checks import path as checked_path
 from hlmc.delays import CATALOGUE as DELAYS
 from hlmc.delays import Delays, checked
 from hlmc.delays import named as named_delays
-from hlmc.errors import BadArgument, BadFile, BadType, HLMCError, shown
+from hlmc.errors import BadArgument, BadType, shown
 from hlmc.evaluation.regret import KINDS
-from hlmc.files import disk
-from hlmc.policies import CATALOGUE, Policy
+from hlmc.policies import Policy
 from hlmc.simulation.experiment import Experiment
 from hlmc.simulation.tables import saved_path
-from hlmc.spelling import near, spelled
-
-MOST_DOTS = 100
-"""Parts of a dotted key: tomllib takes memory that grows with their square."""
-_DEEP = re.compile(rf"(?:[\w\"'-]+[ \t]*\.[ \t]*){{{MOST_DOTS}}}")
+from hlmc.spelling import spelled
+from hlmc.toml import contents_of, frozen, known, nearest, policy_of, within
 
 KEYS = (
     "horizon",
@@ -94,21 +87,15 @@ def read_experiment(path: str | Path, settings: Mapping[str, Any] | None = None)
     (HLMC(arms=100, memory=20, horizon=100000), 3)
     """
     path = Path(path)
-    try:
-        text = disk.contents(path).decode()
-        if _DEEP.search(text):
-            raise BadFile(f"{path} is not valid here: a key has more than {MOST_DOTS} parts")
-        contents = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise BadFile(f"{path} is not valid TOML: {error}") from error
-    with _within(str(path)):
+    contents = contents_of(path)
+    with within(str(path)):
         for key, value in (settings or {}).items():
             _set(contents, key, value)
         return _described(contents)
 
 
 def _described(contents: dict[str, Any]) -> Described:
-    _known(contents, KEYS)
+    known(contents, KEYS)
     for key, kinds in (("policies", dict), ("adversary", (dict, list))):
         if not isinstance(contents.get(key), kinds) or not contents[key]:
             example = (
@@ -116,22 +103,22 @@ def _described(contents: dict[str, Any]) -> Described:
             )
             raise BadArgument(f"{key} must be a table, such as {example}")
     horizon = contents.get("horizon")
-    with _within("horizon"):
+    with within("horizon"):
         horizon = None if horizon is None else whole("it", horizon, 1)
-    with _within("adversary"):
+    with within("adversary"):
         adversary = _adversaries(contents["adversary"], horizon)
     policies = {}
     for name, table in contents["policies"].items():
-        with _within(f"policies.{name}"):
+        with within(f"policies.{name}"):
             arms = (adversary[0] if isinstance(adversary, list) else adversary).arms
-            policies[name] = _policy(name, table, arms, horizon)
+            policies[name] = policy_of(name, table, arms, horizon)
     arguments: dict[str, Any] = {
         key: contents[key]
         for key in ("horizon", "runs", "seed", "points", "missing", "environments", "store")
         if key in contents
     }
     if "delays" in contents:
-        with _within("delays"):
+        with within("delays"):
             arguments["delays"] = _delays(contents["delays"])
     if isinstance(arguments.get("points"), list) and arguments["points"][:1] in (["log"], ["linear"]):
         arguments["points"] = tuple(arguments["points"])
@@ -158,20 +145,20 @@ def _adversaries(given: Any, horizon: int | None) -> Adversary | list[Adversary]
     for e, table in enumerate(given):
         if not isinstance(table, dict):
             raise BadType(f'[{e}] must be a table, such as [[adversary]] with name = "BlockTrap", not {shown(table)}')
-        with _within(f"[{e}]"):
+        with within(f"[{e}]"):
             found.append(_adversary(table, horizon))
     return found
 
 
 def _adversary(table: dict[str, Any], horizon: int | None) -> Adversary:
-    arguments = {key: _frozen(value) for key, value in table.items() if key != "name"}
+    arguments = {key: frozen(value) for key, value in table.items() if key != "name"}
     if "name" not in table:
         raise BadArgument(f"name is missing; there are {', '.join(cls.__name__ for cls in ADVERSARIES)}")
     classes = {cls.__name__: cls for cls in ADVERSARIES}
     name = spelled(table["name"], classes) or table["name"]
     if name in classes:
         parameters = inspect.signature(classes[name]).parameters
-        _known(arguments, parameters)
+        known(arguments, parameters)
         if "horizon" in parameters and horizon is not None:
             arguments.setdefault("horizon", horizon)
     return named(name, **arguments)
@@ -184,36 +171,15 @@ def _delays(given: Any) -> Delays | None:
     arguments = {key: value for key, value in given.items() if key != "name"}
     classes = {cls.__name__: cls for cls in DELAYS}
     if given.get("name") in classes:
-        _known(arguments, ("name", *inspect.signature(classes[given["name"]]).parameters))
+        known(arguments, ("name", *inspect.signature(classes[given["name"]]).parameters))
     return named_delays(given.get("name"), **arguments)
-
-
-def _policy(name: str, table: Any, arms: int, horizon: int | None) -> Policy:
-    if not isinstance(table, dict):
-        raise BadType(f"it must be a table of arguments, not {shown(table)}")
-    given = table.get("policy", name)
-    kind = spelled(given, CATALOGUE)
-    if kind is None:
-        raise BadArgument(f"there is no policy {given!r}; {_nearest(given, CATALOGUE)}")
-    parameters = inspect.signature(CATALOGUE[kind]).parameters
-    arguments = {key: _frozen(value) for key, value in table.items() if key != "policy"}
-    _known(arguments, ("policy", *parameters))
-    arguments.setdefault("arms", arms)
-    if "horizon" in parameters:
-        arguments.setdefault("horizon", horizon)
-        if arguments["horizon"] == "unknown":
-            arguments["horizon"] = None
-    missing = [p.name for p in parameters.values() if p.default is p.empty and p.name not in arguments]
-    if missing:
-        raise BadArgument(f"{kind} needs {' and '.join(missing)}")
-    return CATALOGUE[kind](**arguments)
 
 
 def _summary(table: Any) -> Look:
     if not isinstance(table, dict):
         raise BadType(f'summary must be a table, such as [summary] with regret = "weak", not {shown(table)}')
-    with _within("summary"):
-        _known(table, ("regret", "switches", "level"))
+    with within("summary"):
+        known(table, ("regret", "switches", "level"))
         kind, switches = _kind(table)
         return Look(kind, switches, fraction("level", table.get("level", 0.95)))
 
@@ -225,8 +191,8 @@ def _plots(listed: Any) -> Iterator[Look]:
         table = {"file": plot} if isinstance(plot, str) else plot
         if not isinstance(table, dict) or not isinstance(table.get("file"), str):
             raise BadType(f'plots[{i}] must be a file or a table with file = "...", not {shown(plot)}')
-        with _within(f"plots[{i}]"):
-            _known(table, ("file", "regret", "switches", "log"))
+        with within(f"plots[{i}]"):
+            known(table, ("file", "regret", "switches", "log"))
             if not isinstance(table.get("log", False), bool):
                 raise BadType(f"log must be true or false, not {shown(table['log'])}")
             kind, switches = _kind(table)
@@ -236,7 +202,7 @@ def _plots(listed: Any) -> Iterator[Look]:
 def _kind(table: Mapping[str, Any]) -> tuple[str | None, int | None]:
     kind = table.get("regret")
     if kind is not None and kind not in KINDS:
-        raise BadArgument(f"there is no regret {kind!r}; {_nearest(kind, KINDS)}")
+        raise BadArgument(f"there is no regret {kind!r}; {nearest(kind, KINDS)}")
     if (kind == "shifting") != ("switches" in table):
         raise BadArgument('switches belongs to regret = "shifting" and to no other')
     return kind, whole("switches", table["switches"], 1) if "switches" in table else None
@@ -251,33 +217,3 @@ def _set(contents: dict[str, Any], key: str, value: Any) -> None:
         if not isinstance(table, dict):
             raise BadArgument(f"{key} cannot be set: {folder} is no table")
     table[last] = value
-
-
-def _frozen(value: Any) -> Any:
-    """Lists as tuples, which a policy can keep."""
-    return tuple(map(_frozen, value)) if isinstance(value, list) else value
-
-
-def _known(table: Iterable[str], keys: Iterable[str]) -> None:
-    keys = tuple(keys)
-    for key in table:
-        if key not in keys:
-            raise BadArgument(f"there is no key {key!r}; {_nearest(key, keys)}")
-
-
-def _nearest(given: Any, choices: Iterable[str]) -> str:
-    choices = list(choices)
-    meant = near(str(given), choices)
-    listed = ", ".join(choices)
-    return f"did you mean {meant!r}? There are {listed}" if meant else f"there are {listed}"
-
-
-@contextmanager
-def _within(place: str) -> Iterator[None]:
-    """Say where something was wrong."""
-    try:
-        yield
-    except HLMCError as error:
-        raise type(error)(f"{place}: {error}") from error
-    except TypeError as error:
-        raise BadType(f"{place}: {error}") from error

@@ -39,6 +39,7 @@ from hlmc.engine.layout import (
     SCALARS,
     SUM,
 )
+from hlmc.engine.level import Level
 from hlmc.engine.linker import Kernel, constant, substitute, substitute_where_used
 from hlmc.engine.primitives import call_arm_of, noinline
 from hlmc.engine.routines import routine_select, routine_update
@@ -256,36 +257,26 @@ def rescale(program: Array, row: Array, level: int, workspace: Array, registers:
 
 
 @kernel
-def select_by_count(
-    program: Array, level: int, row: Array, at: int, n: int, a: float, b: float, tau: int, u: float
-) -> tuple[int, float]:
+def select_by_count(level: Level, a: float, b: float, tau: int, u: float) -> tuple[int, float]:
     """The routine's ``select``, twice: with n a constant where the group is full.
 
     A compiler that knows n has no loop left over the slots; the arguments are those of the routine.
     """
-    if n == full_count():
-        return routine_select(program, level, row, at, full_count(), a, b, tau, u)
-    return routine_select(program, level, row, at, n, a, b, tau, u)
+    if level.n == full_count():
+        return routine_select(Level(level.program, level.record, level.row, level.at, full_count()), a, b, tau, u)
+    return routine_select(level, a, b, tau, u)
 
 
 @kernel
 def update_by_count(
-    program: Array,
-    level: int,
-    row: Array,
-    at: int,
-    n: int,
-    a: float,
-    b: float,
-    tau: int,
-    slot: int,
-    chance: float,
-    reward: float,
+    level: Level, a: float, b: float, tau: int, slot: int, chance: float, reward: float
 ) -> tuple[float, float]:
     """The routine's ``update``, twice: with n a constant where the group is full."""
-    if n == full_count():
-        return routine_update(program, level, row, at, full_count(), a, b, tau, slot, chance, reward)
-    return routine_update(program, level, row, at, n, a, b, tau, slot, chance, reward)
+    if level.n == full_count():
+        return routine_update(
+            Level(level.program, level.record, level.row, level.at, full_count()), a, b, tau, slot, chance, reward
+        )
+    return routine_update(level, a, b, tau, slot, chance, reward)
 
 
 # --- Agents of several shapes in one game: a chain of comparisons

@@ -21,6 +21,7 @@ from hlmc.engine.kernel import is_kernel, is_primitive
 from hlmc.engine.linker import callees, names_of
 from hlmc.engine.primitives import words
 from hlmc.errors import BadArgument
+from hlmc.targets.c.records import flatten
 from hlmc.turns import turn
 
 Kernel = Callable[..., Any]
@@ -41,7 +42,8 @@ class Source:
     kernel
         The kernel, which may be a copy that the linker made.
     tree
-        Its syntax tree, without branches that its constants rule out. Lines are those of the file.
+        Its syntax tree, without branches that its constants rule out and without records (:func:`flatten`). Lines are
+        those of the file.
     names
         What its global names and closure variables mean.
     comments
@@ -64,8 +66,8 @@ _PARSER = turn()
 """Held while Python parses: the parser of Python 3.11 cannot be used by two threads at once (cpython issue 106905)."""
 
 
-def read(kernel: Kernel, programs: Mapping[str, Any] | None = None) -> Source:
-    """Read a kernel's source; ``programs``: what is known of the words of some of its parameters."""
+def read(kernel: Kernel, programs: Mapping[int, Any] | None = None) -> Source:
+    """Read a kernel's source; ``programs``: what is known of the words of some of its parameters, by their places."""
     code = kernel.__code__
     try:
         lines, first = inspect.getsourcelines(code)
@@ -80,13 +82,15 @@ def read(kernel: Kernel, programs: Mapping[str, Any] | None = None) -> Source:
     ast.increment_lineno(tree, first - 1)
     if not isinstance(tree, ast.FunctionDef):
         raise OutsideDialect(f"{code.co_filename}, line {first}: a kernel is a function made by def, not {_kind(tree)}")
+    flatten(tree, kernel)
     names = dict(names_of(kernel))
+    known = {tree.args.args[k].arg: program for k, program in (programs or {}).items()}
     comments = {
         token.start[0] + first - 1: token.string.lstrip("# ").rstrip()
         for token in tokenize.generate_tokens(io.StringIO(text).readline)
         if token.type == tokenize.COMMENT and token.line.lstrip().startswith("#")
     }
-    tree.body = _pruned(tree.body, _Known(names, dict(programs or {}), tree))
+    tree.body = _pruned(tree.body, _Known(names, known, tree))
     while _drop_unread(tree, names):
         pass
     return Source(kernel, tree, names, comments)

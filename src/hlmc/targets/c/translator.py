@@ -58,10 +58,8 @@ class Translator(Expressions):
 
     def __init__(self, unit: Unit, kernel: Kernel, arguments: Iterable[Type]) -> None:
         arguments = list(arguments)
-        code = kernel.__code__
-        given = zip(code.co_varnames[: code.co_argcount], arguments, strict=False)
         self.unit = unit
-        self.source = read(kernel, {name: unit.program for name, kind in given if kind is Type.PROGRAM})
+        self.source = read(kernel, {k: unit.program for k, kind in enumerate(arguments) if kind is Type.PROGRAM})
         self.numbers = unit.numbers
         self.done = Translated(unit.name_of(kernel, arguments))
         self.variables: dict[str, Types] = {}

@@ -42,7 +42,7 @@ from typing import Any
 
 import numpy as np
 
-from hlmc.engine.kernel import is_kernel, is_primitive
+from hlmc.engine.kernel import is_kernel, is_primitive, is_record
 
 _SEAL = 32  # bytes of the digest at the beginning of an entry
 _HANDED_DOWN = "HLMC_TEMPORARY_CACHE"  # tells the processes that this one starts which temporary folder to use
@@ -90,6 +90,8 @@ def identity(function: Callable[..., Any]) -> str | None:
                 return None
         elif isinstance(value, types.ModuleType):
             value = value.__name__
+        elif value is not None and is_record(value):
+            value = (value.__module__, value.__qualname__, value._fields)
         elif value is not None and not isinstance(value, (int, float, np.generic)):
             return None
         parts.append((name, value))
@@ -104,7 +106,7 @@ def source_digest() -> str | None:
     for path in sorted(_package().rglob("*.py")):
         text = path.read_bytes()
         translates = path.is_relative_to(_package() / "targets")
-        if translates or any(mark in text for mark in (b"@kernel", b"@primitive", b"@indirect")):
+        if translates or any(mark in text for mark in (b"@kernel", b"@primitive", b"@indirect", b"@record")):
             digest.update(path.relative_to(_package()).as_posix().encode() + b"\0" + text)
             found = True
     return digest.hexdigest() if found else None

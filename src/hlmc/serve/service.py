@@ -1,0 +1,182 @@
+"""The experiments that are served, and what a request does to them. Knows bandits and limits, and nothing of HTTP.
+
+Nothing here waits on the event loop: ``ask`` and ``tell`` join a group commit, which a thread performs, and everything
+else runs in a thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeVar
+
+from hlmc.bandit import Bandit, Decision
+from hlmc.errors import BadArgument, BadType, HLMCError
+from hlmc.serve import wire
+from hlmc.serve.looking import Looker
+from hlmc.serve.metrics import Counts
+from hlmc.serve.problems import AGAIN, Problem, problem_of
+
+Units = Literal["all", "each", "any"]
+Found = TypeVar("Found")
+Answer = Decision | Problem
+Beside = Callable[["Service"], Coroutine[Any, Any, None]]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a service lets others do to it.
+
+    Parameters
+    ----------
+    body
+        Bytes of a request.
+    batch
+        Items of a list.
+    waiting
+        Items that may wait for their transaction, of all requests together; more are told to come back (429).
+    connections
+        Connections at a time.
+    streams
+        Pages that are kept up to date at a time.
+    patience
+        Seconds within which a request must have come, and an answer must have been taken.
+    stop
+        Seconds that a stopping service waits for requests that it has begun.
+    """
+
+    body: int = 1_000_000
+    batch: int = wire.MOST_ITEMS
+    waiting: int = 20_000
+    connections: int = 1000
+    streams: int = 50
+    patience: float = 20.0
+    stop: float = 10.0
+
+
+class Hosted:
+    """One experiment as it is served: the bandit, which units it takes, and what it has been asked."""
+
+    def __init__(self, bandit: Bandit, units: Units = "any", every: float = 5.0) -> None:
+        self.bandit = bandit
+        self.units = units
+        self.counts = Counts(bandit.policy.rewards)
+        self.looker = Looker(bandit, every)
+        bandit.commits.watch = self.counts.commit
+
+    def check_unit(self, unit: str | None) -> None:
+        """Refuse a unit where all share one learner, and none where each has one."""
+        if unit is None and self.units == "each":
+            raise BadArgument(f"unit is needed: each unit of experiment {self.bandit.name!r} has a learner of its own")
+        if unit is not None and self.units == "all":
+            raise BadArgument(f"unit must be left out: all units of experiment {self.bandit.name!r} share one learner")
+
+
+class Service:
+    """What is served, and how much of it at a time."""
+
+    def __init__(self, hosted: Sequence[Hosted], limits: Limits | None = None) -> None:
+        self.hosted = {each.bandit.name: each for each in hosted}
+        self.limits = limits or Limits()
+        self.ready = False
+        self.stopping = asyncio.Event()
+        self.waiting = 0
+        self.refused = 0
+        self.streams = 0
+
+    # --- Decisions and rewards
+
+    async def ask(self, hosted: Hosted, units: Sequence[str | None], keys: Sequence[str | None]) -> list[Answer]:
+        """A decision for each unit, or what stands against it."""
+        try:
+            return await self._ask(hosted, units, keys)
+        except HLMCError as error:  # nothing was done: find out whose fault it is
+            if problem_of(error).status >= 500:
+                raise
+            if len(units) == 1:
+                return [problem_of(error)]
+            each = (self.ask(hosted, [unit], [key]) for unit, key in zip(units, keys, strict=True))
+            return [answer for (answer,) in await asyncio.gather(*each)]
+
+    async def _ask(self, hosted: Hosted, units: Sequence[str | None], keys: Sequence[str | None]) -> list[Answer]:
+        for unit in set(units):
+            hosted.check_unit(unit)
+        answers = await self._queued(len(units), lambda: hosted.bandit.ask_each(units, key=keys))
+        return self._counted(hosted, answers)
+
+    async def ask_keyed(self, hosted: Hosted, units: Sequence[str | None], key: str) -> list[Answer]:
+        """A decision for each unit, once for all requests with this key. With other units the key is refused.
+
+        The first decision is made by itself: it takes the key, or tells that another request has it.
+        """
+        for unit in set(units):
+            hosted.check_unit(unit)
+        if not units:
+            return []
+        purpose = hashlib.sha256("\x1f".join("" if unit is None else f"={unit}" for unit in units).encode()).hexdigest()
+        each = hosted.bandit.ask_each
+        first = await self._queued(1, lambda: each(units[:1], key=[key], purpose=purpose))
+        if isinstance(first[0], HLMCError):
+            raise first[0]
+        rest = [f"{key}#{at}" for at in range(1, len(units))]
+        more = await self._queued(len(rest), lambda: each(units[1:], key=rest, purpose=purpose)) if rest else []
+        return self._counted(hosted, [*first, *more])
+
+    async def tell(self, hosted: Hosted, names: Sequence[str], rewards: Sequence[float]) -> list[str | Problem]:
+        """What became of each reward, or what is wrong with it."""
+        bandit = hosted.bandit
+        try:
+            told = await self._queued(len(names), lambda: bandit.tell_async(names, rewards))
+        except (HLMCError, BadType) as error:
+            if problem_of(error).status >= 500:
+                raise
+            told = await asyncio.gather(*(self._tell_one(bandit, *each) for each in zip(names, rewards, strict=True)))
+        hosted.counts.told(told, rewards)
+        return told  # type: ignore[no-any-return]
+
+    async def _tell_one(self, bandit: Bandit, name: str, reward: float) -> str | Problem:
+        try:
+            return (await self._queued(1, lambda: bandit.tell_async([name], [reward])))[0]  # type: ignore[no-any-return]
+        except (HLMCError, BadType) as error:
+            return problem_of(error)
+
+    async def drop(self, hosted: Hosted, names: Sequence[str]) -> list[str]:
+        """What became of each decision that is given up."""
+        told: list[str] = await self._queued(len(names), lambda: hosted.bandit.drop_async(names))
+        hosted.counts.dropped += sum(each == "applied" for each in told)
+        return told
+
+    async def _queued(self, size: int, submit: Callable[[], Any]) -> Any:
+        """Join the group commit, unless too much waits for it."""
+        if self.waiting + size > self.limits.waiting and self.waiting:
+            self.refused += 1
+            raise Problem(429, "overload", "too many requests wait for the database; come back in a second", AGAIN)
+        self.waiting += size
+        try:
+            return await submit()
+        finally:
+            self.waiting -= size
+
+    def _counted(self, hosted: Hosted, answers: list[Any]) -> list[Answer]:
+        found: list[Answer] = []
+        for answer in answers:
+            if isinstance(answer, Decision):
+                hosted.counts.asks += 1
+                found.append(answer)
+            else:
+                found.append(problem_of(answer))
+        return found
+
+    # --- The rest, in threads
+
+    async def call(self, function: Callable[..., Found], *given: Any, **named: Any) -> Found:
+        """Call a function that waits, such as one of a bandit."""
+        return await asyncio.to_thread(function, *given, **named)
+
+    def close(self) -> None:
+        """Close all bandits."""
+        for each in self.hosted.values():
+            each.looker.close()
+            each.bandit.close()
