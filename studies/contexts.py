@@ -14,8 +14,8 @@ the right one pays 1. The experts are decision trees of many sizes, each trained
 images. Segments are 14 clusters of the images (k-means, without labels).
 
 EXP4 keeps a weight for each expert, is told of every reward, and credits all experts that recommended what was played
-(Auer et al., 2002, with losses as in Theorem 4.2 of Bubeck and Cesa-Bianchi, 2012). "EXP4, few" has as many experts as
-HLMC has words, the first ones. Words are those of statistics. Rewards are told at once. Printed are mean rewards, of
+(Auer et al., 2002, with losses as in Theorem 4.2 of Bubeck and Cesa-Bianchi, 2012). "few experts" are as many as HLMC
+has words, the first ones. Words are those of statistics. Rewards are told at once. Printed are mean rewards, of
 all steps and of the last quarter, over runs, with half the width of the 95 % interval over runs.
 """
 
@@ -188,7 +188,10 @@ def contenders(task: Task) -> Iterable[tuple[str, int, Play]]:
     champion = hlmc.Champion(arms=experts, memory=few, horizon=steps)
     yield "experts: HLMC", few, partial(by_experts, hierarchy, task)
     yield "experts: Champion", champion.words.statistics, partial(by_experts, champion, task)
-    yield "EXP4, few", few, partial(exp4, task._replace(advice=task.advice[:few]))
+    some = task._replace(advice=task.advice[:few])
+    own = hlmc.TsallisINF(arms=few)
+    yield "few experts: Tsallis-INF", own.words.statistics, partial(by_experts, own, some)
+    yield "few experts: EXP4", few, partial(exp4, some)
     yield "EXP4", experts, partial(exp4, task)
     full = hlmc.TsallisINF(arms=experts)
     yield "experts: Tsallis-INF", full.words.statistics, partial(by_experts, full, task)

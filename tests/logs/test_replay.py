@@ -223,6 +223,9 @@ def test_dsjson(tmp_path: Path) -> None:
     path.write_text("\n".join(lines) + "\n")
     found = hlmc.replay([1, 2, 3], path)
     assert found["value"].tolist() == hlmc.replay(list(CHANCES), LOG)["value"].tolist()
+    (tmp_path / "dropped.dsjson").write_text(json.dumps({**event, "pdrop": 0.5}))
+    with pytest.raises(BadFile, match="decisions were dropped from it"):
+        hlmc.replay([1], tmp_path / "dropped.dsjson")
     hours = hlmc.replay({"by hour": lambda row: 1 + row["context"]["hour"] % 3}, path)
     assert hours["rows"].item() == 300
 

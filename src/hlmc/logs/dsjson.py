@@ -16,6 +16,8 @@ def row(event: dict[str, Any]) -> dict[str, Any]:
     >>> row({"_label_cost": -1, "_label_probability": 0.8, "_label_Action": 3, "Timestamp": "2026-01-01T00:00:00Z"})
     {'arm': 3, 'reward': 1, 'propensity': 0.8, 'time': '2026-01-01T00:00:00Z', 'context': None}
     """
+    if event.get("pdrop"):
+        raise ValueError("decisions were dropped from it (pdrop), and what is left says nothing about how many")
     actions = event.get("a") or [event.get("_label_Action")]
     return {
         "arm": event.get("_label_Action", actions[0]),

@@ -103,8 +103,8 @@ def replay(
 
     Returns
     -------
-    A data frame, :class:`hlmc.logs.frame.Replay`: one row per candidate. ``learners`` has the candidates that learn in
-    their last state.
+    A data frame with one row per candidate, which prints rounded numbers and has ``plot()``. Its ``learners`` are the
+    candidates that learn, in their last state. ``docs/logs.md`` describes the columns.
 
     Examples
     --------
