@@ -488,16 +488,20 @@ def test_the_command_takes_your_policy(
         ("my_arena_policies:other", "my_arena_policies has no function 'other'"),
         ("my_arena_policies:nothing", "my_arena_policies has no function 'nothing'"),
         ("no_such_module:mine", "cannot be imported: No module named 'no_such_module'"),
+        ("os:system", "policies['system'] failed for "),
     ):
         status, _, err = run(capsys, *ONE, "--policy", given)
         assert status == 2
         assert text in err
+        assert err.count("\n") == 1
 
 
 def test_the_command_lists_and_refuses(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = run(capsys, "--list")
     assert status == 0
     assert all(name in out for name in [*IN_BYTES, *CASES, *HELD_OUT])
+    status, _, err = run(capsys, *ONE, "--store", "")
+    assert (status, err) == (2, "hlmc arena: store must be a path, not ''\n")
     status, _, err = run(capsys, *ONE, "--csv", "a.txt")
     assert (status, err) == (2, "hlmc arena: --csv must end in .csv, not 'a.txt'\n")
 

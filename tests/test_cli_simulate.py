@@ -181,6 +181,7 @@ def test_jobs_change_nothing(file: Path, jobs: str, capsys: pytest.CaptureFixtur
         ('plots=["a.gif"]', "trap.toml: plots[0]: the file of a plot must end in .png"),
         ('plots=[{file="a.png", log=1}]', "trap.toml: plots[0]: log must be true or false"),
         ("store=3", "trap.toml: store must be a path, not 3"),
+        ('store=""', "trap.toml: store must be a path, not ''"),
     ],
 )
 def test_the_file_the_key_and_the_choices_are_named(
@@ -190,6 +191,46 @@ def test_the_file_the_key_and_the_choices_are_named(
     assert (status, out) == (2, "")
     assert err.startswith(f"hlmc simulate: {text}")
     assert err.count("\n") == 1
+
+
+SMALL = """
+horizon = 2000
+[adversary]
+name = "BlockTrap"
+arms = {arms}
+memory = 4
+[policies.{name}]
+policy = "EXP3"
+"""
+
+
+@pytest.mark.parametrize(
+    ("arms", "name", "setting", "text"),
+    [
+        (
+            "12",
+            r'"a\u0000b"',
+            "runs=2",
+            "trap.toml: policies must have names of characters that can be encoded, and no NUL",
+        ),
+        ("12", "EXP3", "runs=1e15", "runs and points must be so few that memory holds them: Unable to allocate"),
+        ("12", "EXP3", 'points=["log", 1e15]', "trap.toml: points must be so few that memory holds them: Unable to"),
+        ("1e15", "EXP3", "runs=2", "learners of EXP3(arms=1000000000000000, horizon=2000), each of 1000000000000014"),
+    ],
+    ids=["name", "runs", "points", "arms"],
+)
+def test_names_and_sizes_that_cannot_be(
+    file: Path, arms: str, name: str, setting: str, text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file.write_text(SMALL.format(arms=arms, name=name))
+    status, out, err = run(capsys, str(file), "--set", setting)
+    assert (status, out) == (2, "")
+    assert err.startswith(f"hlmc simulate: {text}")
+    assert err.count("\n") == 1
+    with pytest.raises(BadArgument, match="policies must have names"):
+        hlmc.simulate({"\ud800": hlmc.EXP3(4, 9)}, hlmc.adversaries.BlockTrap(4, 2), runs=1, progress=False)
+    with pytest.raises(BadArgument, match="policies must have names"):
+        hlmc.play({"\ud800": hlmc.EXP3(4, 9)}, hlmc.games.Spectrum(agents=3, channels=4), horizon=9, runs=1)
 
 
 def test_other_mistakes(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

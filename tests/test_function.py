@@ -101,6 +101,18 @@ def test_an_error_in_a_slow_function_reaches_the_caller():
 
 
 @pytest.mark.skipif(not JIT, reason="errors go straight to the caller")
+@pytest.mark.parametrize("found", ["1", 10**400, None, b"1", 0.5j, [0.5]], ids=lambda found: type(found).__name__)
+@pytest.mark.filterwarnings("ignore::hlmc.adversaries.NotCompiled")
+def test_what_is_no_number_is_no_reward(found):
+    """Not even text that looks like one."""
+    adversary = Function(arms=2, reward=lambda t, arm: found)
+    for call in (lambda: adversary.reward(0, 0), lambda: adversary.rewards(0, 2)):
+        with pytest.raises(BadReward) as caught:
+            call()
+        assert "\n" not in str(caught.value)
+
+
+@pytest.mark.skipif(not JIT, reason="errors go straight to the caller")
 def test_an_error_in_a_compiled_function_is_no_number():
     rewards = Function(arms=1, reward=raising).rewards(6, 9)[:, 0]
     assert rewards[0] == rewards[2] == 0.5

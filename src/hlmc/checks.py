@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 import operator
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import islice
 from numbers import Real
 from pathlib import Path
@@ -215,6 +217,38 @@ def unmasked(name: str, values: Any) -> None:
         raise BadType(f"{name} must not be a masked array; fill or drop what is masked first")
 
 
+def storable(name: str, text: str) -> str:
+    r"""Text that files and random streams can hold.
+
+    >>> storable("policies", "a\0b")
+    Traceback (most recent call last):
+    hlmc.errors.BadArgument: policies must have names of characters that can be encoded, and no NUL, not 'a\x00b'
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        pass
+    else:
+        if "\0" not in text:
+            return text
+    raise BadArgument(f"{name} must have names of characters that can be encoded, and no NUL, not {shown(text)}")
+
+
+@contextmanager
+def fitting(what: str) -> Iterator[None]:
+    """Say in one line what did not fit into memory.
+
+    >>> with fitting("runs"):
+    ...     raise MemoryError("Unable to allocate 37.3 GiB")
+    Traceback (most recent call last):
+    hlmc.errors.BadArgument: runs must be so few that memory holds them: Unable to allocate 37.3 GiB
+    """
+    try:
+        yield
+    except MemoryError as error:
+        raise BadArgument(f"{what} must be so few that memory holds them: {error}") from None
+
+
 def path(name: str, value: Any) -> Path:
     r"""A path.
 
@@ -228,6 +262,8 @@ def path(name: str, value: Any) -> Path:
         text = None
     if not isinstance(text, str):
         raise BadType(f"{name} must be a path, not {shown(value)}")
+    if not text:
+        raise BadArgument(f"{name} must be a path, not ''")
     if "\0" in text:
         raise BadArgument(f"{name} must be a path without NUL characters, not {shown(text)}")
     found = Path(text)

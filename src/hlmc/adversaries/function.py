@@ -9,7 +9,10 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from numbers import Real
 from typing import Any
+
+import numpy as np
 
 from hlmc.adversaries.base import Adversary, Array, packed
 from hlmc.checks import whole
@@ -109,7 +112,7 @@ class Function(Adversary):
             return super().unchecked
         # Called from Python, a function that is not compiled need not go through machine code, and its errors come out.
         function = _plain(self.function)
-        return lambda t, arm: float(function(t, arm))
+        return lambda t, arm: _paid(function(t, arm))
 
     def reward(self, t: int, arm: int) -> float:
         try:
@@ -141,7 +144,7 @@ class _Called:
 
         def call(spec: int, t: int, arm: int) -> float:
             try:
-                return float(function(t, arm))
+                return _paid(function(t, arm))
             except BaseException as error:  # nothing can be raised through machine code; it is kept for later
                 self.failure = error
                 return math.nan
@@ -149,6 +152,13 @@ class _Called:
         kind = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
         self._held = kind(call)
         self.address = ctypes.cast(self._held, ctypes.c_void_p).value
+
+
+def _paid(found: Any) -> float:
+    """What a function gives, as a float, if it is a number and not text that looks like one."""
+    if not isinstance(found, (Real, np.bool_)):
+        raise TypeError(f"a reward must be a number, not {shown(found)}")
+    return float(found)
 
 
 @lru_cache(maxsize=64)

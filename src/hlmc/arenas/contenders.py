@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from hlmc.checks import listed, whole
-from hlmc.errors import BadArgument, BadType, shown
+from hlmc.checks import listed, storable, whole
+from hlmc.errors import BadArgument, BadType, HLMCError, shown
 from hlmc.planning import deepest, even_groups
 from hlmc.policies import (
     CATALOGUE,
@@ -192,6 +192,7 @@ def chosen(theirs: Any, against: Any, known: Mapping[str, Factory] = POLICIES) -
     for name in theirs:
         if not isinstance(name, str):
             raise BadType(f"policies must map names to functions, not {shown(name)} to {shown(theirs[name])}")
+        storable("policies", name)
         if name in known:
             raise BadArgument(f"policies: {name!r} is a policy of the arena; choose another name")
     return field | {name: _sized(given, f"policies[{name!r}]") for name, given in theirs.items()}
@@ -220,7 +221,13 @@ def made(
     """
     found: dict[str, AnyPolicy] = {}
     for name, factory in field.items():
-        policy = factory(arms, memory, horizon)
+        try:
+            policy = factory(arms, memory, horizon)
+        except (HLMCError, BadType):
+            raise
+        except Exception as error:  # a stranger's function may raise anything
+            size = f"{arms} arms, {memory} words and {horizon} steps"
+            raise BadArgument(f"policies[{name!r}] failed for {size}: {type(error).__name__}: {error}") from error
         if isinstance(policy, Policy) and limited and policy.words.statistics > memory:
             has = f"{policy.words.statistics} words of statistics, {8 * policy.words.statistics} bytes"
             raise BadArgument(f"policies: {name!r} has {has}, more than the {8 * memory} bytes that each may have")

@@ -142,6 +142,8 @@ def _run(arguments: Sequence[str]) -> int:
         return int(options.run(options) or 0)
     except (HLMCError, BadType, MissingExtra) as error:
         raise UsageError(f"hlmc {command}: {error}") from error
+    except MemoryError as error:
+        raise UsageError(f"hlmc {command}: there is not enough memory for this: {error}") from error
     except _WRONG_PATH as error:
         raise UsageError(f"hlmc {command}: {error.strerror or error}: {error.filename}") from error
     except KeyboardInterrupt as interrupt:

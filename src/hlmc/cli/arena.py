@@ -81,7 +81,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--precision", choices=("float32", "float64"), help="precision on a CUDA device (default: float32)"
     )
-    parser.add_argument("--store", type=Path, metavar="DIR", help="store finished runs in DIR, and continue from them")
+    parser.add_argument("--store", metavar="DIR", help="store finished runs in DIR, and continue from them")
     parser.add_argument("--csv", type=Path, metavar="FILE", help="write all ratios and intervals to a .csv file")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the heat map to a .png, .svg or .pdf file")
     parser.add_argument("--report", type=Path, metavar="DIR", help="write tables, data and figures to a folder")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from hlmc.checks import between
+from hlmc.checks import between, storable
 from hlmc.errors import BadArgument, BadType, shown
 from hlmc.games.base import Game
 from hlmc.policies.base import Policy
@@ -74,7 +74,7 @@ def _shares(given: Any) -> list[tuple[str, AnyPolicy, float]]:
             )
         found.append(
             (
-                name,
+                storable("policies", name),
                 policy_of(policy, f"policies[{name!r}]"),
                 between(f"the share of {name!r}", share, 0.0, float("inf"), "(0, inf)"),
             )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hlmc.checks import fitting
 from hlmc.engine.feedback import BAD_TICKET, SELECTED, ask, for_structure, tell
 from hlmc.engine.layout import ARM, BITS, KEY, LEVELS, PROBABILITY, TIME, WINDOW, window_words
 from hlmc.engine.scale import scaled_at, update_scaled
@@ -32,7 +33,8 @@ Array = np.ndarray
 def fresh_rows(policy: Policy, keys: Array, out: Array | None = None) -> Array:
     """Rows of learners that have yet to choose, one a key."""
     if out is None:
-        rows = np.zeros((len(keys), policy.words.total))
+        with fitting(f"learners of {policy!r}, each of {policy.words.total} words,"):
+            rows = np.zeros((len(keys), policy.words.total))
     else:
         rows = out
         rows[:] = 0.0

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from hlmc.adversaries.base import Adversary
-from hlmc.checks import choice, share, whole
+from hlmc.checks import choice, share, storable, whole
 from hlmc.delays import Constant, Delays, checked
 from hlmc.errors import BadArgument, BadType, shown
 from hlmc.evaluation.segments import checked_threads
@@ -217,6 +217,7 @@ def _named(policies: Any) -> dict[str, AnyPolicy]:
     for name in policies:
         if not isinstance(name, str):
             raise BadType(f"policies must map names to policies, not {shown(name)} to {shown(policies[name])}")
+        storable("policies", name)
     return {name: policy_of(policy, f"policies[{name!r}]") for name, policy in policies.items()}
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hlmc.checks import listed, whole
+from hlmc.checks import fitting, listed, whole
 from hlmc.errors import BadArgument, shown
 
 Array = np.ndarray
@@ -38,9 +38,14 @@ def time_points(points: Any, horizon: int) -> Array:
     else:
         scale, count = "linear", whole("points", points, 1)
     if scale == "log" and count > 1:
-        spaced: Array = np.geomspace(1.0, horizon, count)
-    else:
-        spaced = np.arange(1, count + 1) * (horizon / count)
+        with fitting("points"):
+            return _rounded(np.geomspace(1.0, horizon, count), horizon)
+    count = min(count, horizon)
+    with fitting("points"):
+        return _rounded(np.arange(1, count + 1) * (horizon / count), horizon)
+
+
+def _rounded(spaced: Array, horizon: int) -> Array:
     return np.unique(np.clip(np.rint(spaced).astype(np.int64), 1, horizon))
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from hlmc.checks import fitting
 from hlmc.delays import Delays
 from hlmc.errors import need_lab
 from hlmc.interrupts import Interrupted, Interrupts, kept_in
@@ -212,8 +213,9 @@ class Gathered:
         self.experiment = experiment
         self.shelf: Shelf | None = None
         shape = (experiment.runs, len(experiment.points))
-        self.rewards = {name: np.full(shape, np.nan) for name in experiment.policies}
-        self._done = {name: np.zeros(experiment.runs, dtype=bool) for name in experiment.policies}
+        with fitting("runs and points"):
+            self.rewards = {name: np.full(shape, np.nan) for name in experiment.policies}
+            self._done = {name: np.zeros(experiment.runs, dtype=bool) for name in experiment.policies}
         self._seconds = dict.fromkeys(experiment.policies, 0.0)
         self._timed = dict.fromkeys(experiment.policies, 0)
 
