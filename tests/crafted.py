@@ -89,6 +89,8 @@ POLICIES: dict[str, tuple[hlmc.Policy, ...]] = {
         hlmc.TsallisINF(arms=10),
         hlmc.TsallisINF(arms=10, estimator="importance-weighted"),
         hlmc.UCB1(arms=10),
+        hlmc.Thompson(arms=10),
+        hlmc.EpsilonGreedy(arms=10),
         hlmc.Uniform(arms=10),
         hlmc.HLMC(arms=17, groups=(4, 5), horizon=300, epochs=(10, 30), routines=("tsallis-inf", "ucb1"), dynamic=True),
         hlmc.EXP3(arms=10, horizon=1000, dynamic=True),
@@ -212,7 +214,7 @@ def stretch(dice: random.Random, policy: hlmc.Policy, row: np.ndarray, sources: 
     sizes = [dice.choice((0.0, 1.0, dice.random(), widest ** dice.uniform(-1.0, 1.0), widest)) for _ in range(n)]
     if isinstance(routine, routines.CodedRoutine):
         stretch_codes(dice, routine, program, level, row, at, control, n)
-    elif isinstance(routine, routines.UCB1):
+    elif isinstance(routine, (routines.UCB1, routines.Thompson, routines.EpsilonGreedy)):
         plays = [max(1.0, dice.choice((x, 1.0, 2.0, 2.0**53))) for x in sizes]
         row[at : at + 2 * n] = [*(played * dice.choice((0.0, 0.5, 1.0)) for played in plays), *plays]
     elif isinstance(routine, (routines.TsallisINF, routines.Contest)):

@@ -41,6 +41,8 @@ ROUTINES: tuple[Routine, ...] = (
     *(routines.TsallisINF(estimator=name) for name in ("reduced-variance", "importance-weighted")),
     *(routines.UCB1(ties=ties) for ties in ("random", "first", "last")),
     routines.Contest(),
+    routines.Thompson(),
+    *(routines.EpsilonGreedy(epsilon=epsilon, decay=decay) for epsilon, decay in ((1e-300, None), (1.0, 1e10))),
 )
 """Each routine at each kind of extreme value that it takes."""
 
@@ -116,7 +118,7 @@ def chances(policy: TreePolicy, row: np.ndarray, d: int) -> np.ndarray | None:
     n = int(row[COUNT]) if last else policy.groups_used[d]
     a, b = row[control + SCALARS : control + SCALARS + 2]
     own = program[level + PARAMETERS :]
-    if isinstance(routine, (routines.UCB1, routines.Uniform)):
+    if isinstance(routine, (routines.UCB1, routines.Uniform, routines.Thompson, routines.EpsilonGreedy)):
         return None
     if isinstance(routine, routines.EXP3P):
         eta, gamma = own[0], own[1]

@@ -188,6 +188,25 @@ class UCB1:
         self.plays[slot] += 1
 
 
+class EpsilonGreedy:
+    """The first of the highest means, of which an unplayed child has the highest; at epsilon_t any child."""
+
+    def __init__(self, n: int, epsilon: float, decay: float | None = None) -> None:
+        self.epsilon, self.decay = epsilon, decay
+        self.sums, self.plays = [0.0] * n, [0] * n
+
+    def probabilities(self) -> list[float]:
+        n, t = len(self.plays), sum(self.plays) + 1
+        epsilon = self.epsilon if self.decay is None else min(1.0, self.decay * n / t)
+        means = [s / m if m else math.inf for s, m in zip(self.sums, self.plays, strict=True)]
+        best = means.index(max(means))
+        return [epsilon / n + (1.0 - epsilon) * (i == best) for i in range(n)]
+
+    def update(self, slot: int, reward: float) -> None:
+        self.sums[slot] += reward
+        self.plays[slot] += 1
+
+
 def chosen(values: Sequence[float], ties: str) -> list[int]:
     """Where the largest values stand: all of them, the first or the last."""
     highest = max(values)

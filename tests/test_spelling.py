@@ -121,7 +121,7 @@ def test_the_routines_that_the_arena_names() -> None:
     assert weighted == routines.TsallisINF(estimator="importance-weighted")
     with pytest.raises(BadArgument, match=r"there is no routine 'tsalis'; did you mean 'tsallis-inf'\?"):
         routines.routine("tsalis")
-    with pytest.raises(BadArgument, match="there is no routine 'zzz'; there are contest, exp3, "):
+    with pytest.raises(BadArgument, match="there is no routine 'zzz'; there are contest, epsilon-greedy, exp3, "):
         routines.routine("zzz")
 
 

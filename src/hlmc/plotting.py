@@ -100,6 +100,8 @@ LOOKS = {
     "UCB-M": Look("black", "dotted", "x"),
     "UCB-M shuffled": Look("purple", "dotted", "P"),
     "EXP3-M": Look("sky", "dotted", "<"),
+    "Thompson": Look("blue", "dashed", "X"),
+    "EpsilonGreedy": Look("vermillion", "mixed", "H"),
     "Uniform": Look("black", "mixed", "."),
 }
 """The looks of the catalogue, by the names used in plots."""

@@ -1,4 +1,4 @@
-"""Upper confidence bounds from notes: of n slots the mean rewards, and after these 1 / sqrt(n_j) of every slot.
+"""Sums and counts of n slots, and upper confidence bounds from notes: of every slot its mean, then 1 / sqrt(n_j).
 
 An index is a mean plus spread / sqrt(n_j), where spread = sqrt(2 ln t) belongs to the time. With the notes it takes no
 division and no root, and agrees with the index of the statistics but for rounding.
@@ -9,8 +9,11 @@ from __future__ import annotations
 import numpy as np
 
 from hlmc.engine.kernel import kernel
+from hlmc.engine.level import Level
 
 Array = np.ndarray
+
+MOST_PLAYS = 9007199254740992.0  # 2^53
 
 
 @kernel
@@ -66,3 +69,42 @@ def list_slots(n: int, notes: Array, spread: float, floor: float, first: int) ->
         count += int(index >= floor)
         below = max(below, -1.0 if index >= floor else index)
     return count, below
+
+
+@kernel
+def pairs_change(level: Level, m: int, slot: int, fresh: float) -> None:
+    """The change of a routine (:class:`hlmc.engine.routines.RoutineKernels`) that keeps n sums and then n counts.
+
+    Both numbers of a fresh child are ``fresh``. The counts lie behind the sums, so they move where n changes.
+    """
+    if slot < 0:
+        slot = -1 - slot
+    first = 0 if level.n < 2 else level.n
+    stop = m
+    if level.n < 2:
+        pass
+    elif m > level.n:
+        for k in range(level.n):
+            j = level.n - 1 - k  # from behind: the two runs overlap
+            level.row[level.at + m + j] = level.row[level.at + level.n + j]
+    elif m < level.n:
+        level.row[level.at + slot] = level.row[level.at + level.n - 1]
+        level.row[level.at + level.n + slot] = level.row[level.at + level.n + level.n - 1]
+        for j in range(m):
+            level.row[level.at + m + j] = level.row[level.at + level.n + j]
+    else:
+        first = slot
+        stop = slot + 1
+    for j in range(first, stop):
+        level.row[level.at + j] = fresh
+        level.row[level.at + m + j] = fresh
+
+
+@kernel
+def pairs_sound(level: Level) -> bool:
+    """Whether no sum is negative or above its count, and no count above what adding up ones can reach."""
+    good = True
+    for j in range(level.n):
+        played = level.row[level.at + level.n + j]
+        good = good and bool(0.0 <= level.row[level.at + j] <= played <= MOST_PLAYS)
+    return good

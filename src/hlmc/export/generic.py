@@ -45,7 +45,7 @@ def generic_unit(name: str, reserved: Iterable[str]) -> Unit:
 
     ``reserved``: names, without the prefix, that its template uses.
     """
-    routines = {kind: cls for kind, cls in enumerate(ROUTINES) if cls is not Custom}
+    routines = {kind: cls for kind, cls in enumerate(ROUTINES) if cls is not Custom and cls.known_chance}
     routines |= {CODED + kind: CODED_FORMS[cls] for kind, cls in routines.items() if cls in CODED_FORMS}
     table = Table(
         {

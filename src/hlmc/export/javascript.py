@@ -31,6 +31,8 @@ def program_json(policy: Policy, row: Array | None = None, seed: int = 0) -> str
     """
     if policy.program[STRUCTURE] < 0 or any(kind(r) < 0 or isinstance(r, Custom) for r in policy.routines_used):
         raise BadArgument(f"hlmc.wasm has the routines and structures of hlmc, and not your own: {policy!r}")
+    if not policy.known_probability:
+        raise BadArgument(f"{policy!r} runs in Python only: hlmc.js tells the probability of every choice")
     content = {
         "format": "hlmc-program-1",
         "policy": repr(policy),

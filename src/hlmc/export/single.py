@@ -63,6 +63,7 @@ FINEST = 24
 """Binary digits after the point of a sum of rewards, where its run is short enough."""
 DRIFTING = {
     "ucb1": "its counts and sums grow with time",
+    "epsilon-greedy": "its counts and sums grow with time",
     "exp3p": "it adds small terms to sums that grow with time",
 }
 

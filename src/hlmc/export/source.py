@@ -228,6 +228,8 @@ def _check(policy: Policy, name: str) -> None:
         raise BadArgument(f"name must be a C identifier of at most 41 characters such as 'hlmc', not {shown(name)}")
     if policy.arms > MOST_ARMS:
         raise BadArgument(f"arms must be at most {MOST_ARMS} in C, not {policy.arms}")
+    if not policy.known_probability:
+        raise BadArgument(f"{policy!r} runs in Python only: C tells the probability of every choice")
 
 
 def _tickets(

@@ -381,7 +381,8 @@ class Fleet:
     @property
     def probability(self) -> Array:
         """The probability of each learner's last selection, given everything before it."""
-        return self._column(PROBABILITY)
+        told = self._column(PROBABILITY)
+        return told if self.policy.known_probability else np.full_like(told, np.nan)
 
     @property
     def path(self) -> Path | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -281,9 +282,10 @@ class Learner:
 
         A level whose choice stood already counts 1. Where one arm can be reached in several ways (a champion plays in
         every group), this is the probability of the way that was taken, at a step at which groups are chosen: of the
-        groups, times that of the arm given them. At all other steps it is that of the arm.
+        groups, times that of the arm given them. At all other steps it is that of the arm. It is NaN for
+        :class:`hlmc.Thompson`.
         """
-        return float(self._row[PROBABILITY])
+        return float(self._row[PROBABILITY]) if self.policy.known_probability else math.nan
 
     def reset(self, seed: int = 0, stream: int = 0, identity: int | None = None) -> None:
         """Forget everything and start afresh, as ``policy.start(seed, stream)`` does, in the same row.

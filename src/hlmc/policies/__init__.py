@@ -7,6 +7,7 @@ from hlmc.policies.champion import Champion
 from hlmc.policies.flat import EXP3, EXP3IX, EXP3P, EXP3S, UCB1, EXP3Loss, TsallisINF, Uniform
 from hlmc.policies.hierarchy import HLMC
 from hlmc.policies.rounds import EXP3M, UCBM
+from hlmc.policies.stochastic import EpsilonGreedy, Thompson
 from hlmc.spelling import suggest_arguments
 
 CATALOGUE: dict[str, type[Policy]] = {
@@ -23,6 +24,8 @@ CATALOGUE: dict[str, type[Policy]] = {
         UCB1,
         UCBM,
         EXP3M,
+        Thompson,
+        EpsilonGreedy,
         Uniform,
     )
 }
@@ -68,6 +71,10 @@ EXAMPLES: tuple[Policy, ...] = (
     UCBM(arms=17, memory=4),
     UCBM(arms=17, memory=4, shuffle=False, ties="first", fill="wrap"),
     EXP3M(arms=17, memory=4),
+    Thompson(arms=10),
+    HLMC(arms=17, levels=2, horizon=200, routines=("thompson", "epsilon-greedy")),
+    EpsilonGreedy(arms=10),
+    EpsilonGreedy(arms=10, decay=2.5),
     Uniform(arms=10),
 )
 """Every policy at least once. The tests run :func:`hlmc.testing.check_policy` on each."""
@@ -85,7 +92,9 @@ __all__ = [
     "UCBM",
     "Champion",
     "EXP3Loss",
+    "EpsilonGreedy",
     "Policy",
+    "Thompson",
     "TsallisINF",
     "Uniform",
     "Words",

@@ -206,6 +206,16 @@ class Policy(Common):
         raise NotImplementedError
 
     @property
+    def known_probability(self) -> bool:
+        """Whether ``probability`` is known; otherwise it is NaN.
+
+        >>> import hlmc
+        >>> hlmc.UCB1(arms=3).known_probability, hlmc.Thompson(arms=3).known_probability
+        (True, False)
+        """
+        return all(routine.known_chance for routine in self.routines_used)
+
+    @property
     def window_words(self) -> int:
         """The words for decisions that await their rewards and for arms that come and go.
 
@@ -214,7 +224,10 @@ class Policy(Common):
         return window_words(self.pending) + self.dynamic
 
     def _check_dynamic(self) -> None:
-        """Refuse arms that come and go where they cannot; every ``__post_init__`` ends with it."""
+        """Refuse arms that come and go where they cannot, and tickets without a probability; every ``__post_init__``
+        ends with it."""
+        if self.pending and not self.known_probability:
+            raise BadArgument(f"pending must be 0 for {self!r}: a ticket carries the probability of its decision")
         if self.dynamic and self.structure.change is None:
             raise BadArgument(f"dynamic must be False for {type(self).__name__}: its arms cannot come and go")
 

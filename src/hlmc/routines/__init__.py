@@ -17,11 +17,13 @@ from hlmc.routines.coded_tsallis import CodedTsallisINF
 from hlmc.routines.coded_ucb1 import CodedUCB1
 from hlmc.routines.contest import Contest
 from hlmc.routines.custom import Custom
+from hlmc.routines.epsilon_greedy import EpsilonGreedy
 from hlmc.routines.exp3 import EXP3
 from hlmc.routines.exp3_loss import EXP3IX, EXP3Loss
 from hlmc.routines.exp3m import CountedEXP3
 from hlmc.routines.exp3p import EXP3P
 from hlmc.routines.exp3s import EXP3S
+from hlmc.routines.thompson import Thompson
 from hlmc.routines.tsallis import TsallisINF
 from hlmc.routines.ucb1 import UCB1
 from hlmc.routines.uniform import Uniform
@@ -46,8 +48,10 @@ __all__ = [
     "CountedEXP3",
     "Custom",
     "EXP3Loss",
+    "EpsilonGreedy",
     "LevelContext",
     "Routine",
+    "Thompson",
     "TsallisINF",
     "Uniform",
     "coded",
@@ -66,6 +70,8 @@ CATALOGUE: tuple[type[Routine], ...] = (
     TsallisINF,
     Contest,
     Custom,
+    Thompson,
+    EpsilonGreedy,
 )
 """Every routine. Its index in this tuple is its number in a program."""
 suggest_arguments(*CATALOGUE)

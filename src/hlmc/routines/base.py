@@ -65,6 +65,8 @@ class Routine(Value):
     of rewards or of losses add up, so that a part of a choice's payoff can be credited later, with -1 - ``tau`` in
     ``update``, where ``tau`` is the present choice; ``tau`` counts the choices that were learned from. ``"counts"``: it
     counts plays, and nothing can be credited later; ``tau`` counts the choices made."""
+    known_chance: ClassVar[bool] = True
+    """Whether ``select`` knows the probability of its choice. Otherwise it gives 1, and ``probability`` is NaN."""
     most_changing: ClassVar[int] = FOREVER
     """The most children that it can have where they come and go."""
     anytime: ClassVar[bool] = False

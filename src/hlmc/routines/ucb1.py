@@ -15,7 +15,7 @@ from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import IDLE, LAST, PARAMETERS, PENDING, RANDOM
 from hlmc.engine.level import Level
 from hlmc.engine.routines import NotedKernels
-from hlmc.engine.ucb import highest_two, list_slots, noted_index, unlike_slots
+from hlmc.engine.ucb import highest_two, list_slots, noted_index, pairs_change, unlike_slots
 from hlmc.routines.base import Array, Kernels, LevelContext, Routine
 
 TIE = PARAMETERS
@@ -265,28 +265,8 @@ def ucb1_check(level: Level, a: float, b: float, tau: int, slot: int, chance: fl
 
 @kernel
 def ucb1_change(level: Level, m: int, slot: int, a: float, b: float, tau: int) -> tuple[float, float]:
-    """A fresh child has been played once and paid 1. The counts lie behind the sums, so they move."""
-    if slot < 0:
-        slot = -1 - slot
-    first = 0 if level.n < 2 else level.n
-    stop = m
-    if level.n < 2:
-        pass
-    elif m > level.n:
-        for k in range(level.n):
-            j = level.n - 1 - k  # from behind: the two runs overlap
-            level.row[level.at + m + j] = level.row[level.at + level.n + j]
-    elif m < level.n:
-        level.row[level.at + slot] = level.row[level.at + level.n - 1]
-        level.row[level.at + level.n + slot] = level.row[level.at + level.n + level.n - 1]
-        for j in range(m):
-            level.row[level.at + m + j] = level.row[level.at + level.n + j]
-    else:
-        first = slot
-        stop = slot + 1
-    for j in range(first, stop):
-        level.row[level.at + j] = 1.0
-        level.row[level.at + m + j] = 1.0
+    """A fresh child has been played once and paid 1."""
+    pairs_change(level, m, slot, 1.0)
     return a, b
 
 

@@ -65,9 +65,11 @@ class Experiment:
         arms = next((policy.arms for policy in compiled.values()), None)
         faced = environments_of(adversary, environments, number, arms)
         adversary = faced[0]
-        if arithmetic[0] != "cpu" and len(compiled) < len(named):
-            name = next(name for name in named if name not in compiled)
-            raise BadArgument(f'policy {name!r} is plain Python, which is played with device="cpu" only')
+        for name in named if arithmetic[0] != "cpu" else ():
+            if name not in compiled:
+                raise BadArgument(f'policy {name!r} is plain Python, which is played with device="cpu" only')
+            if not compiled[name].known_probability:
+                raise BadArgument(f'policy {name!r} is {compiled[name]!r}, which is played with device="cpu" only')
         for name, policy in compiled.items():
             if policy.arms != adversary.arms:
                 raise BadArgument(

@@ -17,6 +17,7 @@ from hlmc.engine.layout import AT, CHILDREN, FIELDS, LEVELS, ONE, ROUTINE, SPAN,
 from hlmc.engine.routines import RoutineKernels
 from hlmc.engine.structures import Structure
 from hlmc.engine.weights import SCAN
+from hlmc.errors import BadArgument
 
 if TYPE_CHECKING:
     from hlmc.policies.base import Policy
@@ -84,6 +85,8 @@ class Shape:
     @classmethod
     def of(cls, policy: Policy) -> Shape:
         """The shape of a policy."""
+        if not policy.known_probability:  # its draws need a loop of unknown length for every slot
+            raise BadArgument(f'{policy!r} is played with device="cpu" only')
         program, structure = policy.program, policy.structure
         record = FIELDS * int(program[LEVELS])
         used = policy.routines_used
