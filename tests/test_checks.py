@@ -109,7 +109,8 @@ def callables() -> Iterator[tuple[str, Callable[..., Any], dict[str, Any]]]:
     yield "bound", exp3.bound, {"horizon": 100}
     yield "derive_seed", hlmc.derive_seed, {"seed": 0}
     yield "reward", needle.reward, {"t": 0, "arm": 0}
-    yield "t_interval", evaluation.t_interval, {"samples": [1.0, 2.0], "level": 0.9, "axis": 0}
+    for one in (evaluation.t_interval, evaluation.mean_interval):
+        yield one.__name__, one, {"samples": [1.0, 2.0], "level": 0.9, "axis": 0}
     yield "paired_ratio_interval", evaluation.paired_ratio_interval, {"a": [1.0, 2.0], "b": [3.0, 4.0], "level": 0.9}
     yield "t_quantile", evaluation.t_quantile, {"probability": 0.9, "freedom": 3}
     yield "best_fixed", lambda **k: evaluation.best_fixed(needle, **k), {"points": [5], "threads": None}

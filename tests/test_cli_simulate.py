@@ -56,7 +56,9 @@ def test_the_examples_run(path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert (status, err) == (0, "")
     described = read_experiment(path)
     assert out.splitlines()[0].endswith(": 2 runs, T = 5,000")
-    assert [line.split()[0] for line in out.splitlines()[4:]] == list(described.policies)
+    *rows, note = out.splitlines()[4:]
+    assert [line.split()[0] for line in rows] == list(described.policies)
+    assert note == "2 runs: below 32 an interval covers less than it says"
 
 
 def test_there_are_three_examples() -> None:
@@ -105,7 +107,7 @@ def test_files_are_written_where_one_works(file: Path, capsys: pytest.CaptureFix
     status, out, err = run(capsys, str(file))
     assert (status, err) == (0, "")
     assert "regret: shifting with 3 switches" in out
-    assert "± 90 %" in out
+    assert "90 % interval" in out
     assert out.endswith("written: a.png, r.parquet\n")
     assert Path("a.png").read_bytes().startswith(b"\x89PNG")
     assert hlmc.load_result("r.parquet").data.sizes["run"] == 3

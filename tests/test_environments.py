@@ -102,8 +102,8 @@ def test_intervals_are_over_environments() -> None:
     result = simulate(runs=20, environments=2)
     final = result.regret().values[0, :, -1]
     half = (result.summary()["high"] - result.summary()["regret"]).iloc[0]
-    alone = hlmc.evaluation.t_interval(final)
-    means = hlmc.evaluation.t_interval([final[::2].mean(), final[1::2].mean()])
+    alone = hlmc.evaluation.mean_interval(final)
+    means = hlmc.evaluation.mean_interval([final[::2].mean(), final[1::2].mean()])
     assert half == pytest.approx(means.high - means.estimate)
     assert half > 1.5 * (alone.high - alone.estimate)
 

@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import math
 import shutil
 import sys
 from pathlib import Path
@@ -373,3 +374,71 @@ def test_two_functions_that_print_alike_are_not_merged() -> None:
         against(0.5).merge(against(0.6))
     with pytest.raises(BadType, match=r"merge takes results of hlmc\.simulate, not 3"):
         simulated().merge(3)  # type: ignore[arg-type]
+
+
+def test_two_policies_are_compared_run_by_run() -> None:
+    result = simulated({"UCB1": UCB1, "HLMC": HLMC})
+    found = result.compare("UCB1", "HLMC")
+    last = result.reward.isel(time=-1)
+    values = (last.sel(policy="UCB1") - last.sel(policy="HLMC")).values
+    assert np.array_equal(found.values, values)
+    assert (found.difference, found.low, found.high) == tuple(hlmc.evaluation.mean_interval(values))
+    back = result.compare("HLMC", "UCB1", level=0.9)
+    assert back.difference == -found.difference
+    assert back.high - back.low < found.high - found.low
+    assert repr(found).splitlines()[-1] == found.note == result.summary().note != ""
+    assert "HLMC earns" in repr(back)
+    assert ("less" in repr(back)) == (found.difference > 0)
+    with pytest.raises(BadArgument, match="a must be one of 'UCB1', 'HLMC', not 'EXP3'"):
+        result.compare("EXP3", "HLMC")
+    alone = hlmc.simulate({"a": UCB1, "b": HLMC}, TRAP, horizon=300, runs=1, progress=False).compare("a", "b")
+    assert math.isnan(alone.low)
+    assert "no interval" in repr(alone)
+
+
+def test_environments_are_compared_one_by_one() -> None:
+    faced = [hlmc.adversaries.UniformMeans(12, seed=seed) for seed in range(3)]
+    result = hlmc.simulate({"a": UCB1, "b": HLMC}, faced, horizon=300, runs=6, points=5, progress=False)
+    found = result.compare("a", "b")
+    assert found.unit == "environment"
+    assert found.values.shape == (3,)
+    assert "3 environments: below 32" in found.note == result.summary().note
+
+
+def test_a_result_of_some_policies() -> None:
+    result = simulated({"UCB1": UCB1, "HLMC": HLMC, "dice": hlmc.Uniform(12)})
+    some = result[["dice", "UCB1"]]
+    assert some.policies == ["dice", "UCB1"]
+    assert list(some.provenance["policies"]) == ["dice", "UCB1"]
+    assert (
+        some.summary()
+        .drop(columns="ns_per_step")
+        .equals(result.summary().loc[["dice", "UCB1"]].drop(columns="ns_per_step"))
+    )
+    assert result["HLMC"].policies == ["HLMC"]
+    assert result.policies == ["UCB1", "HLMC", "dice"]
+    for bad in ("EXP3", ["UCB1", "EXP3"], [], ["UCB1", "UCB1"]):
+        with pytest.raises(BadArgument, match=r"^policies must be "):
+            result[bad]
+    with pytest.raises(BadType, match=r"^policies must be "):
+        result[3]  # type: ignore[index]
+
+
+def test_tables_for_papers() -> None:
+    result = simulated({"UCB_1": UCB1, "HLMC": HLMC})
+    text = result.to_latex()
+    summary = result.summary()
+    rows = [line for line in text.splitlines() if line.endswith(r"\\")]
+    assert len(rows) == 1 + len(summary)
+    assert {row.count("&") for row in rows} == {len(summary.shown().columns)}
+    assert r"95 \% interval" in rows[0]
+    assert rows[1].startswith(r"UCB\_1 & 24 & ")
+    assert text.index(r"\caption{Weak regret against ") < text.index(r"\begin{tabular}{lr")
+    assert "below 32 an interval covers less than it says.}" in text
+    assert text.count("{") == text.count("}")
+    bare = summary.to_latex()
+    assert bare.startswith(r"\begin{tabular}")
+    assert bare in text
+    assert r"\label{tab:one}" in summary.to_latex(label="tab:one")
+    odd = hlmc.latex.escaped("50 % & a\\b_{c}~^")
+    assert odd == r"50 \% \& a\textbackslash{}b\_\{c\}\textasciitilde{}\textasciicircum{}"

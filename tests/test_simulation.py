@@ -501,7 +501,18 @@ def test_the_summary_holds_numbers_and_prints_few_digits(result: hlmc.Result) ->
     assert max(map(len, text.splitlines())) <= 80
     assert summary.loc["HLMC", "bound"] > 4000  # which any policy keeps
     assert "≥ T" in text.splitlines()[1]
-    assert text.splitlines()[0].split() == ["words", "reward", "regret", "±", "95", "%", "exponent", "bound", "ns/step"]
+    assert text.splitlines()[0].split() == [
+        "words",
+        "reward",
+        "regret",
+        "95",
+        "%",
+        "interval",
+        "exponent",
+        "bound",
+        "ns/step",
+    ]
+    assert text.splitlines()[-1] == summary.note == "4 runs: below 32 an interval covers less than it says"
     assert "<table" in summary._repr_html_()
     summary["note"] = "mine"
     del summary["low"]

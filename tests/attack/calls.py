@@ -160,6 +160,7 @@ def judging(adversary: Any) -> list[tuple[str, Callable[..., Any], dict[str, Any
         (evaluation.best_switching, {**against, "horizon": 5, "switches": 2, **how}),
         (evaluation.cumulative, {**against, "arm": 0}),
         (evaluation.t_interval, {**samples, **level}),
+        (evaluation.mean_interval, {**samples, **level}),
         (evaluation.quantile_interval, {**samples, **level, "probability": 0.5}),
         (evaluation.quantiles, {**samples, "probabilities": (0.5, 0.9)}),
         (evaluation.paired_ratio_interval, {"a": [1.0, 2.0], "b": [3.0, 4.0], **level, "axis": 0, "paired": True}),

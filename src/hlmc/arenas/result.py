@@ -11,7 +11,7 @@ import numpy as np
 from hlmc.arenas.contenders import BASELINE
 from hlmc.checks import choice, ending, whole
 from hlmc.errors import BadArgument, BadFile, need_lab
-from hlmc.evaluation import paired_ratio_interval, t_interval
+from hlmc.evaluation import mean_interval, paired_ratio_interval, too_few
 from hlmc.evaluation.regret import PATHWISE as KINDS
 from hlmc.files.parquet import Part, check_digest, table_of, write_table
 from hlmc.files.writing import replacing
@@ -97,19 +97,21 @@ def compared(runs: pd.DataFrame, baseline: str = BASELINE, level: float = 0.95) 
                     "bytes": 8 * words,
                     "full_memory": words > int(own["memory"].iloc[0]),
                 }
-                row |= {"runs": len(regret)} | _named("regret", t_interval(regret, level))
+                row |= {"runs": len(regret)} | _named("regret", mean_interval(regret, level))
                 row |= _named("ratio", _ratio(regret, base, level))
-                row |= _named("difference", t_interval((regret - base) / horizon, level))
+                row |= _named("difference", mean_interval((regret - base) / horizon, level))
                 rows.append(row)
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
 def _ratio(regret: Any, base: Any, level: float) -> tuple[float, float, float]:
     """The ratio of means with its interval; NaN if the baseline's mean is not significantly above 0."""
-    if not t_interval(base, level).low > 0.0:
+    if not mean_interval(base, level).low > 0.0:
         return np.nan, np.nan, np.nan
     estimate, low, high = paired_ratio_interval(regret, base, level)
-    return estimate, low, high
+    # Fieller's interval takes the sample as normal. Of a ratio near the estimate, Hall's allows for its skewness.
+    skewed = mean_interval(estimate + (regret - estimate * base) / base.mean(), level)
+    return estimate, min(low, skewed.low), max(high, skewed.high)
 
 
 def _named(name: str, interval: Any) -> dict[str, float]:
@@ -152,6 +154,11 @@ class ArenaResult:
         return [(int(K), int(T)) for K, T in self.runs[["arms", "horizon"]].drop_duplicates().itertuples(index=False)]
 
     @property
+    def note(self) -> str:
+        """What to know of the intervals; empty where they are made of enough runs."""
+        return too_few(int(self.data["runs"].min())) if len(self.data) else ""
+
+    @property
     def kinds(self) -> list[str]:
         """The kinds of regret that were evaluated at some size."""
         return [kind for kind in KINDS if (self.data["kind"] == kind).any()]
@@ -169,7 +176,7 @@ class ArenaResult:
         return rows
 
     def table(self, kind: str = "weak", arms: int | None = None, horizon: int | None = None) -> pd.DataFrame:
-        """A table as text, policies by adversaries: ratios to the baseline with the half-width of their interval.
+        """A table as text, policies by adversaries: ratios to the baseline with their intervals.
 
         Over several sizes: the medians of the ratios, without intervals. If the baseline's regret is not significantly
         above 0, the difference to it is shown instead, as a multiple of the horizon: ``-0.02 T``.
@@ -329,7 +336,7 @@ def cell_text(rows: pd.DataFrame) -> str:
         return "1"
     if np.isnan(row["ratio"]):
         return f"{number(row['difference'])} T"
-    return f"{number(row['ratio'])} ± {number((row['ratio_high'] - row['ratio_low']) / 2)}"
+    return f"{number(row['ratio'])} ({number(row['ratio_low'])} to {number(row['ratio_high'])})"
 
 
 def number(value: float) -> str:

@@ -19,6 +19,7 @@ from hlmc.checks import choice, flag, listed, whole
 from hlmc.checks import path as checked_path
 from hlmc.delays import Delays
 from hlmc.errors import BadArgument, need_lab, shown
+from hlmc.evaluation import ENOUGH
 from hlmc.evaluation.regret import PATHWISE as KINDS
 from hlmc.evaluation.segments import checked_threads
 from hlmc.interrupts import Interrupted, kept_in
@@ -33,14 +34,14 @@ if TYPE_CHECKING:
 
 ARMS = (16, 100, 1000, 10_000)
 HORIZONS = (10**5, 10**6, 10**7)
-RUNS = 8
+RUNS = ENOUGH
 
 SUITES: dict[str, dict[str, Case]] = {"catalogue": CASES, "held-out": HELD_OUT}
 
 DEFAULTS: dict[tuple[str, bool], tuple[tuple[int, ...], tuple[int, ...], int]] = {
     ("catalogue", False): (ARMS, HORIZONS, RUNS),
     ("catalogue", True): ((16, 100), (20_000,), 4),
-    ("held-out", False): ((100,), (10**5, 10**6), 24),
+    ("held-out", False): ((100,), (10**5, 10**6), RUNS),
     ("held-out", True): ((100,), (20_000,), 4),
 }
 """Arms, horizons and runs by (suite, quick)."""
@@ -100,7 +101,7 @@ def arena(
     kinds
         The kinds of regret: ``"weak"`` (always included), ``"shifting"``, ``"dynamic"``. Default: all.
     runs
-        Runs of each policy, at least 2. Default: 8.
+        Runs of each policy, at least 2. Default: 32, from which on intervals cover what they say.
     seed
         The random seed of policies and adversaries.
     suite

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from hlmc.arenas.result import ArenaResult
 
 NOTES = (
-    f"Ratios of mean regret to that of the paper's {BASELINE} in the same runs, ± half of their 95 % interval.",
+    f"Ratios of mean regret to that of the paper's {BASELINE} in the same runs, with their 95 % intervals.",
     f"Shifting regret is against the best sequence of {SWITCHES} pieces.",
     f"-0.02 T: the difference to {BASELINE}'s regret, which is not significantly above 0, so there is no ratio.",
     "Words are numbers kept, as in the paper, or the words that hold codes of few bits; a word takes 8 bytes.",
@@ -31,7 +31,7 @@ def write(result: ArenaResult, folder: Path) -> Path:
     result.save(folder / "arena.parquet")
     for kind in result.kinds:
         plotting.save(heat_map_figure(result, kind), folder / f"{kind}.png")
-    lines = ["# The arena", "", *(f"- {note}" for note in NOTES), ""]
+    lines = ["# The arena", "", *(f"- {note}" for note in (*NOTES, result.note) if note), ""]
     lines += ["## All sizes", "", *_markdown(result.overview()), ""]
     lines += [f"![{kind} regret]({kind}.png)" for kind in result.kinds]
     for kind in result.kinds:

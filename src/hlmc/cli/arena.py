@@ -202,7 +202,7 @@ def _show(result: ArenaResult, options: argparse.Namespace) -> None:
             heading(f"{kind.capitalize()} regret, K = {arms:,}, T = {horizon:,}")
             _frame(result.table(kind, arms, horizon))
     line()
-    for note in NOTES:
+    for note in filter(None, (*NOTES, result.note)):
         line(note)
     if not tables:
         line("--tables prints the ratios by adversary.")

@@ -174,6 +174,8 @@ def _print(options: argparse.Namespace, described: Described, result: Result, wr
     for name, *cells in shown.itertuples():
         table.add(str(name), *map(str, cells))
     show(table)
+    if summary.note:
+        line(summary.note)
     files = [str(look.file) for look in described.plots]
     if described.save is not None:
         files.append(str(described.save))

@@ -193,6 +193,8 @@ def _show(results: dict[str, GameResult], game: Any) -> None:
             table.add(f"{label}: {name}" if mixed else label, *_cells(row, result, str(name), facts))
     show(table)
     line()
+    if note := next(iter(results.values())).summary().note:
+        line(note)
     line("reward and regret: per agent per step; fairness: Jain's index; clear and collision: fractions of all choices")
 
 

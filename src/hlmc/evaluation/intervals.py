@@ -53,6 +53,70 @@ def t_interval(samples: Any, level: float = 0.95, axis: int = 0) -> Interval:
     return _interval(mean, mean - half, mean + half)
 
 
+ENOUGH = 32
+"""Intervals of fewer runs cover less than they say where tails are heavy, which nobody knows beforehand."""
+
+
+def mean_interval(samples: Any, level: float = 0.95, axis: int = 0) -> Interval:
+    r"""The mean over independent runs and an interval that allows for skewed samples, such as regret.
+
+    It reaches from the lower to the higher of the ends of two intervals: Student's, and Hall's, which is Student's for
+
+    .. math:: g(T) = T + a T^2 + \frac{a^2 T^3}{3} + \frac{\gamma}{6 n}, \quad a = \gamma / 3, \quad
+        T = (\bar x - \mu) / s
+
+    instead of T. There g, which is monotone and has a closed inverse, removes the skewness γ of T. On Champion's regret
+    it covers more than the bootstrap-t, at a small part of the work (``scripts/covered.py`` prints by how much).
+
+    Parameters
+    ----------
+    samples
+        One value, or one array of values, per run. Two runs have no skewness: their interval is Student's.
+
+    Examples
+    --------
+    >>> t_interval([1.0] * 9 + [11.0])
+    Interval(estimate=2.0, low=-0.2621..., high=4.2621...)
+    >>> mean_interval([1.0] * 9 + [11.0])
+    Interval(estimate=2.0, low=-0.2621..., high=8.3789...)
+
+    References
+    ----------
+    P. Hall, "On the removal of skewness by transformation", Journal of the Royal Statistical Society B 54 (1992).
+    """
+    x = _sample("samples", samples, axis)
+    n = len(x)
+    student = t_interval(x, level)
+    if n < 3:
+        return student
+    mean, s = x.mean(axis=0), x.std(axis=0, ddof=1)
+    q = t_quantile(0.5 + level / 2, n - 1) / math.sqrt(n)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        skewness = ((x - mean) ** 3).sum(axis=0) * (n / ((n - 1) * (n - 2))) / s**3
+        a = skewness / 3.0
+
+        def inverse(z: float) -> Any:
+            shifted = z - skewness / (6.0 * n)
+            return s * np.where(np.abs(a) > 1e-6, (np.cbrt(1.0 + 3.0 * a * shifted) - 1.0) / a, shifted)
+
+        # Without variance the skewness is not a number, and fmin and fmax take Student's ends.
+        low, high = np.fmin(student.low, mean - inverse(q)), np.fmax(student.high, mean - inverse(-q))
+    return _interval(mean, low, high)
+
+
+def too_few(count: int, what: str = "run") -> str:
+    """What to say beside an interval over so many runs or environments; nothing where they are enough.
+
+    >>> too_few(8), too_few(32)
+    ('8 runs: below 32 an interval covers less than it says', '')
+    """
+    if count >= ENOUGH:
+        return ""
+    if count == 1:
+        return f"1 {what}: no interval"
+    return f"{count} {what}s: below {ENOUGH} an interval covers less than it says"
+
+
 def by_environment(samples: Any, environments: Any, axis: int = 0) -> Array:
     """One value per environment, whose mean is the mean over all runs: the sample for an interval.
 

@@ -9,7 +9,7 @@ import numpy as np
 from hlmc import plotting
 from hlmc.checks import choice, whole
 from hlmc.errors import BadArgument
-from hlmc.evaluation import t_interval
+from hlmc.evaluation import mean_interval
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -37,7 +37,7 @@ def draw_curves(
             said = "" if words is None else f", {words:,} words"  # those of somebody else's policy are not known
             ax.plot(times, values.mean(axis=0), label=label + said, **looks[label].line())
             if len(values) > 1:
-                _, low, high = t_interval(values)
+                _, low, high = mean_interval(values)
                 ax.fill_between(times, low, high, **looks[label].band())
         ax.set_xlabel("steps")
         ax.set_ylabel(_quantity_shown(kind, window))

@@ -172,7 +172,7 @@ class GameResult:
         """
         import pandas as pd
 
-        from hlmc.evaluation import t_interval
+        from hlmc.evaluation import mean_interval, too_few
         from hlmc.simulation.summary import Summary
 
         end = self.data.isel(time=-1)
@@ -186,7 +186,7 @@ class GameResult:
                 return np.asarray(chosen.values, dtype=np.float64)
 
             reward = of(end["reward"]) / steps
-            low, high = t_interval(reward, level)[1:] if len(reward) > 1 else (np.nan, np.nan)
+            low, high = mean_interval(reward, level)[1:] if len(reward) > 1 else (np.nan, np.nan)
             jain = self.fairness(whole=True).isel(time=-1).values if name == ALL else of(fairness)
             rows[name] = {
                 "agents": int(end["agents"].sum()) if name == ALL else int(end["agents"].sel(policy=name)),
@@ -200,7 +200,7 @@ class GameResult:
                 "ns_per_choice": self.nanoseconds,
             }
         table = Summary(pd.DataFrame.from_dict(rows, orient="index").rename_axis("policy"))
-        table.attrs |= {"of": "reward", "level": level, "steps": steps}
+        table.attrs |= {"of": "reward", "level": level, "steps": steps, "note": too_few(end.sizes["run"])}
         return table
 
     def plot(self, kind: str | Axes = "reward", *, ax: Axes | None = None, window: bool = False) -> Axes:

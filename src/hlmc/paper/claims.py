@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from hlmc.errors import HLMCError
-from hlmc.evaluation import Interval, fitted_exponent, t_interval, t_quantile
+from hlmc.evaluation import Interval, fitted_exponent, mean_interval, t_quantile
 from hlmc.plotting import short
 
 Array = np.ndarray
@@ -130,7 +130,7 @@ def all_of(name: str, says: str, parts: Sequence[Claim]) -> Claim:
 def mean(samples: Any) -> Interval:
     """The mean with its interval; a single run gives no interval."""
     values = np.asarray(samples, dtype=np.float64)
-    return t_interval(values, LEVEL) if len(values) > 1 else Interval(float(values.mean()), -math.inf, math.inf)
+    return mean_interval(values, LEVEL) if len(values) > 1 else Interval(float(values.mean()), -math.inf, math.inf)
 
 
 def difference(a: Array, b: Array) -> Interval:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hlmc import bounds, plotting
-from hlmc.evaluation import t_interval
+from hlmc.evaluation import mean_interval
 from hlmc.paper.experiment import Part, Picture, curves
 from hlmc.simulation import Result
 
@@ -68,7 +68,7 @@ def line(ax: Axes, times: Array, values: Array, label: str, look: plotting.Look,
     ax.plot(times, np.where(mean > 0, mean, np.nan) if log else mean, label=label, **style)
     if len(values) < 2:
         return float(mean.max())
-    _, low, high = t_interval(values)
+    _, low, high = mean_interval(values)
     if log:
         low, high = np.maximum(low, 1e-9), np.maximum(high, 1e-9)
     ax.fill_between(times, low, high, **look.band())
@@ -97,7 +97,7 @@ def draw_sizes(
             style = looks[name].line() | {"markevery": 1}
             ax.plot(sizes, values.mean(axis=0), label=name, **style)
             if len(values) > 1:
-                _, low, high = t_interval(values)
+                _, low, high = mean_interval(values)
                 ax.fill_between(sizes, np.maximum(low, 1e-9), high, **looks[name].band())
         for name, (sizes, guide) in (guides or {}).items():
             of = name.split(",")[0]

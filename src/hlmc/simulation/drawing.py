@@ -9,7 +9,7 @@ import numpy as np
 from hlmc import plotting
 from hlmc.checks import flag
 from hlmc.errors import BadArgument
-from hlmc.evaluation import by_environment, t_interval
+from hlmc.evaluation import by_environment, mean_interval
 from hlmc.simulation.environments import title
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def draw_regret(result: Result, ax: Axes | None, kind: str | None, switches: int
         plotting.short_ticks(ax.xaxis)
         plotting.short_ticks(ax.yaxis)
         plotting.legend(ax)
-        plotting.title(ax, title(result.provenance), _size(result))
+        plotting.title(ax, title(result.provenance), sizes(result))
     return ax
 
 
@@ -78,7 +78,7 @@ def _label(result: Result, name: str, bounds: Array) -> str:
     return f"{name}{'' if words is None else f', {words:,} words'}{said}"
 
 
-def _size(result: Result) -> str:
+def sizes(result: Result) -> str:
     """K, T and the number of runs."""
     arms = result.provenance.get("arms") or getattr(result.adversary, "arms", None)
     runs = result.reward.sizes["run"]
@@ -96,7 +96,7 @@ def _band(curves: Array) -> tuple[Array, Array]:
     """The ends of the mean's interval, from curves [independent unit, time]; of a single one, the curve itself."""
     if len(curves) < 2:
         return curves[0], curves[0]
-    _, low, high = t_interval(curves)
+    _, low, high = mean_interval(curves)
     return low, high
 
 

@@ -9,7 +9,7 @@ from hlmc.errors import BadArgument, BadType, shown
 from hlmc.simulation.result import Result
 
 _SAME = ("adversary", "environments", "horizon", "streams", "arithmetic", "delays", "missing")
-_BY_POLICY = ("policies", "rules", "words", "words_total", "switches")
+BY_POLICY = ("policies", "rules", "words", "words_total", "switches")
 
 
 def merged(first: Result, *others: Result) -> Result:
@@ -49,7 +49,7 @@ def _pair(one: Result, two: Result) -> Result:
             raise BadArgument(f"results to merge must not share a seed, and both have runs of {min(seeds & others)}")
         seed, runs = sorted(seeds | others), data.sizes["run"]
     mine, theirs = one.provenance, two.provenance
-    provenance = mine | {field: theirs.get(field, {}) | mine.get(field, {}) for field in _BY_POLICY}
+    provenance = mine | {field: theirs.get(field, {}) | mine.get(field, {}) for field in BY_POLICY}
     provenance |= {"seed": seed, "runs": runs}
     data.attrs = one._data.attrs | {"seed": seed}
     result = Result(data, provenance, nanoseconds)

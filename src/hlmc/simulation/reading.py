@@ -1,4 +1,4 @@
-"""Results from disk: a file that was saved, or the store of a simulation."""
+"""Results on disk: a file that is saved and read, or the store of a simulation."""
 
 from __future__ import annotations
 
@@ -8,12 +8,36 @@ import numpy as np
 
 from hlmc.checks import path as checked_path
 from hlmc.errors import BadArgument, BadFile, HLMCError, need_lab
-from hlmc.simulation.result import FORMAT, Result, dataset
+from hlmc.simulation.labels import dataset
+from hlmc.simulation.result import Result
 from hlmc.simulation.shelf import Shelf
 from hlmc.simulation.store import read_store
-from hlmc.simulation.tables import Runs, read_runs
+from hlmc.simulation.tables import Runs, read_runs, saved_path, write_csv, write_runs
 
 Array = np.ndarray
+
+FORMAT = "result 1"
+
+
+def save(result: Result, path: str | Path) -> None:
+    """Write a result to a file; see :meth:`hlmc.Result.save`."""
+    path = saved_path("path", path)
+    if path.suffix.lower() == ".csv":
+        write_csv(path, result.to_pandas(result.default_kind()))
+        return
+    if "best_fixed" not in result._data and result.default_kind() == "weak":
+        result._find_best_fixed(force=False)
+    data = result._data
+    known = [name for name in ("best_fixed", "best_arm", "bound") if name in data]
+    notes = {
+        "format": FORMAT,
+        "provenance": result.provenance,
+        "judged": {name: data[name].values.tolist() for name in known},
+        "benchmarks": {name: values.tolist() for name, values in result._benchmarks.items()},
+        "nanoseconds": result.nanoseconds,
+    }
+    table = Runs(result.policies, data["run"].values, data["time"].values, data["reward"].values, notes)
+    write_runs(path, table)
 
 
 def load_result(path: str | Path) -> Result:

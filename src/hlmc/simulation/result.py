@@ -17,9 +17,10 @@ from hlmc.checks import choice, flag, whole
 from hlmc.errors import BadArgument
 from hlmc.evaluation.regret import KINDS
 from hlmc.simulation.environments import title
+from hlmc.simulation.labels import dataset, labelled, stacked
 from hlmc.simulation.progress import Progress, checked_progress, reporter
 from hlmc.simulation.shelf import ARMS, VALUES, Shelf
-from hlmc.simulation.tables import Runs, saved_path, write_csv, write_runs
+from hlmc.simulation.tables import Runs
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,11 +30,11 @@ if TYPE_CHECKING:
     from hlmc.adversaries.base import Adversary
     from hlmc.evaluation.segments import Report
     from hlmc.simulation.experiment import Experiment
+    from hlmc.simulation.parts import Comparison
     from hlmc.simulation.summary import Summary
 
 Array = np.ndarray
 
-FORMAT = "result 1"
 _MOMENT = 2.0  # seconds: a benchmark that cannot take longer says nothing of its progress
 
 
@@ -121,7 +122,7 @@ class Result:
         return self.faced if self._count > 1 else np.arange(self._data.sizes["run"])
 
     def _keep_best(self, values: Array, arms: Array) -> None:
-        self._data = self._data.assign(best_fixed=_labelled(values), best_arm=_labelled(arms))
+        self._data = self._data.assign(best_fixed=labelled(values), best_arm=labelled(arms))
 
     @property
     def data(self) -> xr.Dataset:
@@ -152,7 +153,7 @@ class Result:
                 self._find_best_fixed(force=False)
             except BadArgument as error:
                 warnings.warn(f"the best fixed arm is not known: {error}", stacklevel=2)
-                nothing = _stacked([np.full(len(self.times), np.nan)] * self._count)
+                nothing = stacked([np.full(len(self.times), np.nan)] * self._count)
                 return nothing, np.full(nothing.shape, -1)
         return self._data["best_fixed"].values, self._data["best_arm"].values
 
@@ -163,7 +164,7 @@ class Result:
         known = self._known_environments("weak")
         with self._judging("best fixed arm", known, progress) as report:
             each = [best_fixed(adversary, self.times, force=force, report=report) for adversary in known]
-        values, arms = (_stacked([found[part] for found in each]) for part in (0, 1))
+        values, arms = (stacked([found[part] for found in each]) for part in (0, 1))
         self._keep_best(values, arms)
         if self._shelf is not None:
             self._shelf.put("weak", values, arms)
@@ -256,10 +257,10 @@ class Result:
             options: dict[str, Any] = {"switches": switches, "force": flag("force", force)}
             with self._judging(f"benchmark of {kind} regret", judged, progress) as report:
                 each = [benchmark(adversary, self.times, kind, report=report, **options) for adversary in known]
-            self._benchmarks[name] = _stacked(each)
+            self._benchmarks[name] = stacked(each)
             if self._shelf is not None:
                 self._shelf.put(name, self._benchmarks[name])
-        dims, values = _labelled(self._benchmarks[name])
+        dims, values = labelled(self._benchmarks[name])
         return xr.DataArray(values, dims=dims, coords={"time": self._data["time"]})
 
     def regret(
@@ -342,6 +343,43 @@ class Result:
             self.benchmark(kind or "weak", switches, force)
         return draw_regret(self, ax, kind, switches, log)
 
+    def __getitem__(self, policies: str | Sequence[str]) -> Result:
+        """The same result of some of its policies: ``result[["HLMC", "EXP3"]]``, in the order given.
+
+        >>> import hlmc
+        >>> field = {"one": hlmc.Uniform(arms=100), "two": hlmc.UCB1(arms=100)}
+        >>> result = hlmc.simulate(field, hlmc.adversaries.BlockTrap(), horizon=50, runs=2, progress=False)
+        >>> result["two"].policies
+        ['two']
+        """
+        from hlmc.simulation.parts import chosen
+
+        return chosen(self, policies)
+
+    def compare(self, a: str, b: str, level: float = 0.95) -> Comparison:
+        """How much more policy ``a`` earns than policy ``b`` in the same runs or environments, with its interval.
+
+        It is the regret of ``b`` less that of ``a``, of every kind: the benchmark is the same for both.
+
+        >>> import hlmc
+        >>> field = {"UCB1": hlmc.UCB1(arms=100), "dice": hlmc.Uniform(arms=100)}
+        >>> result = hlmc.simulate(field, hlmc.adversaries.UniformMeans(100), 2000, runs=32, progress=False)
+        >>> found = result.compare("UCB1", "dice")
+        >>> found
+        UCB1 earns ... more than dice (... to ...: 95 % interval of 32 runs)
+        >>> found.low > 0.0, found.values.shape
+        (True, (32,))
+        """
+        from hlmc.simulation.parts import compared
+
+        return compared(self, a, b, level)
+
+    def to_latex(self, kind: str | None = None, switches: int | None = None, level: float = 0.95) -> str:
+        """The table of :meth:`summary` for a paper, with a caption; it needs ``\\usepackage{booktabs}``."""
+        from hlmc.simulation.parts import latex
+
+        return latex(self, kind, switches, level)
+
     def to_pandas(self, kind: str | None = None, switches: int | None = None) -> pd.DataFrame:
         """A row for each policy, run and time point: its cumulative reward and, with a ``kind``, its regret.
 
@@ -351,15 +389,9 @@ class Result:
         >>> result.to_pandas("weak").columns.tolist(), len(result.to_pandas())
         (['policy', 'run', 'time', 'reward', 'weak_regret'], 10)
         """
-        columns = {"reward": self.reward}
-        if kind is not None:
-            columns[f"{kind}_regret"] = self.regret(kind, switches)
-        import pandas as pd
+        from hlmc.simulation.parts import frame
 
-        shape = [self._data[axis].values for axis in ("policy", "run", "time")]
-        index = pd.MultiIndex.from_product(shape, names=["policy", "run", "time"])
-        flat = {name: np.asarray(values.values).reshape(-1) for name, values in columns.items()}
-        return pd.DataFrame(flat, index=index).reset_index()
+        return frame(self, kind, switches)
 
     def merge(self, *others: Result) -> Result:
         """One result of this one and others against the same adversary, with the same time points.
@@ -388,23 +420,9 @@ class Result:
         The best fixed arm is computed before, unless that would take very long: an adversary of your own cannot be made
         again from the file.
         """
-        path = saved_path("path", path)
-        if path.suffix.lower() == ".csv":
-            write_csv(path, self.to_pandas(self.default_kind()))
-            return
-        if "best_fixed" not in self._data and self.default_kind() == "weak":
-            self._find_best_fixed(force=False)
-        data = self._data
-        known = [name for name in ("best_fixed", "best_arm", "bound") if name in data]
-        notes = {
-            "format": FORMAT,
-            "provenance": self.provenance,
-            "judged": {name: data[name].values.tolist() for name in known},
-            "benchmarks": {name: values.tolist() for name, values in self._benchmarks.items()},
-            "nanoseconds": self.nanoseconds,
-        }
-        table = Runs(self.policies, data["run"].values, data["time"].values, data["reward"].values, notes)
-        write_runs(path, table)
+        from hlmc.simulation.reading import save
+
+        save(self, path)
 
     def __repr__(self) -> str:
         return (
@@ -414,34 +432,3 @@ class Result:
 
     def _repr_html_(self) -> str:
         return f"<p>{escape(repr(self))}</p>{self.summary()._repr_html_()}"
-
-
-def _stacked(each: list[Array]) -> Array:
-    """What was found in each environment as [environment, time]; of a single one, [time]."""
-    return each[0] if len(each) == 1 else np.stack(each)
-
-
-def _labelled(values: Array) -> tuple[tuple[str, ...], Array]:
-    """The same with the names of its axes."""
-    return ("environment", "time")[-values.ndim :], values
-
-
-def dataset(table: Runs, judged: dict[str, Array]) -> xr.Dataset:
-    """``table.notes`` is the provenance; what does not change from one call to the next becomes attributes."""
-    import xarray as xr
-
-    notes = table.notes
-    best = {"best_fixed": np.float64, "best_arm": np.int64}
-    return xr.Dataset(
-        {
-            "reward": (("policy", "run", "time"), table.rewards),
-            "bound": (("policy", "time"), np.asarray(judged["bound"], dtype=np.float64)),
-            **{name: _labelled(np.asarray(judged[name], kind)) for name, kind in best.items() if name in judged},
-        },
-        coords={
-            "policy": np.array(table.policies, dtype=object),
-            "run": np.asarray(table.runs, dtype=np.int64),
-            "time": np.asarray(table.times, dtype=np.int64),
-        },
-        attrs={name: notes[name] for name in ("adversary", "horizon", "seed", "streams")},
-    )

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
+from hlmc import latex
 from hlmc.errors import HLMCError
-from hlmc.evaluation import by_environment, fitted_exponent, t_interval
+from hlmc.evaluation import by_environment, fitted_exponent, mean_interval, too_few
 
 if TYPE_CHECKING:
     from hlmc.simulation.result import Result
@@ -18,30 +20,48 @@ if TYPE_CHECKING:
 class Summary(pd.DataFrame):
     """A data frame like any other, with full numbers in its cells, that prints rounded ones.
 
-    Its attributes: of which column ``low`` and ``high`` are the interval, its level, the kind of regret, and the number
-    of steps.
+    Its attributes: of which column ``low`` and ``high`` are the interval, its level, the kind of regret, the number of
+    steps, and a note on the interval where it is made of few runs.
     """
 
+    @property
+    def note(self) -> str:
+        """What to know of the intervals; empty where they are made of enough runs."""
+        return str(self.attrs.get("note", ""))
+
     def shown(self) -> pd.DataFrame:
-        """The cells as they are printed: the interval as half its width, what is not known as a dash.
+        """The cells as they are printed: the interval in one column, what is not known as a dash.
 
         A bound of as many as there are steps is one that any policy keeps, and is printed as such.
         """
         steps = self.attrs.get("steps", np.inf)
         ways: dict[str, Callable[[float], str]] = {
             "exponent": lambda x: f"{x:.2f}",
-            "bound": lambda x: "≥ T" if x >= steps else _number(x),
+            "bound": lambda x: "≥ T" if x >= steps else number_shown(x),
             "ns_per_step": lambda x: f"{x:.3g}",
             "ns_per_choice": lambda x: f"{x:.3g}",
         }
         cells = {}
         for name in self.columns.drop(["low", "high"], errors="ignore"):
-            way = ways.get(str(name), _number)
+            way = ways.get(str(name), number_shown)
             cells[self._heading(str(name))] = [_cell(x, way) for x in self[name]]
             if name == self.attrs.get("of", "regret") and {"low", "high"} <= set(self.columns):
-                half = self["high"] - self[name]
-                cells[f"± {100 * self.attrs.get('level', 0.95):g} %"] = [_number(x) for x in half]
+                ends = zip(self["low"], self["high"], strict=True)
+                cells[f"{100 * self.attrs.get('level', 0.95):g} % interval"] = [_interval(*each) for each in ends]
         return pd.DataFrame(cells, index=self.index)
+
+    def to_latex(self, *, caption: str | None = None, label: str | None = None) -> str:  # type: ignore[override]
+        """The cells as they are printed, as LaTeX; with a caption or a label, in a ``table``.
+
+        It needs ``\\usepackage{booktabs}`` in the paper and no other package in Python.
+
+        >>> import hlmc
+        >>> result = hlmc.simulate(hlmc.UCB1(arms=2), hlmc.adversaries.Bernoulli([0.2, 0.4]), 50, progress=False)
+        >>> print(result.summary().to_latex())
+        \\begin{tabular}{lrrrrrrr}
+        ...
+        """
+        return latex.table(self.shown().rename_axis(None), caption, label, self.note)
 
     def _heading(self, name: str) -> str:
         """How a column is headed; a regret that is not against the rewards as they fell says so."""
@@ -50,10 +70,11 @@ class Summary(pd.DataFrame):
         return name.replace("ns_per_", "ns/")
 
     def __repr__(self) -> str:
-        return self.shown().rename_axis(None).to_string()
+        return "\n".join(filter(None, (self.shown().rename_axis(None).to_string(), self.note)))
 
     def _repr_html_(self) -> str:
-        return self.shown().rename_axis(None).to_html()
+        note = f"<p>{escape(self.note)}</p>" if self.note else ""
+        return f"{self.shown().rename_axis(None).to_html()}{note}"
 
 
 def summarise(result: Result, kind: str | None, switches: int | None, level: float) -> Summary:
@@ -70,7 +91,13 @@ def summarise(result: Result, kind: str | None, switches: int | None, level: flo
     table.attrs["level"] = level
     table.attrs["kind"] = kind
     table.attrs["steps"] = int(result.times[-1])
+    table.attrs["note"] = note(result)
     return table
+
+
+def note(result: Result) -> str:
+    """What to know of intervals over the runs or environments of a result."""
+    return too_few(len(np.unique(result.units)), "environment" if len(set(result.faced)) > 1 else "run")
 
 
 def _row(result: Result, curves: Any, level: float) -> dict[str, Any]:
@@ -84,7 +111,7 @@ def _row(result: Result, curves: Any, level: float) -> dict[str, Any]:
     mean = float(final.mean())
     low, high = np.nan, np.nan
     if not np.isnan(mean) and len(units := by_environment(final, result.units)) > 1:
-        _, low, high = t_interval(units, level)
+        _, low, high = mean_interval(units, level)
     try:
         exponent = float(fitted_exponent(curves["time"].values, curves.values.mean(axis=0)).exponent)
     except HLMCError:
@@ -112,10 +139,14 @@ def _cell(x: Any, way: Callable[[float], str]) -> str:
     return "-" if np.isnan(x) else way(x)
 
 
-def _number(x: float) -> str:
+def _interval(low: float, high: float) -> str:
+    return "-" if np.isnan(low) else f"{number_shown(low)} to {number_shown(high)}"
+
+
+def number_shown(x: float) -> str:
     """A number in as many digits as people read.
 
-    >>> _number(1513114.5), _number(12.3456), _number(float("nan"))
+    >>> number_shown(1513114.5), number_shown(12.3456), number_shown(float("nan"))
     ('1,513,114', '12.35', '-')
     """
     if np.isnan(x):
