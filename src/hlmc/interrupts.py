@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import signal
 import sys
+
+# The module below signal, without the enumerations: looking for those takes 30 us a block.
+from _signal import getsignal as _getsignal  # type: ignore[import-not-found]
+from _signal import signal as _signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
@@ -58,7 +62,7 @@ class Interrupts:
         """Called by the handler, so that a wait can end."""
 
     def __enter__(self) -> Self:
-        self._before = signal.getsignal(signal.SIGINT) if current_thread() is main_thread() else None
+        self._before = _getsignal(signal.SIGINT) if current_thread() is main_thread() else None
         outer = getattr(self._before, "__self__", None)
         self._outer = outer if isinstance(outer, Interrupts) else None
         if self._outer is not None:
@@ -67,12 +71,12 @@ class Interrupts:
             self._before = None
         if self._before is not None:
             self._hook, sys.unraisablehook = sys.unraisablehook, self._ignored
-            signal.signal(signal.SIGINT, self._note)
+            _signal(signal.SIGINT, self._note)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if self._before is not None:
-            signal.signal(signal.SIGINT, self._before)
+            _signal(signal.SIGINT, self._before)
             sys.unraisablehook = self._hook
         raised = kind is not None and issubclass(kind, KeyboardInterrupt)  # on its way: whoever catches it has it
         if self._outer is not None and not raised:

@@ -7,7 +7,7 @@ transaction may be of several policies. They are one matrix all the same, as wid
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -123,15 +123,15 @@ class Learners:
             if version != experiment.version:
                 experiment.catch_up(experiment.rows_of(*self._plans[place]), self.rows[place], version)
 
-    def _by_plan(self, places: Sequence[int]) -> Iterator[tuple[Rows, Sequence[int]]]:
+    def _by_plan(self, places: Sequence[int]) -> list[tuple[Rows, Sequence[int]]]:
         """Which of these places, as numbers in the list, have learners of one plan: nearly always all of them."""
-        plans = {self._plans[place] for place in places}
-        for plan in sorted(plans):
-            own = range(len(places))
-            yield (
-                self._experiment.rows_of(*plan),
-                own if len(plans) == 1 else [k for k in own if self._plans[places[k]] == plan],
-            )
+        plans, own = {self._plans[place] for place in places}, range(len(places))
+        if len(plans) == 1:
+            return [(self._experiment.rows_of(*plans.pop()), own)]
+        return [
+            (self._experiment.rows_of(*plan), [k for k in own if self._plans[places[k]] == plan])
+            for plan in sorted(plans)
+        ]
 
     def _put(self, matrix: Array, places: Sequence[int]) -> None:
         """Put rows in their places; the matrix of all of them is as wide as the widest."""

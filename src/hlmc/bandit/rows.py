@@ -7,8 +7,9 @@ which a batch of decisions or of rewards is one call.
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -24,7 +25,7 @@ from hlmc.engine.scale import scale_many
 from hlmc.engine.stored import ASK, TELL, steps_stored
 from hlmc.engine.tickets import TICKET_PROBABILITY, ticket_words
 from hlmc.errors import BadArgument
-from hlmc.learners.gate import first_unsound
+from hlmc.learners.gate import soundness
 from hlmc.learners.learner import Learner, fresh_rows
 from hlmc.policies.base import Policy
 from hlmc.targets import address_of, callback, entry, linked
@@ -81,8 +82,9 @@ class Rows:
 
     def packed(self, rows: Array) -> list[bytes]:
         """Rows as the database keeps them."""
-        packed = np.delete(rows[:, : self.width], self._left_out, axis=1).astype("<f8", copy=False)
-        return _pieces(packed)
+        left = self._left_out
+        packed = np.concatenate((rows[:, : left.start], rows[:, left.stop : self.width]), axis=1)
+        return _pieces(packed.astype("<f8", copy=False))
 
     def fresh(self, units: Iterable[str], live: int) -> Array:
         """Rows of learners that have yet to choose among ``live`` arms. Their streams follow from seed and unit."""
@@ -125,7 +127,11 @@ class Rows:
 
     def first_unsound(self, rows: Array) -> int:
         """The first row that no learner of the policy can have; their number when there is none."""
-        return first_unsound(self.policy, rows)
+        return self._unsound(_at(rows), rows.shape[1], len(rows))
+
+    @cached_property
+    def _unsound(self) -> Callable[[int, int, int], int]:
+        return soundness(self.policy)
 
     # --- Steps
 
@@ -155,10 +161,13 @@ class Rows:
         shares = np.array(rewards, np.float64)
         if self.policy.scaled:
             entry(scale_many, *["int64"] * 4, release=True)(self._program_at, address_of(shares), count)
-        steps = entry(for_structure(steps_stored, self.policy.structure), *["int64"] * 10, release=True)
-        where = address_of(rows), rows.shape[1], address_of(places), address_of(kinds)
-        steps(self._program_at, *where, count, *(address_of(each) for each in (tickets, shares, codes)))
+        where = _at(rows), rows.shape[1], _at(places), _at(kinds)
+        self._steps(self._program_at, *where, count, _at(tickets), _at(shares), _at(codes))
         return codes
+
+    @cached_property
+    def _steps(self) -> Callable[..., Any]:
+        return entry(for_structure(steps_stored, self.policy.structure), *["int64"] * 10, release=True)
 
     def tickets(self, packed: Sequence[bytes]) -> Array:
         """Tickets from the database as a matrix; one of another length is damaged, and becomes zeros."""
@@ -184,6 +193,11 @@ class Rows:
         kernels = [level_change_kernel(routine.kernels) for routine in self.policy.routines_used]
         changes = np.array([callback(kernel, CHANGE).address for kernel in kernels], np.int64)
         return entry(changer(self.policy.structure), "int64", *["int64"] * 5), changes
+
+
+def _at(array: Array) -> int:
+    """The address of an array that is not empty and can be written: twenty times as fast as ``array.ctypes``."""
+    return ctypes.addressof(ctypes.c_char.from_buffer(array))  # type: ignore[arg-type]
 
 
 def _pieces(matrix: Array) -> list[bytes]:

@@ -17,11 +17,12 @@ import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from hlmc.bandit.schema import APPLICATION, VERSION, migrated, statements
-from hlmc.bandit.store import Store
+from hlmc.bandit.store import LISTED, Store
 from hlmc.errors import BadStore, HLMCError, StoreUnavailable
 
 TYPES = {
@@ -140,18 +141,19 @@ class SQLiteStore(Store):
     def transaction(self, alone: bool = False) -> Iterator[None]:
         if self._readonly:
             raise BadStore(f"{self.shown} was opened readonly")
-        with self.guard, self.explaining():
+        with self.guard:
             connection = self._connected()
             fcntl.flock(self._turn, fcntl.LOCK_EX)
             try:
                 connection.execute("begin immediate")
-                try:
-                    yield
-                    connection.execute("commit")
-                except BaseException:
-                    with suppress(sqlite3.Error):
-                        connection.execute("rollback")
-                    raise
+                yield
+                connection.execute("commit")
+            except BaseException as error:
+                with suppress(sqlite3.Error):
+                    connection.execute("rollback")
+                if isinstance(error, self.bad):
+                    raise self.explained(error) from None
+                raise
             finally:
                 fcntl.flock(self._turn, fcntl.LOCK_UN)
 
@@ -175,22 +177,19 @@ class SQLiteStore(Store):
     # --- Statements
 
     def all(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
-        return self._connected().execute(sql, values).fetchall()
+        return self._connected().execute(*_bound(sql, values)).fetchall()
 
     def each(self, sql: str, *values: Any) -> Iterator[tuple[Any, ...]]:
-        return iter(self._connected().execute(sql, values))
+        return iter(self._connected().execute(*_bound(sql, values)))
 
     def insert(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-        places = ", ".join("?" * len(columns))
-        self._connected().executemany(f"insert into {table} ({', '.join(columns)}) values ({places})", rows)
+        self._connected().executemany(_insertion(table, tuple(columns)), rows)
 
     def update(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-        *changed, key = columns
-        setting = ", ".join(f"{name} = ?" for name in changed)
-        self._connected().executemany(f"update {table} set {setting} where {key} = ?", rows)
+        self._connected().executemany(_change(table, tuple(columns)), rows)
 
     def listed(self, values: Iterable[Any]) -> Any:
-        return json.dumps(list(values))
+        return _List(values)
 
     def now(self) -> float:
         return time.time()
@@ -217,6 +216,31 @@ class SQLiteStore(Store):
                 path.unlink()
                 raise
             copy.close()
+
+
+class _List(list[Any]):
+    """The parameter for a LISTED."""
+
+
+def _bound(sql: str, values: tuple[Any, ...]) -> tuple[str, Sequence[Any]]:
+    """A statement and its parameters: lists as JSON, unless all of them have one member."""
+    lists = [value for value in values if type(value) is _List]
+    if not lists:
+        return sql, values
+    if all(len(each) == 1 for each in lists):
+        return sql.replace(LISTED, "= ?"), [value[0] if type(value) is _List else value for value in values]
+    return sql, [json.dumps(value) if type(value) is _List else value for value in values]
+
+
+@lru_cache(maxsize=1000)
+def _insertion(table: str, columns: tuple[str, ...]) -> str:
+    return f"insert into {table} ({', '.join(columns)}) values ({', '.join('?' * len(columns))})"
+
+
+@lru_cache(maxsize=1000)
+def _change(table: str, columns: tuple[str, ...]) -> str:
+    *changed, key = columns
+    return f"update {table} set {', '.join(f'{name} = ?' for name in changed)} where {key} = ?"
 
 
 def _pragma(connection: sqlite3.Connection, pragma: str) -> Any:

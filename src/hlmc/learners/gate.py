@@ -7,6 +7,7 @@ this library has not made itself passes :func:`admitted` (an array of the caller
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -50,10 +51,19 @@ def first_unsound(policy: Policy, rows: Array) -> int:
 
     ``rows``: float64 [learners, words], in one piece of memory.
     """
+    return soundness(policy)(address_of(rows), rows.shape[1], len(rows))
+
+
+def soundness(policy: Policy) -> Callable[[int, int, int], int]:
+    """The same for who asks often: a function of the rows' address, the words from one to the next, and how many."""
     check = entry(checker(policy.structure), "int64", *["int64"] * 6, release=True)
-    checks = checks_of(policy)
-    found: int = check(linked(policy).address, address_of(checks), address_of(rows), rows.shape[1], 0, len(rows))
-    return found
+    checks, program = checks_of(policy), linked(policy)
+
+    def first(rows_at: int, stride: int, count: int) -> int:
+        found: int = check(program.address, address_of(checks), rows_at, stride, 0, count)
+        return found
+
+    return first
 
 
 def checks_of(policy: Policy) -> Array:
