@@ -51,6 +51,8 @@ Array = np.ndarray
 
 ROOT = Path(__file__).resolve().parent.parent
 PLACE = ROOT / "docs" / "playground"
+CHART = ROOT / "src" / "hlmc" / "serve" / "page" / "chart.js"
+"""The chart, which the page of hlmc serve shows too."""
 PAGE = ("index.html", "style.css", "engine.js", "draw.js", "story.js", "app.js")
 
 # --- What the page offers
@@ -483,13 +485,14 @@ def assemble(folder: str | Path) -> list[Path]:
     """Write the playground to a folder that works by itself, offline, also opened as a file; the paths."""
     place = Path(folder)
     place.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(CHART, place / CHART.name)
     for name in PAGE:
         shutil.copyfile(PLACE / name, place / name)
     module = base64.b64encode((PLACE / "playground.wasm").read_bytes()).decode()
     content = json.dumps(data(), separators=(",", ":"), allow_nan=False)
     # A script, because a page that is opened as a file may not fetch.
     (place / "data.js").write_text(f'const DATA = {content};\nconst MODULE = "{module}";\n', encoding="utf-8")
-    return [place / name for name in (*PAGE, "data.js")]
+    return [place / name for name in (*PAGE, CHART.name, "data.js")]
 
 
 def main() -> None:

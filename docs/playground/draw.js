@@ -1,21 +1,6 @@
 // Pictures: the curves, the strips of arms, and for each learner its tree, its clock and its row of words.
 "use strict";
 
-/** The context of a canvas in CSS pixels; the canvas has the size that the page gives it. */
-function contextOf(canvas, height) {
-    const scale = Math.min(2, window.devicePixelRatio || 1);
-    const width = canvas.shownWidth ??= canvas.clientWidth;
-    if (canvas.width !== Math.round(width * scale) || canvas.height !== Math.round(height * scale)) {
-        canvas.width = Math.round(width * scale);
-        canvas.height = Math.round(height * scale);
-        canvas.style.height = `${height}px`;
-    }
-    const context = canvas.getContext("2d");
-    context.setTransform(scale, 0, 0, scale, 0, 0);
-    context.clearRect(0, 0, width, height);
-    return [context, width];
-}
-
 /** Colours of the theme, read from the style sheet once. */
 let ink = null;
 function colours() {
@@ -30,129 +15,32 @@ function colours() {
     return ink;
 }
 function forgetColours() { ink = null; }
-const FONT = "12px system-ui, sans-serif";
-
-/** A round number of at least x: 1, 2 or 5 times a power of ten. */
-function round(x) {
-    const power = 10 ** Math.floor(Math.log10(x));
-    return power * [1, 2, 5, 10].find((m) => m * power >= x * 0.999999);
-}
-
 /** A time in nanoseconds with its unit. */
 function duration(ns) {
     const [unit, size] = [["ms", 1e6], ["µs", 1e3], ["ns", 1]].find((each) => ns >= 0.9995 * each[1]) ?? ["ns", 1];
     return `${+(ns / size).toPrecision(ns < 1000 ? 3 : 2)} ${unit}`;
 }
 
-/** A short form of a number: 12k, 3.4M. */
-function brief(x) {
-    const size = Math.abs(x);
-    if (size >= 1e6) return `${+(x / 1e6).toPrecision(3)}M`;
-    if (size >= 1e4) return `${+(x / 1e3).toPrecision(3)}k`;
-    return size >= 100 || Number.isInteger(x) ? x.toFixed(0) : `${+x.toPrecision(3)}`;
-}
-
-const NAMED = 560; // pixels from which a chart has room for the names of its curves
-
-/** The curves. Names stand at their ends, in a margin where no data is; where there is no room the table has them. */
+/** The curves of a game. */
 function drawChart(canvas, game, quantity) {
-    const height = canvas.tall;
-    const [context, width] = contextOf(canvas, height);
     const { text, faint, line, policies } = colours();
-    const named = width > NAMED;
-    const box = { left: 52, right: width - (named ? 132 : 12), top: 10, bottom: height - 34 };
-    const ofReward = quantity === "reward", ofLog = quantity === "log";
+    const ofReward = quantity === "reward";
     const value = ofReward
         ? (point, i) => (point.time ? point.earned[i] / point.time : 0)
         : (point, i) => point.best - point.earned[i];
     const now = { time: game.time, best: game.judge(), earned: game.learners.map((each) => each.earned) };
     const points = ofReward ? [...game.points.slice(1), now] : [...game.points, now];
     const end = Math.min(game.horizon, round(Math.max(100, game.time * 1.02)));
-    let low = 0, high = ofReward ? 1 : 10;
-    for (let i = 0; i < game.learners.length && !ofReward; i++) {
-        for (const point of points) {
-            const y = value(point, i);
-            if (y < low) low = y;
-            if (y > high) high = y;
-        }
-    }
-    let unit = round((high - low) / 5);
-    let ticks;
-    if (ofLog) { // regrets below 1 are drawn at 1
-        low = 0;
-        high = Math.ceil(Math.log10(high));
-        ticks = Array.from({ length: high + 1 }, (_, i) => i);
-        unit = 1;
-    } else {
-        low = Math.floor(low / unit) * unit;
-        high = ofReward ? 1 : Math.ceil(high / unit + 0.02) * unit;
-        ticks = Array.from({ length: Math.round((high - low) / unit) + 1 }, (_, i) => low + i * unit);
-    }
-    const x = (t) => box.left + (box.right - box.left) * t / end;
-    const place = (v) => box.bottom - (box.bottom - box.top) * (v - low) / (high - low);
-    const y = ofLog ? (v) => place(Math.log10(Math.max(1, v))) : place;
-    context.font = FONT;
-    context.lineWidth = 1;
-    context.textAlign = "right";
-    context.textBaseline = "middle";
-    for (const v of ticks) {
-        const at = Math.round(place(v)) + 0.5;
-        context.strokeStyle = Math.abs(v) < unit / 2 ? faint : line;
-        context.beginPath();
-        context.moveTo(box.left, at);
-        context.lineTo(box.right, at);
-        context.stroke();
-        context.fillStyle = faint;
-        context.fillText(brief(ofLog ? 10 ** v : Math.abs(v) < unit / 2 ? 0 : +v.toPrecision(6)), box.left - 6, at);
-    }
-    context.textBaseline = "top";
-    const parts = width > 560 ? 5 : 2;
-    for (let i = 0; i <= parts; i++) {
-        context.textAlign = i === parts ? "right" : "center";
-        context.fillText(brief(end * i / parts), x(end * i / parts), box.bottom + 6);
-    }
-    context.textAlign = "center";
-    context.fillText("steps", (box.left + box.right) / 2, box.bottom + 20);
-    if (game.time === 0) {
-        context.textAlign = "center";
-        context.fillText("Press Play", (box.left + box.right) / 2, (box.top + box.bottom) / 2);
-    }
-    canvas.timeAt = (at) => (at - box.left) / (box.right - box.left) * end;
     const pointed = canvas.pointed === undefined ? undefined : pointNear(game, canvas.pointed);
-    if (pointed) {
-        context.strokeStyle = faint;
-        context.lineWidth = 1;
-        context.beginPath();
-        context.moveTo(Math.round(x(pointed.time)) + 0.5, box.top);
-        context.lineTo(Math.round(x(pointed.time)) + 0.5, box.bottom);
-        context.stroke();
-    }
-    const labels = [];
-    game.learners.forEach((learner, i) => {
-        context.strokeStyle = policies[learner.policy];
-        context.lineWidth = 2;
-        context.lineJoin = "round";
-        context.beginPath();
-        points.forEach((point, j) => context[j ? "lineTo" : "moveTo"](x(point.time), y(value(point, i))));
-        context.stroke();
-        labels.push({ y: y(value(now, i)), learner });
+    const { timeOf } = drawCurves(canvas, {
+        curves: game.learners.map((learner, i) => ({
+            name: learner.name, colour: policies[learner.policy], points: points.map((point) => [point.time, value(point, i)]),
+        })),
+        begin: 0, end, height: canvas.tall, ink: { text, faint, line }, across: "steps",
+        log: quantity === "log", high: ofReward ? 1 : 10, fixed: ofReward,
+        pointed: pointed?.time, empty: game.time === 0 ? "Press Play" : undefined,
     });
-    if (!named || !labels.length) return;
-    labels.sort((a, b) => a.y - b.y);
-    labels.forEach((label, i) => { if (i) label.y = Math.max(label.y, labels[i - 1].y + 15); });
-    const over = labels[labels.length - 1].y - (box.bottom - 6);
-    if (over > 0) {
-        labels[labels.length - 1].y -= over;
-        for (let i = labels.length - 2; i >= 0; i--) labels[i].y = Math.min(labels[i].y, labels[i + 1].y - 15);
-    }
-    context.textAlign = "left";
-    context.textBaseline = "middle";
-    for (const { y: at, learner } of labels) {
-        context.fillStyle = policies[learner.policy];
-        context.fillRect(box.right + 8, at - 4, 8, 8);
-        context.fillStyle = text;
-        context.fillText(learner.name, box.right + 22, at);
-    }
+    canvas.timeAt = timeOf;
 }
 
 /** The point of the curves next to a time. */

@@ -141,15 +141,15 @@ def test_a_body_in_chunks_is_read_and_limited(http: httpx.Client) -> None:
     assert (answer.status_code, error_name(answer)) == (413, "too-large")
 
 
-def test_the_horizon_ends_a_learner(http: httpx.Client) -> None:
-    for _ in range(5):
-        decision = http.post("/v1/fixed/ask", json={"unit": "u"}).json()
-        http.post("/v1/fixed/tell", json={"id": decision["id"], "reward": 10})
-    answer = http.post("/v1/fixed/ask", json={"unit": "u"})
+def test_without_an_arm_there_is_no_decision(http: httpx.Client, admin: httpx.Client) -> None:
+    for name in ("tea", "coffee"):
+        admin.post("/v1/drinks/arms", json={"action": "pause", "name": name})
+    answer = http.post("/v1/drinks/ask", json={})
+    listed = http.post("/v1/drinks/ask", json=[{}]).json()
+    for name in ("tea", "coffee"):
+        admin.post("/v1/drinks/arms", json={"action": "resume", "name": name})
     assert (answer.status_code, error_name(answer)) == (409, "out-of-turn")
-    listed = http.post("/v1/fixed/ask", json=[{"unit": "u"}, {"unit": "v"}]).json()
     assert listed[0]["error"]["status"] == 409
-    assert listed[1]["unit"] == "v"
 
 
 def test_too_much_at_a_time_is_told_to_come_back(running: Running, http: httpx.Client) -> None:

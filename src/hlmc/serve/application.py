@@ -66,8 +66,21 @@ async def _nothing(call: Call) -> Any:
     raise Problem(404, "no-address", "there is nothing at this address; /openapi.json lists what there is")
 
 
+_STRICT = (
+    (
+        b"content-security-policy",
+        (
+            b"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
+            b"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+        ),
+    ),
+    (b"referrer-policy", b"no-referrer"),
+)
+"""The page loads nothing from elsewhere, and no other page may frame it."""
+
+
 def _file(name: str, kind: bytes) -> Operation:
     async def read(call: Call) -> bytes:
         return files("hlmc.serve").joinpath("page", name).read_bytes()
 
-    return Operation(read, None, media=kind)
+    return Operation(read, None, media=kind, headers=_STRICT)

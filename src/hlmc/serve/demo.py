@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 
 from hlmc.bandit import Decision
-from hlmc.policies import Champion
+from hlmc.policies import TsallisINF
 from hlmc.serve.config import Config, Planned
 from hlmc.serve.rights import made
 from hlmc.serve.running import serve
@@ -33,7 +33,7 @@ SUMMER = {"cold brew": 0.75, "iced tea": 0.65}
 """What everybody likes when summer comes, after :data:`CHANGE` visitors."""
 OTHERWISE = 0.08
 CHANGE = 30_000
-WAIT = 15.0
+WAIT = 8.0
 PACE = 0.05
 """Seconds between two groups of visitors."""
 GROUP = 8
@@ -54,7 +54,7 @@ def demo(host: str, port: int) -> None:
     text, token = made(note="demo")
     with tempfile.TemporaryDirectory(prefix="hlmc-demo-") as folder:
         settings = {"wait": WAIT, "default": 0.0, "control": 0.1}
-        shop = Planned("drinks", Champion(arms=100, memory=64), DRINKS, "each", settings)
+        shop = Planned("drinks", TsallisINF(arms=24), DRINKS, "each", settings)
         config = Config(str(Path(folder) / "demo.db"), (shop,), every=1.0)
         sys.stderr.write(f"the admin token of this demo, to change arms on the page: {text}\n")
         serve(config, host, port, (token,), visitors)
@@ -71,7 +71,7 @@ async def visitors(service: Service) -> None:
         for kind, decision in zip(kinds, await service.ask(shop, kinds, [None] * GROUP), strict=True):
             seen += 1
             if isinstance(decision, Decision) and draw.random() < chance(kind, decision.arm, seen):
-                task = asyncio.create_task(_order(service, shop, decision.id, draw.expovariate(0.5)))
+                task = asyncio.create_task(_order(service, shop, decision.id, draw.expovariate(1.0)))
                 orders.add(task)
                 task.add_done_callback(orders.discard)
         await asyncio.sleep(PACE)

@@ -69,6 +69,7 @@ class Operation(NamedTuple):
     takes: Any = None
     gives: Any = None
     media: bytes = JSON
+    headers: Pairs = ()
 
 
 class Endpoint:
@@ -101,7 +102,8 @@ class Endpoint:
             if method == "OPTIONS":
                 await _answer(send, 204, b"", (*self._guard.preflight(headers), *SAFE))
                 return
-            result, media = await self._done(scope, receive, method, headers)
+            result, operation = await self._done(scope, receive, method, headers)
+            media, more = operation.media, operation.headers
             status = 200
             if isinstance(result, bytes):
                 body = result
@@ -126,7 +128,7 @@ class Endpoint:
         elif log.isEnabledFor(logging.DEBUG):
             log.debug("answered", extra=self._said(method, status, begun, headers))
 
-    async def _done(self, scope: Scope, receive: Receive, method: str, headers: Headers) -> tuple[Any, bytes]:
+    async def _done(self, scope: Scope, receive: Receive, method: str, headers: Headers) -> tuple[Any, Operation]:
         """Check a request and do what it asks for."""
         operation = self._operations.get("GET" if method == "HEAD" else method)
         self._guard.check(headers, operation is not None and operation.takes is not None)
@@ -141,7 +143,7 @@ class Endpoint:
         result = await operation.function(Call(self._service, hosted, token, headers, body))
         if operation.right == ADMIN:
             log.info("changed", extra=self._said(method, 200, None, headers) | {"token": token.id})
-        return result, operation.media
+        return result, operation
 
     def _allowed(self, right: str, name: str | None, headers: Headers) -> tuple[Hosted | None, Token]:
         """The experiment of this name, if the request has the right to it."""

@@ -81,4 +81,4 @@ def point(report: Report, now: float) -> dict[str, Any]:
         name: [tally.decisions, tally.rewarded, tally.reward, tally.squares]
         for name, tally in (("learned", report.learned), ("control", report.control))
     }
-    return {"time": now, **groups, "arms": {each["name"]: each["tally"].decisions for each in report.arms[:8]}}
+    return {"time": now, **groups, "arms": {each["name"]: each["tally"].decisions for each in report.arms}}
