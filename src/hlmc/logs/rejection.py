@@ -49,10 +49,13 @@ def shown_rows(names: Sequence[str], log: Log, least: float | None, seed: int) -
     uniform = bool(log.control.any())
     if uniform and least is None:
         rows = np.flatnonzero(log.control)
+    rows = rows[np.isfinite(log.propensity[rows])]
+    if not len(rows):
+        raise BadArgument("log must have propensities that are known for learners")
     propensity = log.propensity[rows]
     smallest = float(propensity.min())
     if least is None:
-        even = len(log.labels) > 0 and np.allclose(propensity, 1.0 / len(log.labels), rtol=1e-6)
+        even = np.allclose(propensity, 1.0 / len(log.labels), rtol=1e-6)
         if not (uniform or even):
             raise BadArgument(
                 f"log must be uniform for learners such as {names[0]!r}, or least= state the least propensity that any "
