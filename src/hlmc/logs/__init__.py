@@ -3,7 +3,7 @@
 ==============  =====================================================================================
 ``replaying``   :func:`hlmc.replay`: every candidate, one row of a frame each
 ``reading``     a log: data frames, CSV, Parquet, ``dsjson``; arms, rewards, propensities, blocks
-``targets``     candidates that learn nothing: an arm, a distribution, a rule
+``targets``     candidates that learn nothing: an arm, a distribution, a rule; ``means`` of arms
 ``ips``         inverse propensity scores; ``snips`` divides by the weights; ``doubly`` has arm means
 ``betting``     an interval that needs weights of mean 1 and nothing else; ``bernstein`` with clipped weights
 ``rejection``   candidates that learn, on the rows whose arm they would have played

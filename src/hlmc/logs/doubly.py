@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hlmc.logs.reading import Log
-from hlmc.logs.targets import Means, Target
+from hlmc.logs.targets import Target
 
 Array = np.ndarray
 
@@ -21,6 +21,4 @@ def doubly_robust(target: Target, w: Array, log: Log) -> float:
     ----------
     M. Dudík, J. Langford and L. Li, "Doubly robust policy evaluation and learning", ICML 2011.
     """
-    means = Means(log)
-    own = means.of(log.arm, np.arange(len(w)))
-    return float((target.mean(means) + w * (log.reward - own)).sum() / len(w))
+    return float((target.mean(log.means) + w * (log.reward - log.means.own)).sum() / len(w))

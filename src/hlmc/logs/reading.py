@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ import numpy as np
 
 from hlmc import checks
 from hlmc.errors import BadArgument, BadFile, BadReward, BadType, shown
+from hlmc.logs.means import Means
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,7 +50,7 @@ class Log:
     left_out: int
     """Rows without a reward, which are not among these."""
 
-    @property
+    @cached_property
     def blocks(self) -> int:
         """How many blocks there are."""
         return int(self.block.max()) + 1
@@ -59,7 +61,12 @@ class Log:
         found: Array = np.unique(self.block, return_index=True)[1]
         return found
 
-    @property
+    @cached_property
+    def means(self) -> Means:
+        """The means of the arms."""
+        return Means(self)
+
+    @cached_property
     def longest(self) -> int:
         """Rows of the longest block."""
         return int(np.bincount(self.block).max())
