@@ -9,7 +9,21 @@ from __future__ import annotations
 
 import importlib
 
-FAMILIES = ("damage", "crafted", "kills", "disks", "races", "forks", "caches", "calls", "interrupts", "exports")
+FAMILIES = (
+    "damage",
+    "crafted",
+    "kills",
+    "disks",
+    "races",
+    "forks",
+    "caches",
+    "calls",
+    "interrupts",
+    "tickets",
+    "arms",
+    "exports",
+    "bandits",
+)
 
 
 def attacks(families: tuple[str, ...] = FAMILIES) -> list:

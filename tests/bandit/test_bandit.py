@@ -7,6 +7,7 @@ import multiprocessing
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +18,7 @@ import hlmc
 from bandits import NAMES, POLICY, Opener
 from hlmc.bandit.rows import stored_policy
 from hlmc.bandit.schema import MIGRATIONS
-from hlmc.errors import BadArgument, BadReward, BadStore, ConflictingKey, OutOfTurn
+from hlmc.errors import BadArgument, BadReward, BadStore, BadType, ConflictingKey, OutOfTurn
 
 # --- Decisions and rewards
 
@@ -176,6 +177,35 @@ def test_wrong_arguments_are_told(opened: Opener) -> None:
         opened(POLICY, arms=["a", "b", "a"])
     with pytest.raises(TypeError, match="policy must be"):
         opened("UCB1")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda bandit: bandit.tell(3, 1.0),
+        lambda bandit: bandit.tell({1: 2}, 1.0),
+        lambda bandit: bandit.tell(["x"], 1.0),
+        lambda bandit: bandit.drop(object),
+        lambda bandit: bandit.drop(np.int64(-1)),
+        lambda bandit: bandit.ask(np.array(0.5)),
+        lambda bandit: bandit.ask(np.zeros((2, 1))),
+        lambda bandit: bandit.ask(["u"], key=3),
+        lambda bandit: bandit.ask(10**5000),
+        lambda bandit: bandit.forget(np.array(["a", "b"])),
+        lambda bandit: bandit.arms.remove(np.array([1])),
+        lambda bandit: bandit.configure(delay=np.array([1, 2])),
+        lambda bandit: bandit.configure(delay=np.ma.masked),
+    ],
+)
+def test_what_is_none_of_what_is_wanted_is_one_line(opened: Opener, call: Callable[[hlmc.Bandit], object]) -> None:
+    bandit = opened(POLICY, arms=NAMES, seed=1)
+    with pytest.raises((BadArgument, BadType)) as caught:
+        call(bandit)
+    assert "\n" not in str(caught.value)
+    assert bandit.report().decisions == 0
+    assert object() not in bandit.arms
+    assert "\ud800" not in bandit.arms
+    assert bandit.check() == []
 
 
 def test_readonly_looks_and_does_not_touch(opened: Opener) -> None:

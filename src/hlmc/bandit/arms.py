@@ -14,6 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from hlmc.bandit.experiment import STILL, Experiment
 from hlmc.bandit.schema import IN_PLAY, PAUSED, REMOVED
 from hlmc.bandit.store import LISTED
@@ -37,7 +39,7 @@ def text_of(what: str, value: Any) -> str:
             value = value.decode()
         except UnicodeDecodeError:
             raise BadArgument(f"{what} in bytes must be UTF-8 text, not {shown(value)}") from None
-    elif hasattr(value, "__index__") and not isinstance(value, bool):
+    elif isinstance(value, (int, np.integer)) and not isinstance(value, bool) and int(value).bit_length() < 3 * LONGEST:
         value = str(int(value))
     if not isinstance(value, str):
         raise BadArgument(f"{what} must be a text, a whole number or bytes, not {shown(value)}")
@@ -83,7 +85,11 @@ class BanditArms:
         return iter(self._names(IN_PLAY, PAUSED))
 
     def __contains__(self, name: object) -> bool:
-        return bool(self._read("select 1 from arms where experiment = ? and name = ? and state < 2", name))
+        try:
+            text = text_of("name", name)
+        except BadArgument:
+            return False
+        return bool(self._read("select 1 from arms where experiment = ? and name = ? and state < 2", text))
 
     def add(self, *names: str) -> None:
         """Add arms of which nothing is known. All of them, or none if one of the names is taken."""

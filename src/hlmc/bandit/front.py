@@ -178,8 +178,10 @@ class Bandit:
     def _asks(self, unit: Any, key: Any, purpose: str | None = None) -> tuple[bool, list[Ask]]:
         self._check_open(writes=True)
         many = unit is not None and not isinstance(unit, (str, bytes)) and hasattr(unit, "__iter__")
-        units = list(unit) if many else [unit]
-        keys = [key] if not many else [None] * len(units) if key is None else list(key)
+        units = checks.listed("unit", unit, "units", empty=True) if many else [unit]
+        keys = (
+            [key] if not many else [None] * len(units) if key is None else checks.listed("key", key, "keys", empty=True)
+        )
         if len(keys) != len(units):
             raise BadArgument(f"key must be a list of {len(units)} keys, one for each unit, not of {len(keys)}")
         checked = [None if each is None else text_of("key", each) for each in keys]
@@ -197,7 +199,9 @@ class Bandit:
         self._check_open(writes=True)
         if isinstance(decision, (str, Decision)):
             return False, [Tell(_id(decision), self._reward(reward))]
-        names, rewards = list(decision), np.asarray(reward).tolist() if isinstance(reward, np.ndarray) else list(reward)
+        names = checks.listed("decision", decision, "ids", empty=True)
+        rewards = reward.tolist() if isinstance(reward, np.ndarray) else reward
+        rewards = checks.listed("reward", rewards, "rewards", empty=True)
         if len(names) != len(rewards):
             raise BadArgument(f"reward must be a list of {len(names)}, one for each decision, not of {len(rewards)}")
         return True, [Tell(_id(name), self._reward(each)) for name, each in zip(names, rewards, strict=True)]
@@ -205,7 +209,8 @@ class Bandit:
     def _drops(self, decision: Any) -> tuple[bool, list[Tell]]:
         self._check_open(writes=True)
         many = not isinstance(decision, (str, Decision))
-        return many, [Tell(_id(name), None) for name in (decision if many else [decision])]
+        names = checks.listed("decision", decision, "ids", empty=True) if many else [decision]
+        return many, [Tell(_id(name), None) for name in names]
 
     def _reward(self, reward: Any) -> float:
         policy = self._experiment.policy

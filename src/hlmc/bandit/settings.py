@@ -86,7 +86,7 @@ def checked(policy: Policy, given: dict[str, Any]) -> Settings:
         own["control"] = between("control", own["control"], 0.0, 1.0, "[0, 1)")
     if "shards" in own:
         own["shards"] = whole("shards", own["shards"], 1, MOST_SHARDS)
-    if "delay" in own and own["delay"] != MEASURED:
+    if "delay" in own and not (isinstance(own["delay"], str) and own["delay"] == MEASURED):
         raise BadArgument(f'delay must be "measured" or left out, not {shown(own["delay"])}')
     settings = Settings(**own)
     if settings.wait is not None and settings.default is None:
