@@ -398,7 +398,7 @@ def test_the_window() -> None:
 def test_words_count_the_window(pending: int) -> None:
     for policy in (hlmc.HLMC(arms=100, memory=20, horizon=1000), hlmc.Champion(arms=30), hlmc.UCBM(arms=17, memory=4)):
         waits = replace(policy, pending=pending)
-        assert waits.words.control == policy.words.control + 12 + math.ceil(pending / 64)
+        assert waits.words.control == policy.words.control + 15 + math.ceil(pending / 64)
         assert waits.words.statistics == policy.words.statistics
         assert waits.start().state.nbytes == 8 * waits.words.total
 
@@ -438,7 +438,7 @@ def test_rows_are_described() -> None:
 def test_tickets_are_values() -> None:
     learner = hlmc.HLMC(arms=100, memory=20, horizon=1000, pending=9).start(2)
     first, second = learner.ask(), learner.ask()
-    assert len(bytes(first)) == 40 + 16 * 2
+    assert len(bytes(first)) == 56 + 16 * 2
     assert first != second
     assert {first: 1}[hlmc.Ticket.from_bytes(bytes(first))] == 1
     assert str(first).isascii()

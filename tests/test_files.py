@@ -140,10 +140,12 @@ def test_the_layout_is_that_of_this_format() -> None:
     assert [each and each.header_words for each in structures.CATALOGUE] == [9, 10, 16, None, 16]
     assert [layout.CHILD, layout.CHANCE, layout.SUM, layout.SCALARS, layout.LEVEL_CONTROL] == [0, 1, 2, 3, 5]
     assert layout.FIELDS == 20
-    assert [layout.UNANSWERED, layout.DUE, layout.SECRET, layout.INCARNATIONS, layout.BITS] == [0, 1, 2, 4, 12]
+    window = [layout.UNANSWERED, layout.DUE, layout.REACHED, layout.CROWNED, layout.MOVED, layout.SECRET]
+    assert window == list(range(6))
+    assert [layout.INCARNATIONS, layout.BITS] == [7, 15]
 
 
-# Files of format 1, whose rows with a window do not say who their learners are.
+# Files of format 1, whose rows with a window do not say who their learners are, nor how groups were reached.
 
 OF_0_2 = (
     "k2hsbWMNChoBAAAAAQAAAAEAAAAAAAAAGwAAAAAAAAAGAAAAnAAAAAABAAAAAAAArZh3TrITXU5y+SYaJ6nJYAUAUJexl8HI6zCCpjchVfd7Im"
@@ -178,8 +180,9 @@ def test_a_fleet_of_format_1_is_read(path: Path, pending: int) -> None:
         fleet.update([0.5] * 900)
     front, rows = Front.new(policy, "fleet", 900), fleet.state
     if pending:
-        first = int(policy.program[layout.WINDOW]) + layout.SECRET
-        rows = np.delete(rows, range(first, first + layout.IDENTITY_WORDS), axis=1)
+        first = int(policy.program[layout.WINDOW])
+        fleet._rows[:, first + layout.REACHED] = fleet._rows[:, first + layout.CROWNED] = 0.0
+        rows = np.delete(rows, range(first + layout.REACHED, first + layout.BITS), axis=1)
     old = Layout.new("fleet", 900, rows.shape[1], len(front.description), version=1)
     create(path, Front(old, policy, front.description, np.zeros((old.blocks, 16), np.uint8)), [rows])
     before = path.read_bytes()

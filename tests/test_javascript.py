@@ -146,7 +146,8 @@ for (const program of JSON.parse(readFileSync("pending.json"))) {
     for (let t = 0; t < 250; t++) {
         const ticket = learner.ask();
         open.push(ticket);
-        told.push(Buffer.from(ticket.bytes).toString("hex"), [ticket.arm, ticket.time, ticket.probability]);
+        const own = [ticket.arm, ticket.time, ticket.probability, ticket.propensity, ticket.block];
+        told.push(Buffer.from(ticket.bytes).toString("hex"), own);
         // Out of order, some late, some twice, some never.
         if (t % 3 === 2) told.push(learner.tell(open.splice((7 * t) % open.length, 1)[0], (t % 5) / 5));
         if (t % 7 === 6) told.push(learner.drop(open.splice((3 * t) % open.length, 1)[0].bytes));
@@ -172,7 +173,8 @@ def asked_and_told(policy: hlmc.Policy) -> list[object]:
     for t in range(250):
         ticket = learner.ask()
         still.append(ticket)
-        told += [bytes(ticket).hex(), [ticket.arm, ticket.time, ticket.probability]]
+        of_ticket = [ticket.arm, ticket.time, ticket.probability, ticket.propensity, ticket.block]
+        told += [bytes(ticket).hex(), of_ticket]
         if t % 3 == 2:
             told.append(learner.tell(still.pop((7 * t) % len(still)), (t % 5) / 5))
         if t % 7 == 6:

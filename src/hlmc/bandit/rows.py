@@ -23,7 +23,7 @@ from hlmc.engine.primitives import CHANGE
 from hlmc.engine.routines import level_change_kernel
 from hlmc.engine.scale import scale_many
 from hlmc.engine.stored import ASK, TELL, steps_stored
-from hlmc.engine.tickets import TICKET_PROBABILITY, ticket_words
+from hlmc.engine.tickets import TICKET_PROPENSITY, ticket_words
 from hlmc.errors import BadArgument
 from hlmc.learners.gate import soundness
 from hlmc.learners.learner import Learner, fresh_rows
@@ -177,7 +177,7 @@ class Rows:
 
     def propensities(self, tickets: Array) -> Array:
         """The probabilities by which logged decisions are weighed."""
-        return np.array(tickets[:, TICKET_PROBABILITY])
+        return np.array(tickets[:, TICKET_PROPENSITY])
 
     def pack_tickets(self, tickets: Array) -> list[bytes]:
         """Tickets as the database keeps them."""

@@ -53,7 +53,7 @@ from hlmc.engine.layout import (
 from hlmc.engine.linker import Kernel, substitute_where_used
 from hlmc.engine.primitives import bits, put_bits, words
 from hlmc.engine.step import BAD_REWARD, PAST_HORIZON, arm_of, decide
-from hlmc.engine.structures.base import Structure, choices_counted, learn_from, no_late, no_note
+from hlmc.engine.structures.base import Structure, choices_counted, learn_from, no_late, no_note, weigh_slots
 from hlmc.engine.tickets import (
     CHILDREN_AT,
     LEARNER,
@@ -101,13 +101,20 @@ def ask(program_at: Address, row_at: Address, learner: int, identity_at: Address
         begin_incarnation(program, row, learner, identity)
     arm = arm_of(program, row, decide(program, row, t))
     put_number(ticket, LEARNER, learner)
-    ticket[TICKET_PROBABILITY] = row[PROBABILITY]
+    describe_decision(program, row, t, ticket)
     hand_out(program, row, t, arm, ticket)
     put_bits(ticket, TAG, tag_of(program, row, ticket, incarnation))
     place = t % int(program[PENDING])
     word = int(program[WINDOW]) + BITS + (place >> 6)
     put_bits(row, word, bits(row, word) | (_ONE << np.uint64(place & 63)))
     return arm
+
+
+@kernel
+def describe_decision(program: Array, row: Array, t: int, ticket: Array) -> None:
+    """Write what the ticket of decision t says to its user alone; before :func:`hand_out`."""
+    ticket[TICKET_PROBABILITY] = row[PROBABILITY]
+    weigh_slots(program, row, t, ticket)
 
 
 @kernel
@@ -230,5 +237,5 @@ def learn_last(
 @cache
 def for_structure(kernel: Kernel, structure: Structure) -> Kernel:
     """:func:`ask`, :func:`tell`, or a kernel that calls them or :func:`settle`, for the programs of a structure."""
-    hooks: dict[Kernel, Kernel] = {no_note: structure.note, no_late: structure.late}
+    hooks: dict[Kernel, Kernel] = {no_note: structure.note, no_late: structure.late, weigh_slots: structure.weigh}
     return substitute_where_used(kernel, {hook: own for hook, own in hooks.items() if own is not hook})

@@ -140,14 +140,19 @@ CONTROL_WORDS = (
 
 KEPT = 4
 """Incarnations that a row remembers (:mod:`hlmc.engine.identity`)."""
-UNANSWERED, DUE, SECRET = range(3)
+UNANSWERED, DUE, REACHED, CROWNED, MOVED, SECRET = range(6)
 INCARNATIONS = SECRET + 2
 BITS = INCARNATIONS + 2 * KEPT
 IDENTITY_WORDS = BITS - SECRET
+LATER_WORDS = BITS - REACHED
+"""Words of the window that rows in files of version 1 lack."""
 
 WINDOW_WORDS = (
     Word("UNANSWERED", "decisions of the present run of the last level that have no reward yet"),
     Word("DUE", "1 when the run has had its last decision and the levels above have not yet learned from it"),
+    Word("REACHED", "the chance of the groups played, counting all ways to them; 0: not known"),
+    Word("CROWNED", "the same for slot 0 of a champion, which plays in many groups; 0: not known"),
+    Word("MOVED", "the step until which REACHED cannot be known: the group chosen has lost its last arm", WHOLE),
     Word("SECRET", "authenticates tickets: 64 raw bits", RAW),
     Word("SECRET + 1", "and 64 more", RAW),
     *(
@@ -184,7 +189,7 @@ def window_words(pending: int) -> int:
     """The words of a window over so many decisions: one bit for each, two counters, and who the learner is.
 
     >>> window_words(0), window_words(64), window_words(65)
-    (0, 13, 14)
+    (0, 16, 17)
     """
     return BITS + -(-pending // 64) if pending else 0
 

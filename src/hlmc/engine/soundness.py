@@ -28,6 +28,7 @@ from hlmc.engine.layout import (
     CHILDREN,
     CONTROL,
     COUNT,
+    CROWNED,
     DUE,
     FOREVER,
     HORIZON,
@@ -35,10 +36,12 @@ from hlmc.engine.layout import (
     IDLE,
     LEVEL_CONTROL,
     LEVELS,
+    MOVED,
     ONE,
     PARAMETERS,
     PENDING,
     PROBABILITY,
+    REACHED,
     RECORD,
     SECRET,
     SUBLENGTH,
@@ -76,6 +79,10 @@ def _sound_window(program: Array, row: Array, t: int) -> bool:
     """
     window = int(program[WINDOW])
     if not (whole_within(row[window + DUE], 0, 1) and whole_within(row[window + UNANSWERED], 0, t)):
+        return False
+    if not (0.0 <= row[window + REACHED] <= 1.0 and 0.0 <= row[window + CROWNED] <= 1.0):
+        return False
+    if not whole_within(row[window + MOVED], 0, FOREVER):
         return False
     if row[window + DUE] == 1.0 and (row[ARM] >= 0.0 or int(row[UNTIL]) != t):
         return False

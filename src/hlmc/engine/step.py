@@ -55,11 +55,10 @@ from hlmc.engine.primitives import (
 )
 from hlmc.engine.routines import RoutineKernels
 from hlmc.engine.stream import first_number, mix, uniform, unit
-from hlmc.engine.structures.base import choices_counted
+from hlmc.engine.structures.base import LEAST_PROBABILITY, choices_counted
 
 Array = np.ndarray
 
-LEAST_PROBABILITY = 5e-324  # what was selected was possible, also where a product of many chances underflows
 SINGLE = {"LEAST_PROBABILITY": 2.0**-126}
 
 # What select and update answer instead of an arm or 0.

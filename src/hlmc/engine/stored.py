@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from hlmc.engine.feedback import BAD_TICKET, EXPIRED, credit, hand_out
+from hlmc.engine.feedback import BAD_TICKET, EXPIRED, credit, describe_decision, hand_out
 from hlmc.engine.kernel import Address, kernel
-from hlmc.engine.layout import HORIZON, KEY, LEVELS, PROBABILITY, TIME
+from hlmc.engine.layout import HORIZON, KEY, LEVELS, TIME
 from hlmc.engine.primitives import bits, int_at, put_bits, put_int, row_of, words
 from hlmc.engine.step import PAST_HORIZON, arm_of, decide
-from hlmc.engine.tickets import CHILDREN_AT, TAG, TICKET_PROBABILITY, TICKET_TIME, siphash, ticket_int
+from hlmc.engine.tickets import CHILDREN_AT, TAG, TICKET_TIME, siphash, ticket_int
 
 Array = np.ndarray
 
@@ -74,7 +74,7 @@ def _ask(program: Array, row: Array, ticket: Array) -> int:
     if t >= int(program[HORIZON]):
         return PAST_HORIZON
     arm = arm_of(program, row, decide(program, row, t))
-    ticket[TICKET_PROBABILITY] = row[PROBABILITY]
+    describe_decision(program, row, t, ticket)
     hand_out(program, row, t, arm, ticket)
     put_bits(ticket, TAG, _tag(program, row, ticket))
     return arm

@@ -22,7 +22,7 @@ Array = np.ndarray
 LEAST_CHANCE = 2.0**-64
 """The least probability of a choice that is learned from."""
 
-TAG, LEARNER, TICKET_TIME, TICKET_ARM, TICKET_PROBABILITY, CHILDREN_AT = range(6)
+TAG, LEARNER, TICKET_TIME, TICKET_ARM, TICKET_PROBABILITY, TICKET_PROPENSITY, TICKET_BLOCK, CHILDREN_AT = range(8)
 
 TICKET = (
     Word("TAG", "SipHash-1-3 of the words that follow, of the incarnation and of the program"),
@@ -30,6 +30,8 @@ TICKET = (
     Word("TIME", "decisions before this one; an integer"),
     Word("ARM", "the arm chosen; an integer"),
     Word("PROBABILITY", "with which it was, given everything before it"),
+    Word("PROPENSITY", "with which it was, given what was known when the top level chose last; infinite: not known"),
+    Word("BLOCK", "the step at which the top level chose last; an integer"),
     Word("CHILDREN", "the child chosen at each level, top first; integers"),
     Word("CHANCES", "the probability of each of these choices; 0: the level does not learn from this decision"),
 )
@@ -39,7 +41,7 @@ def ticket_words(levels: int) -> int:
     """The words of a ticket.
 
     >>> ticket_words(2)
-    9
+    11
     """
     return CHILDREN_AT + 2 * levels
 

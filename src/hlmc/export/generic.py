@@ -19,7 +19,7 @@ from hlmc.engine.scale import scaled, update_scaled
 from hlmc.engine.soundness import check_row, sound
 from hlmc.engine.step import select
 from hlmc.engine.structures import CATALOGUE as STRUCTURES
-from hlmc.engine.structures.base import check_routine, no_late, no_note
+from hlmc.engine.structures.base import check_routine, no_late, no_note, weigh_slots
 from hlmc.export.rows import template
 from hlmc.export.source import PUBLIC
 from hlmc.routines import CATALOGUE as ROUTINES
@@ -68,7 +68,7 @@ def generic_unit(name: str, reserved: Iterable[str]) -> Unit:
     return unit
 
 
-HOOKS: dict[Kernel, str] = {no_late: "late", no_note: "note", check_row: "check_row"}
+HOOKS: dict[Kernel, str] = {no_late: "late", no_note: "note", weigh_slots: "weigh", check_row: "check_row"}
 
 
 def _own(kernel: Kernel) -> Kernel:

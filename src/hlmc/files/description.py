@@ -9,7 +9,7 @@ from dataclasses import fields
 from functools import lru_cache
 from typing import Any
 
-from hlmc.engine.layout import IDENTITY_WORDS
+from hlmc.engine.layout import LATER_WORDS
 from hlmc.errors import BadArgument, BadType, shown
 from hlmc.files.disk import StrPath, bad
 from hlmc.policies import CATALOGUE as POLICIES
@@ -45,15 +45,15 @@ def _plain(value: Any) -> Any:
 
 
 def read_policy(
-    path: StrPath, description: bytes, words: int, routines: Mapping[str, Routine] | None, nameless: bool = False
+    path: StrPath, description: bytes, words: int, routines: Mapping[str, Routine] | None, first: bool = False
 ) -> Policy:
     """The policy that a file describes, whose rows must have so many words.
 
-    ``nameless``: they lack those that say who their learners are, as in version 1 of the format.
+    ``first``: the format is of version 1, in which rows lack some words of the window.
     """
     try:
         policy = _understood(description, routines) if routines else _understood_alone(description)
-        wanted = policy.words.total - (IDENTITY_WORDS if nameless and policy.pending else 0)
+        wanted = policy.words.total - (LATER_WORDS if first and policy.pending else 0)
         if words != wanted:
             raise _Unfit(f"it has rows of {words} words, and those of {policy!r} have {wanted}")
     except _Unfit as problem:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hlmc.engine.layout import IDENTITY_WORDS, SECRET, WINDOW
+from hlmc.engine.layout import LATER_WORDS, REACHED, WINDOW
 from hlmc.errors import BadArgument
 from hlmc.files import disk
 from hlmc.files.description import described, read_policy
@@ -32,7 +32,8 @@ Array = np.ndarray
 MAGIC = b"\x93hlmc\r\n\x1a"
 VERSION = 2
 READ = (1, 2)
-"""The versions that are read. In version 1, rows with a window do not say who their learners are."""
+"""The versions that are read. In version 1, rows with a window say neither who their learners are nor by what chance
+their groups are played."""
 KINDS = ("learner", "fleet")
 
 FIXED = struct.Struct("<8sIIQQIIQ32s")
@@ -174,15 +175,15 @@ class Front:
 
     @property
     def outdated(self) -> bool:
-        """Whether the rows lack the words that say who their learners are."""
+        """Whether the rows lack words of the window."""
         return self.layout.words < self.policy.words.total
 
     def in_full(self, rows: Array) -> Array:
         """Rows as they are in the file with all the words that they have today."""
         if not self.outdated:
             return rows
-        at = int(self.policy.program[WINDOW]) + SECRET
-        return np.insert(rows, [at] * IDENTITY_WORDS, 0.0, axis=-1)
+        at = int(self.policy.program[WINDOW]) + REACHED
+        return np.insert(rows, [at] * LATER_WORDS, 0.0, axis=-1)
 
     def encoded(self) -> bytes:
         """The front as it stands in the file."""

@@ -17,7 +17,7 @@ CODES = ("applied", "late", "duplicate", "expired")
 
 MOST_LEVELS = 64
 
-_HEAD = struct.Struct("<Qqqqd")
+_HEAD = struct.Struct("<Qqqqddq")
 
 
 @cache
@@ -25,7 +25,7 @@ def ticket_dtype(levels: int) -> np.dtype:
     """The tickets of a policy with so many levels as the elements of a structured array.
 
     >>> ticket_dtype(2).names
-    ('tag', 'learner', 'time', 'arm', 'probability', 'children', 'chances')
+    ('tag', 'learner', 'time', 'arm', 'probability', 'propensity', 'block', 'children', 'chances')
     """
     whole, number = "<i8", "<f8"
     return np.dtype(
@@ -35,6 +35,8 @@ def ticket_dtype(levels: int) -> np.dtype:
             ("time", whole),
             ("arm", whole),
             ("probability", number),
+            ("propensity", number),
+            ("block", whole),
             ("children", whole, (levels,)),
             ("chances", number, (levels,)),
         ]
@@ -45,7 +47,7 @@ class Ticket(bytes):
     """A decision that awaits its reward. Made by :meth:`Learner.ask <hlmc.Learner.ask>`.
 
     It holds what the learner would otherwise have to remember: for every level the choice and its probability. It is
-    bytes, 40 and 16 for each level, which can be compared, hashed and kept outside, in a log or in a link:
+    bytes, 56 and 16 for each level, which can be compared, hashed and kept outside, in a log or in a link:
     ``bytes(ticket)`` and ``str(ticket)`` are read back by :meth:`from_bytes` and :meth:`from_str`.
 
     Examples
@@ -71,7 +73,7 @@ class Ticket(bytes):
         found = bytes(data)
         size, rest = divmod(len(found) - 8 * CHILDREN_AT, 16)
         if rest or not 1 <= size <= MOST_LEVELS:
-            raise BadTicket(f"a ticket has 40 bytes and 16 for each level, not {len(found)}")
+            raise BadTicket(f"a ticket has 56 bytes and 16 for each level, not {len(found)}")
         return Ticket(found)
 
     @classmethod
@@ -105,8 +107,26 @@ class Ticket(bytes):
 
     @property
     def probability(self) -> float:
-        """The probability of the decision, given everything before it: see :attr:`Learner.probability`."""
+        """The probability of the decision, given everything before it: see :attr:`Learner.probability`.
+
+        Logs are weighed by the :attr:`propensity`.
+        """
         return float(_HEAD.unpack_from(self)[4])
+
+    @property
+    def propensity(self) -> float:
+        """The probability by which a log of decisions is weighed: that of the arm, given all that was known when the
+        top level chose last, the first step of the :attr:`block`.
+
+        Of every arm a that had a chance then, the expectation of 1{arm = a} / propensity is 1. It is infinite, so that
+        the decision weighs nothing, where the group that was chosen has been removed and another one is played instead.
+        """
+        return float(_HEAD.unpack_from(self)[5])
+
+    @property
+    def block(self) -> int:
+        """The step at which the top level chose last. Decisions of one block share this choice and its chance."""
+        return int(_HEAD.unpack_from(self)[6])
 
     def __str__(self) -> str:
         return base64.urlsafe_b64encode(self).rstrip(b"=").decode()
@@ -119,6 +139,6 @@ def ticket_bytes(levels: int) -> int:
     """The bytes of a ticket of a policy with so many levels.
 
     >>> ticket_bytes(2)
-    72
+    88
     """
     return 8 * ticket_words(levels)

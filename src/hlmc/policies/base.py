@@ -152,7 +152,7 @@ class Policy(Common):
     losses
         Whether these numbers are losses, of which less is better.
     pending
-        W: how many decisions may await their rewards at a time. It costs 12 words and one bit per decision.
+        W: how many decisions may await their rewards at a time. It costs 15 words and one bit per decision.
         Default: 0, every reward is told before the next decision, and there is no :meth:`Learner.ask`.
     delay
         How many decisions later a reward is expected, on average: epochs are planned for it. Default: 0.
@@ -214,6 +214,19 @@ class Policy(Common):
         (True, False)
         """
         return all(routine.known_chance for routine in self.routines_used)
+
+    @property
+    def full_support(self) -> bool:
+        """Whether every arm has a chance whenever the top level chooses, so that a log of decisions can be weighed by
+        their propensities (:attr:`Ticket.propensity <hlmc.Ticket.propensity>`).
+
+        >>> import hlmc
+        >>> hlmc.EXP3(arms=3, horizon=100).full_support, hlmc.UCB1(arms=3).full_support
+        (True, False)
+        """
+        return self.structure.full_support and all(
+            each.known_chance and each.full_support for each in self.routines_used
+        )
 
     @property
     def window_words(self) -> int:

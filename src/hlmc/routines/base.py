@@ -72,6 +72,9 @@ class Routine(Value):
     anytime: ClassVar[bool] = False
     """Whether it needs no horizon. A flat policy then runs without restarts."""
 
+    full_support: ClassVar[bool] = True
+    """Whether every child has a chance at every choice."""
+
     def words(self, n: int) -> int:
         """The number of words of statistics for n children."""
         return n if n > 1 else 0

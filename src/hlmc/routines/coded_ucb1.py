@@ -218,6 +218,7 @@ class CodedUCB1(CodedRoutine):
     name: ClassVar[str] = "ucb1"
     anytime: ClassVar[bool] = True
     plain_class: ClassVar[type[UCB1]] = UCB1
+    full_support: ClassVar[bool] = False
     kernels: ClassVar[Kernels] = Kernels(
         coded_ucb1_start,
         substitute(ucb1_select, _CODED),

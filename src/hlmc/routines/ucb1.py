@@ -289,6 +289,7 @@ class UCB1(Routine):
 
     name: ClassVar[str] = "ucb1"
     anytime: ClassVar[bool] = True
+    full_support: ClassVar[bool] = False
     kernels: ClassVar[Kernels] = Kernels(
         ucb1_start,
         ucb1_select,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import inf
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from hlmc.engine.layout import (
     CHILD,
     COMMON,
     CONTROL,
+    COUNT,
     COUNTS,
     FEEDBACK,
     HORIZON,
@@ -23,6 +25,7 @@ from hlmc.engine.layout import (
     LEVEL_CONTROL,
     OPAQUE,
     PENDING,
+    RECORD,
     ROUTINE,
     SUM,
     UNANSWERED,
@@ -30,8 +33,11 @@ from hlmc.engine.layout import (
     Word,
 )
 from hlmc.engine.primitives import call_change, call_check, call_update, int_at
+from hlmc.engine.tickets import TICKET_BLOCK, TICKET_PROPENSITY, put_number
 
 Array = np.ndarray
+
+LEAST_PROBABILITY = 5e-324  # what was selected was possible, also where a product of many chances underflows
 
 
 @kernel
@@ -43,6 +49,30 @@ def no_late(program: Array, row: Array, ticket: Array, reward: float, current: i
 @kernel
 def no_note(program: Array, row: Array, ticket: Array) -> None:
     """Default of :attr:`Structure.note`: a ticket holds the choices of all levels as they stand."""
+
+
+@kernel
+def chance_within(program: Array, row: Array) -> float:
+    """The probability with which the last level has chosen its slot, given the group that is played."""
+    if int(row[COUNT]) < 2:
+        return 1.0
+    return float(row[int(program[int(row[RECORD]) + CONTROL]) + CHANCE])
+
+
+@kernel
+def put_propensity(ticket: Array, reached: float, chance: float, block: int) -> None:
+    """Write into a ticket that its arm was played with probability ``reached`` (0: not known) times ``chance``.
+
+    A decision of unknown probability gets an infinite one, so that it weighs nothing.
+    """
+    ticket[TICKET_PROPENSITY] = max(min(reached * chance, 1.0), LEAST_PROBABILITY) if reached > 0.0 else inf
+    put_number(ticket, TICKET_BLOCK, block)
+
+
+@kernel
+def weigh_slots(program: Array, row: Array, t: int, ticket: Array) -> None:
+    """Default of :attr:`Structure.weigh`: no level is above the last, and its slots change from run to run."""
+    put_propensity(ticket, 1.0, chance_within(program, row), int(row[BEGAN]))
 
 
 @dataclass(frozen=True)
@@ -100,6 +130,13 @@ class Structure:
     note
         Kernel ``note(program, row, ticket)``. Called when a ticket has been written: a level that must not learn from
         this decision gets the probability 0. Default: all levels learn.
+    weigh
+        Kernel ``weigh(program, row, t, ticket)``. Called when decision t has been made, before the clock moves on:
+        writes PROPENSITY and BLOCK of its ticket (:func:`put_propensity`). Of every arm a that had a chance when the
+        top level chose last, E[1{arm = a} / PROPENSITY] is 1, given the row of then. BLOCK is the step of that choice.
+        Default: there is one level, whose slots change from run to run.
+    full_support
+        Whether every arm has a chance whenever the top level chooses, if its routines give every slot one.
     """
 
     name: str
@@ -117,6 +154,8 @@ class Structure:
     random_order: bool | None = None
     late: Callable[[Array, Array, Array, float, int], bool] = no_late
     note: Callable[[Array, Array, Array], None] = no_note
+    weigh: Callable[[Array, Array, int, Array], None] = weigh_slots
+    full_support: bool = False
     change: Callable[..., None] | None = None
 
     @property

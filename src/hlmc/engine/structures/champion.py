@@ -34,13 +34,17 @@ from hlmc.engine.layout import (
     COMMON,
     CONTROL,
     COUNT,
+    CROWNED,
     FIELDS,
     FOREVER,
     IDLE,
     KEY,
     LENGTH,
     LEVELS,
+    MOVED,
     PARAMETERS,
+    PENDING,
+    REACHED,
     RECORD,
     ROUTINE,
     SCALARS,
@@ -48,6 +52,7 @@ from hlmc.engine.layout import (
     SUM,
     TIME,
     WHOLE,
+    WINDOW,
     Word,
 )
 from hlmc.engine.linker import substitute
@@ -79,6 +84,7 @@ from hlmc.engine.structures.tree import (
     tree_check_program,
     tree_end,
     tree_late,
+    weigh_reached,
 )
 from hlmc.engine.tickets import CHILDREN_AT
 
@@ -325,7 +331,7 @@ _tree_end = substitute(tree_end, {learn: _learn})
 @kernel
 def champion_begin(program: Array, row: Array, t: int) -> float:
     """Choose the groups that fall due before step t and lay the arms' prior; the probability of those choices."""
-    _, origin, _ = stage_of(program, t)
+    stage, origin, _ = stage_of(program, t)
     if t == 0:
         row[PLACE] = -1.0
     if t == origin:
@@ -335,7 +341,50 @@ def champion_begin(program: Array, row: Array, t: int) -> float:
         row[CRISIS] = 0.0
     # Where the lowest group level has a choice it decides on a challenge too. Until then there is none.
     row[CHALLENGE] = 0.0
-    return float(_tree_begin(program, row, t))
+    reigns = int(row[PLACE]) >= 0
+    probability = float(_tree_begin(program, row, t))
+    if program[PENDING] > 0.0:
+        window = int(program[WINDOW])
+        row[window + CROWNED] = _way_to_champion(program, row, t, stage, origin) if reigns else row[window + REACHED]
+    return probability
+
+
+@kernel
+def _way_to_champion(program: Array, row: Array, t: int, stage: int, origin: int) -> float:
+    """The chance of the choices that stood before step t, if the champion is in the group that they lead to; or 0.
+
+    Whatever is chosen now, the champion plays. But whether it is champion may depend on choices that stand: of the
+    groups that they could have led to, exactly one has it as its own, and there it gets its weight.
+    """
+    if t < int(row[int(program[WINDOW]) + MOVED]):
+        return 0.0
+    levels = int(program[LEVELS])
+    into = t - origin
+    base = 0
+    count = live_arms(program, row)
+    chance = 1.0
+    level = FIELDS * (1 + stage * levels)
+    for _ in range(levels - 1):
+        into %= int(program[level + LENGTH])
+        if into == 0:
+            break
+        control = int(program[level + CONTROL])
+        size = int(program[level + SIZE])
+        child = int(row[control + CHILD])
+        chance *= row[control + CHANCE]
+        base += child * size
+        count = min(size, count - child * size)
+        level += FIELDS
+    return chance if base <= int(row[PLACE]) < base + count else 0.0
+
+
+@kernel
+def champion_weigh(program: Array, row: Array, t: int, ticket: Array) -> None:
+    """As in a tree, where a group counts all ways to it, challenges too; but the champion plays in every group."""
+    window = int(program[WINDOW])
+    control = int(program[int(row[RECORD]) + CONTROL])
+    crowned = int(row[COUNT]) < 2 or int(row[control + CHILD]) == 0
+    weigh_reached(program, row, t, ticket, row[window + CROWNED] if crowned else row[window + REACHED])
 
 
 @kernel
@@ -476,6 +525,8 @@ def _change_arms(
         row[CRISIS] = row[CRISIS] if _newcomers(program, row) else 0.0
     if abdicates:
         row[PLACE] = -1.0
+        if program[PENDING] > 0.0:  # slot 0 is the group's own from now on
+            row[int(program[WINDOW]) + CROWNED] = row[int(program[WINDOW]) + REACHED]
     elif follows:
         row[PLACE] = arm
     if not running:
@@ -566,5 +617,7 @@ CHAMPION = Structure(
     random_order=True,
     late=substitute(tree_late, {own_choices: _own_choices}),
     note=_note,
+    weigh=champion_weigh,
+    full_support=True,
     change=champion_change,
 )

@@ -23,6 +23,7 @@ from hlmc.engine.layout import (
     CONTROL,
     COUNT,
     COUNTS,
+    CROWNED,
     DOUBLING,
     FEEDBACK,
     FIELDS,
@@ -32,30 +33,39 @@ from hlmc.engine.layout import (
     LENGTH,
     LEVELS,
     LOSS,
+    MOVED,
+    PENDING,
+    REACHED,
     RECORD,
     ROUTINE,
     SIZE,
     SUM,
     TIME,
     UNTIL,
+    WINDOW,
     WORDS,
 )
 from hlmc.engine.primitives import bits, call_select, call_start, call_update, floor_log2
 from hlmc.engine.stream import uniform
 from hlmc.engine.structures.base import (
+    LEAST_PROBABILITY,
     Structure,
+    chance_within,
     change_level,
     check_level,
     check_routine,
     choices_counted,
     learn_from,
     live_arms,
+    put_propensity,
     unanswered,
     whole_within,
 )
 from hlmc.engine.tickets import TICKET_TIME, ticket_chance, ticket_int, ticket_slot
 
 Array = np.ndarray
+
+SINGLE = {"LEAST_PROBABILITY": 2.0**-126}
 
 
 @kernel
@@ -127,6 +137,7 @@ def tree_begin(program: Array, row: Array, t: int) -> float:
     base = 0
     count = live_arms(program, row)
     probability = 1.0
+    standing = 1.0  # that of the choices which stood before
     afresh = local == 0
     until = length
     into = local  # steps since the choice above was made
@@ -149,6 +160,8 @@ def tree_begin(program: Array, row: Array, t: int) -> float:
             row[control + SUM] = 0.0
             if n > 1:
                 probability *= choose(program, row, t, d, level, n, control, tau)
+        else:
+            standing *= row[control + CHANCE]
         base, count = arms_within(row, int(row[control + CHILD]), groups, base, count, size)
         until = min(until, local - into + stands)
         level += FIELDS
@@ -158,7 +171,41 @@ def tree_begin(program: Array, row: Array, t: int) -> float:
     row[COUNT] = start_arms(program, row, level, base, count)
     row[BEGAN] = t
     row[UNTIL] = origin + until
+    if program[PENDING] > 0.0:
+        window = int(program[WINDOW])
+        known = t >= int(row[window + MOVED])
+        row[window + REACHED] = max(min(standing * probability, 1.0), LEAST_PROBABILITY) if known else 0.0
     return probability
+
+
+@kernel
+def top_choice(program: Array, t: int) -> int:
+    """The step at which the top level that has a choice made the one that stands at step t."""
+    levels = int(program[LEVELS])
+    stage, origin, _ = stage_of(program, t)
+    level = FIELDS * (1 + stage * levels)
+    last = level + FIELDS * (levels - 1)
+    while level < last and program[level + CHILDREN] == 1.0:
+        level += FIELDS
+    return t - (t - origin) % int(program[level + LENGTH])
+
+
+@kernel
+def weigh_reached(program: Array, row: Array, t: int, ticket: Array, reached: float) -> None:
+    """Write what the ticket of decision t says of its propensity, when the group is ``reached`` with this chance."""
+    # With one level nothing is above it that could be unknown, in a row of an earlier version either.
+    above = reached if program[LEVELS] > 1.0 else 1.0
+    put_propensity(ticket, above, chance_within(program, row), top_choice(program, t))
+
+
+@kernel
+def tree_weigh(program: Array, row: Array, t: int, ticket: Array) -> None:
+    """The only way to an arm leads through its groups: the product of the levels' chances, whenever they chose.
+
+    Summed over all ways that the choices can go after that of the top level, the probability of a way times its weight
+    adds up to 1 for each arm, level by level from below.
+    """
+    weigh_reached(program, row, t, ticket, row[int(program[WINDOW]) + REACHED])
 
 
 @kernel
@@ -299,6 +346,21 @@ def change_arms(
 
 
 @kernel
+def forget_way(program: Array, row: Array, since: int, until: int) -> None:
+    """A choice that stands from step ``since`` to ``until`` has been moved to another group by no chance of its own.
+
+    That group's own choice may have been drawn as well, with the same arms. It has its full weight, so this one has
+    none: the propensity is unknown, and infinite in the tickets.
+    """
+    window = int(program[WINDOW])
+    row[window + MOVED] = max(row[window + MOVED], float(until))
+    # A champion plays in both groups, unless they were chosen before it was crowned, or there is none yet.
+    if since < int(row[BEGAN]) or row[window + CROWNED] == row[window + REACHED]:
+        row[window + CROWNED] = 0.0
+    row[window + REACHED] = 0.0
+
+
+@kernel
 def tree_change(program: Array, changes: Address, row: Array, step: int, running: bool, live: int, arm: int) -> None:
     """Follow the choices of all levels as :func:`check_groups` does, and change what the number of arms changes.
 
@@ -344,6 +406,8 @@ def tree_change(program: Array, changes: Address, row: Array, step: int, running
             child = min(child, m - 1)
             row[control + CHILD] = child
             row[control + CHANCE] = 1.0
+            if program[PENDING] > 0.0:
+                forget_way(program, row, step - into, min(step - into + stands, origin + length))
         base += child * size
         before = min(size, before - child * size)
         count = min(size, count - child * size)
@@ -500,4 +564,6 @@ TREE = Structure(
     random_order=False,
     change=tree_change,
     late=tree_late,
+    weigh=tree_weigh,
+    full_support=True,
 )

@@ -38,6 +38,10 @@ export class Ticket {
     readonly time: number;
     /** The probability of the arm, given everything before it. */
     readonly probability: number;
+    /** What a log is weighed by: the probability of the arm, given what was known at the first step of the block. */
+    readonly propensity: number;
+    /** The step at which the top level chose last. */
+    readonly block: number;
 }
 
 export interface Learner {

@@ -84,6 +84,16 @@ export class Ticket {
     get probability() {
         return this.#words.getFloat64(32, true);
     }
+
+    /** What a log is weighed by: the probability of the arm, given what was known at the first step of the block. */
+    get propensity() {
+        return this.#words.getFloat64(40, true);
+    }
+
+    /** The step at which the top level chose last. */
+    get block() {
+        return Number(this.#words.getBigUint64(48, true));
+    }
 }
 
 class Learner {

@@ -40,7 +40,8 @@ from hlmc.engine.layout import (
 from hlmc.engine.linker import Kernel, constant, substitute
 from hlmc.engine.primitives import call_arm_of, call_begin, call_end, call_reward, int_at, offset, row_of, words
 from hlmc.engine.routines import RoutineKernels
-from hlmc.engine.step import LEAST_PROBABILITY, last_level, stretch
+from hlmc.engine.step import last_level, stretch
+from hlmc.engine.structures.base import LEAST_PROBABILITY
 from hlmc.engine.weights import SCAN
 from hlmc.errors import BadArgument
 from hlmc.targets.native.cache import identity
