@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 
 import hlmc
-from hlmc.engine.layout import CHANCE, CONTROL, FIELDS, LENGTH, LEVELS
 
 
 def drawn(chances: dict[str, float], means: dict[str, float], rows: int, seed: int) -> pd.DataFrame:
@@ -22,20 +21,15 @@ def drawn(chances: dict[str, float], means: dict[str, float], rows: int, seed: i
 
 
 def played(policy: hlmc.Policy, means: np.ndarray, rows: int, seed: int) -> pd.DataFrame:
-    """A log of HLMC, with the product of the standing chances and the epochs of the top level."""
+    """A log of a policy that was told every reward at once."""
     rng = np.random.default_rng(seed)
     learner = policy.start(seed)
-    program = policy.program
-    levels = int(program[LEVELS])
-    controls = [int(program[FIELDS * (1 + d) + CONTROL]) for d in range(levels)]
-    epoch = int(program[FIELDS + LENGTH])
     found = []
-    for t in range(rows):
-        arm = learner.select()
-        chance = float(np.prod(learner.state[[control + CHANCE for control in controls]]))
-        reward = float(rng.random() < means[arm])
-        found.append((arm, reward, chance, t // epoch))
-        learner.update(reward)
+    for _ in range(rows):
+        ticket = learner.ask()
+        reward = float(rng.random() < means[ticket.arm])
+        found.append((ticket.arm, reward, ticket.propensity, ticket.block))
+        learner.tell(ticket, reward)
     return pd.DataFrame(found, columns=["arm", "reward", "propensity", "block"])
 
 

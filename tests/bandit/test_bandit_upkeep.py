@@ -291,6 +291,29 @@ def test_export_writes_every_decision(opened: Opener, tmp_path: Path) -> None:
         bandit.export(tmp_path / "log.txt")
 
 
+def test_export_says_which_decisions_share_an_epoch(opened: Opener, tmp_path: Path) -> None:
+    policy = hlmc.HLMC(arms=9, groups=(3, 3), horizon=3000, epochs=(300, 10))
+    bandit = opened(policy, arms=NAMES, seed=1, control=0.2)
+    for each in bandit.ask(["u1", "u2"] * 60):
+        bandit.tell(each.id, 1.0)
+    bandit.export(tmp_path / "log.csv")
+    bandit.export(tmp_path / "log.parquet")
+    with (tmp_path / "log.csv").open(newline="") as file:
+        lines = list(csv.DictReader(file))
+    epochs = 0
+    for unit in ("u1", "u2"):
+        own = [line for line in lines if line["unit"] == unit]
+        blocks = [int(line["block"]) for line in own if line["control"] == "0"]
+        assert 30 < len(blocks) < 60
+        assert blocks == [10 * (step // 10) for step in range(len(blocks))]
+        assert [line["block"] for line in own if line["control"] == "1"] == [""] * (60 - len(blocks))
+        epochs += len(set(blocks))
+    for name in ("log.csv", "log.parquet"):
+        found = hlmc.replay(NAMES, tmp_path / name)
+        control = sum(line["control"] == "1" for line in lines)
+        assert found["blocks"].tolist() == [epochs + control] * 9
+
+
 def test_the_report_in_frames_and_dictionaries(opened: Opener, clock: Clock) -> None:
     bandit = opened(POLICY, arms=NAMES, seed=1)
     played(bandit, 10)

@@ -20,7 +20,7 @@ from log_tables import drawn, plain_value, played
 CHANCES = {"tea": 0.5, "coffee": 0.3, "cocoa": 0.2}
 MEANS = {"tea": 0.2, "coffee": 0.5, "cocoa": 0.8}
 LOG = drawn(CHANCES, MEANS, 300, seed=1)
-POLICY = hlmc.HLMC(arms=9, groups=(3, 3), horizon=3000, epochs=(300, 10))
+POLICY = hlmc.HLMC(arms=9, groups=(3, 3), horizon=3000, epochs=(300, 10), pending=1)
 ARMS = np.linspace(0.1, 0.9, 9)
 
 
@@ -172,7 +172,7 @@ def test_intervals_on_logs_of_hlmc_cover_the_truth() -> None:
     with probability below 1e-6. With every row as a block, many have."""
     truth = ARMS[[0, 4, 8]]
     missed = {"block": 0, "row": 0}
-    long = hlmc.HLMC(arms=9, groups=(3, 3), horizon=3000, epochs=(15, 200))
+    long = hlmc.HLMC(arms=9, groups=(3, 3), horizon=3000, epochs=(15, 200), pending=1)
     for seed in range(24):
         log = played(long, ARMS, 3000, seed)
         for kind, found in (

@@ -284,7 +284,7 @@ class Bandit:
         ...     bandit.export(folder / "log.csv")
         1
         >>> (folder / "log.csv").read_text().splitlines()[0]
-        'id,time,unit,arm,propensity,control,result,reward,told'
+        'id,time,unit,arm,propensity,block,control,result,reward,told'
         """
         self._check_open()
         with self._looking() as experiment:
