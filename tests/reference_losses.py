@@ -113,9 +113,9 @@ def exp3_ix(n: int, choices: int) -> Callable[[int], LossForm]:
 # --- The champion -------------------------------------------------------------------------------------------
 
 
-def faded(mean: float, t: int, value: float) -> float:
-    """The mean of 1/2 and t values (t counted after this one), or, once that is longer, of about the last 50."""
-    return mean + max(1.0 / (t + 1.0), 0.02) * (value - mean)
+def faded(mean: float, t: int, value: float, last: int = 50) -> float:
+    """The mean of 1/2 and t values (t counted after this one), or, once that is longer, of about the last ones."""
+    return mean + max(1.0 / (t + 1.0), 1.0 / last) * (value - mean)
 
 
 def champion_epochs(groups: Sequence[int], horizon: int, switches: int = 1) -> list[int]:
@@ -310,10 +310,10 @@ class Champion:
         deviation = 0.5 / math.sqrt(len(self.earned))
         self.crisis = self.past >= 5 and loss > self.mean + 4.0 * deviation
         # Trust must pay: a challenge with a loss clearly below the usual one ends it.
-        if self.challenged and self.past >= 5 and loss < self.mean - 2.0 * deviation:
+        if self.challenged and self.past >= 5 and loss < self.mean - 1.5 * deviation:
             self.doubt = 0.5
             self.mistrusted += 1
-        self.mean, self.rematch = faded(self.mean, self.past + 1, loss), None
+        self.mean, self.rematch = faded(self.mean, self.past + 1, loss, 10), None
         self.crises += self.crisis
         self.past += 1
         self.tenure += 1

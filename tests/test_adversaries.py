@@ -21,6 +21,7 @@ from hlmc.adversaries import (
     Beta,
     BlockTrap,
     Decoy,
+    FallenFavourite,
     Function,
     LateBloomer,
     Needle,
@@ -135,6 +136,16 @@ def slow_random_walk(a, t, arm):
     return min(folded, 2 - folded)
 
 
+def slow_fallen_favourite(a, t, arm):
+    mean = a.field if arm != a.second else a.better
+    if arm == a.favourite:
+        steps = max(1, a.ramp)
+        gone = min(steps, max(0, t - a.fall + 1))
+        mean = ((steps - gone) * a.before + gone * a.after) / steps
+    u = share(key_of(a, "noise"), t, arm)
+    return float(u < mean) if a.coins else mean - a.noise + 2 * a.noise * u
+
+
 def slow_needle(a, t, arm):
     size = a.groupsize or math.ceil(math.sqrt(a.arms))
     mean = a.poor if arm // size == a.best_arm // size else a.fair
@@ -162,6 +173,7 @@ SLOW = {
     PiecewiseStationary: slow_piecewise,
     Sawtooth: slow_sawtooth,
     LateBloomer: lambda a, t, arm: a.others if arm != a.best_arm else a.before if t < a.bloom else a.after,
+    FallenFavourite: slow_fallen_favourite,
     Needle: slow_needle,
     Decoy: slow_decoy,
     Trace: lambda a, t, arm: a.table[t][arm],
@@ -185,6 +197,8 @@ MORE = [
     PiecewiseStationary(arms=BILLION, segment=7, low=0.2, high=0.9, seed=5),
     Sawtooth(arms=BILLION, period=7, lowest=0.0, seed=6),
     LateBloomer(arms=BILLION, bloom=10**6, seed=7),
+    FallenFavourite(arms=BILLION, fall=10**6, ramp=7, better=0.65, noise=0.3, seed=8),
+    FallenFavourite(arms=3, fall=2, ramp=5, after=0.0, better=0.9, seed=8),
     Needle(arms=BILLION, seed=8),
     Needle(arms=11, groupsize=4, seed=8),
     Decoy(arms=BILLION, seed=9),
@@ -334,6 +348,10 @@ def test_shifting_splits_any_horizon_evenly(horizon, phases):
         Shifting(arms=1, horizon=100, phases=7),
         LateBloomer(arms=3, bloom=40),
         LateBloomer(arms=3, bloom=40, before=0.25, after=0.25),
+        FallenFavourite(arms=3, fall=40),
+        FallenFavourite(arms=3, fall=40, ramp=30),
+        FallenFavourite(arms=3, fall=590, ramp=30),
+        FallenFavourite(arms=3, fall=40, ramp=30, before=0.25, after=0.25),
     ],
     ids=label,
 )
@@ -565,6 +583,9 @@ def test_groups_exist_for_any_number_of_arms(arms):
         (lambda: Beta([1.0]), r"means\[0\] must be a number in \(0, 1\), not 1.0"),
         (lambda: RandomWalk(arms=3, step=0), r"step must be a number in \[1e-6, 1\], not 0"),
         (lambda: Sawtooth(arms=3, period=1), "period must be a whole number of at least 2, not 1"),
+        (lambda: FallenFavourite(arms=2), "arms must be a whole number of at least 3, not 2"),
+        (lambda: FallenFavourite(arms=9, noise=0.5), r"noise must leave rewards from 0.4 to 0.7 in \[0, 1\], not 0.5"),
+        (lambda: FallenFavourite(arms=9, noise=0.1, coins=True), "noise must be 0 where rewards are coins, not 0.1"),
         (lambda: LateBloomer(arms=1), "arms must be a whole number of at least 2, not 1"),
         (
             lambda: Needle(arms=9, good=0.3),

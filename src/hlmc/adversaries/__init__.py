@@ -11,6 +11,7 @@ from hlmc.adversaries.bernoulli import Bernoulli
 from hlmc.adversaries.beta import Beta
 from hlmc.adversaries.block_trap import BlockTrap
 from hlmc.adversaries.decoy import Decoy
+from hlmc.adversaries.fallen_favourite import FallenFavourite
 from hlmc.adversaries.function import Function, NotCompiled
 from hlmc.adversaries.late_bloomer import LateBloomer
 from hlmc.adversaries.needle import Needle
@@ -33,6 +34,7 @@ __all__ = [
     "Beta",
     "BlockTrap",
     "Decoy",
+    "FallenFavourite",
     "Function",
     "LateBloomer",
     "Needle",
@@ -60,6 +62,7 @@ CATALOGUE: tuple[type[Adversary], ...] = (
     PiecewiseStationary,
     Sawtooth,
     LateBloomer,
+    FallenFavourite,
     Needle,
     Decoy,
     Trace,
@@ -88,6 +91,8 @@ EXAMPLES: tuple[Adversary, ...] = (
     PiecewiseStationary(arms=10, segment=1000, seed=1),
     Sawtooth(arms=10, seed=1),
     LateBloomer(arms=10, bloom=1000, seed=1),
+    FallenFavourite(arms=10, fall=1000, better=0.625, noise=0.2, seed=1),
+    FallenFavourite(arms=10, fall=500, ramp=900, coins=True, seed=1),
     Needle(arms=100, seed=1),
     Decoy(arms=100, seed=1),
     Trace([[0.0, 1.0, 0.5], [0.25, 0.5, 0.75], [1.0, 0.0, 0.5], [0.5, 0.5, 0.5]]),

@@ -114,6 +114,7 @@ CASES: dict[str, Case] = {
         Case("PiecewiseStationary", _pieces),
         Case("Sawtooth", lambda K, M, T, seed: catalogue.Sawtooth(K, seed=seed)),
         Case("LateBloomer", lambda K, M, T, seed: catalogue.LateBloomer(K, bloom=max(1, T // 10), seed=seed)),
+        Case("FallenFavourite", lambda K, M, T, seed: catalogue.FallenFavourite(K, fall=max(1, T // 10), seed=seed)),
         Case("Needle", lambda K, M, T, seed: catalogue.Needle(K, seed=seed)),
         Case("Decoy", lambda K, M, T, seed: catalogue.Decoy(K, seed=seed)),
     )

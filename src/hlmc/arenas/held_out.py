@@ -1,7 +1,8 @@
 """Adversaries that no policy here was tuned on.
 
 They were written after the constants of every policy had been fixed. Neither the policies nor these adversaries were
-changed after the first results. All of them scale with the horizon.
+changed after the first results. All of them scale with the horizon. The last four are favourites that fall or are
+overtaken: they were written for the champion's second rule, whose constants were chosen on others.
 """
 
 from __future__ import annotations
@@ -165,6 +166,41 @@ def clumps(spec: Array, t: int, arm: int) -> float:
     return coin(bits(spec, COIN), t // 500, arm, mean)
 
 
+@kernel
+def overtaken(spec: Array, t: int, arm: int) -> float:
+    """One arm has mean 0.6 throughout; all others rise from 0.5 to 0.8 in the middle third of the horizon."""
+    risen = min(1.0, max(0.0, 3.0 * t / spec[HORIZON] - 1.0))
+    return coin(bits(spec, COIN), t, arm, 0.6 if arm == int(spec[FIRST]) else 0.5 + 0.3 * risen)
+
+
+@kernel
+def succession(spec: Array, t: int, arm: int) -> float:
+    """One arm at a time pays 0.8, for a tenth of the horizon, and 0.2 ever after; all others pay 0.5, without noise."""
+    tenth = int(10.0 * t / spec[HORIZON])
+    after = (arm + int(spec[ARMS]) - int(spec[FIRST])) % int(spec[ARMS])
+    if after > tenth:
+        return 0.5
+    return 0.8 if after == tenth else 0.2
+
+
+@kernel
+def faint(spec: Array, t: int, arm: int) -> float:
+    """Rare rewards: a favourite of mean 0.05 falls to 0.01 after a fifth; one arm has 0.035, the others 0.03."""
+    mean = 0.035 if arm == int(spec[SECOND]) else 0.03
+    if arm == int(spec[FIRST]):
+        mean = 0.05 if 5 * t < int(spec[HORIZON]) else 0.01
+    return coin(bits(spec, COIN), t, arm, mean)
+
+
+@kernel
+def tides(spec: Array, t: int, arm: int) -> float:
+    """All rewards rise and fall together, five times; one arm is 0.1 above the others for a quarter, then 0.1 below."""
+    tide = 0.45 + 0.25 * math.sin(2.0 * math.pi * 5.0 * t / spec[HORIZON])
+    if arm == int(spec[FIRST]):
+        return tide + 0.1 if 4 * t < int(spec[HORIZON]) else tide - 0.1
+    return tide
+
+
 _RULES: dict[str, Callable[[Array, int, int], float]] = {
     rule.__name__: rule
     for rule in (
@@ -184,6 +220,10 @@ _RULES: dict[str, Callable[[Array, int, int], float]] = {
         mirage,
         hairline,
         clumps,
+        overtaken,
+        succession,
+        faint,
+        tides,
     )
 }
 

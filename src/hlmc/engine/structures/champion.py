@@ -111,7 +111,8 @@ HEADER = (
 SPAN_STEPS = PARAMETERS  # Delta: the learning rate there is 4 / sqrt(Delta + tau),
 LEAST_DOUBT = PARAMETERS + 1  # and the least share of an epoch's prior that is left to others than the champion
 
-FADING = 0.02  # a baseline is a mean over about the last 50 losses
+FADING = 0.02  # a baseline is a mean over about the last 50 losses,
+RECENT = 0.1  # and the usual loss of epochs one over about the last 10: what trust costs is seen soon after a change
 EVEN = 0.5  # the share of the prior that others have after a coronation and in a challenge after a crisis,
 OPEN = 0.75  # and in any other challenge
 CHALLENGES = 0.4  # a champion of tenure s is challenged with probability CHALLENGES / sqrt(s + 1),
@@ -123,7 +124,7 @@ CALMER = 0.6  # doubt shrinks by this factor when the champion has held its own,
 UNEASIER = 1.5  # and grows by this one when it has not
 SETTLED = 5  # epochs before the usual loss is told from the noise of the first ones
 DEVIATIONS = 4.0  # a crisis is a loss so many standard deviations (each at most 0.5 / sqrt(steps)) above the usual one
-PAYS = 2.0  # a challenge pays more than trust where its loss is so many of them below it
+PAYS = 1.5  # a challenge pays more than trust where its loss is so many of them below it
 SUREST = 0.9375  # the largest probability of a challenge: no group's choice is certain
 
 REMATCH = 2  # what CRISIS says when a rematch is due
@@ -408,7 +409,7 @@ def _tell_crisis(program: Array, row: Array, t: int) -> None:
             row[DOUBT] = EVEN
     if not _newcomers(program, row):
         row[CRISIS] = 1.0 if worse else 0.0
-    row[USUAL] += max(1.0 / (epochs + 2.0), FADING) * (loss - row[USUAL])
+    row[USUAL] += max(1.0 / (epochs + 2.0), RECENT) * (loss - row[USUAL])
 
 
 @kernel
