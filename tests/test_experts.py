@@ -27,6 +27,7 @@ def test_choices_and_state_are_those_of_a_learner_by_hand() -> None:
         hour = 7 * t % 24
         found, ticket = experts.ask(hour), learner.ask()
         assert (found.expert, found.arm) == (ticket.arm, RULES[ticket.arm](hour))
+        assert found.propensity == ticket.propensity
         reward = paid(hour, found.arm)
         assert experts.tell(found, reward) == learner.tell(ticket, reward) == "applied"
     assert isinstance(experts.chooser, hlmc.Learner)
@@ -84,6 +85,7 @@ def test_a_bandit_chooses_among_experts(tmp_path: Path) -> None:
     with hlmc.open(tmp_path / "shop.db", POLICY, arms=list(RULES), seed=1) as bandit:
         experts = hlmc.Experts(bandit, RULES)
         found = experts.ask(15, unit="user-1", key="request-1")
+        assert 0.0 < found.propensity <= 1.0
         assert experts.ask(15, unit="user-1", key="request-1") == found
         assert found.arm == RULES[found.expert](15)
         assert experts.tell(found.id, 1.0) == "applied"

@@ -35,6 +35,8 @@ class Recommendation(NamedTuple):
     """For :meth:`Experts.tell`; a text, which may be kept anywhere."""
     expert: Any
     """The name of the expert."""
+    propensity: float
+    """The probability by which a log of experts is weighted (:attr:`hlmc.Ticket.propensity`)."""
 
 
 class Experts:
@@ -90,12 +92,12 @@ class Experts:
         """Choose an expert and ask what it recommends in this context. ``unit`` and ``key``: of a bandit's ``ask``."""
         if isinstance(self._chooser, NamedLearner):
             ticket = self._chooser.ask(**unit)
-            expert, name = ticket.arm, str(ticket)
+            expert, name, propensity = ticket.arm, str(ticket), ticket.propensity
         else:
             decision = self._chooser.ask(**unit)
-            expert, name = decision.arm, decision.id
+            expert, name, propensity = decision.arm, decision.id, decision.propensity
         try:
-            return Recommendation(self._experts[expert](context), name, expert)
+            return Recommendation(self._experts[expert](context), name, expert, propensity)
         except BaseException:
             # Nothing was played: that must not count as a choice of this expert for ever.
             self.drop(name)

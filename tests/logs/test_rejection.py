@@ -115,6 +115,7 @@ REFUSED: list[tuple[Any, dict[str, Any], str]] = [
     (SKEWED.assign(block=np.arange(3000) // 10), {}, "about 30 of 3,000 rows would be kept"),
     (SKEWED, {"least": 0.2}, "least must be at most every propensity of the log, of which one is 0.1, not 0.2"),
     (UNIFORM, {"arms": ["a", "b"]}, r"arms must hold all arms of the log, also \['c'\]"),
+    (UNIFORM, {"arms": ["a", "b", "c", "c"]}, "arms must have different labels"),
     (UNIFORM, {"arms": ["a", "b", "c", "d"]}, "arms must name the 3 arms of candidate 'EXP3' in order, not 4"),
 ]
 

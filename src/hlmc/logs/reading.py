@@ -95,8 +95,14 @@ def read(log: Any, columns: Mapping[str, str] | None, rewards: tuple[float, floa
             raise BadArgument(
                 f"log must have a column {name!r}, or columns={{{name!r}: ...}} says which; it has {there}"
             )
+    twice = table.columns[table.columns.duplicated()]
+    if len(twice):
+        raise BadArgument(f"log must have columns of different names, and {shown(twice[0])} comes twice")
     if "time" in table.columns:
-        table = table.sort_values("time", kind="stable")
+        try:
+            table = table.sort_values("time", kind="stable")
+        except TypeError:
+            raise BadType("time must be a column of values that can be ordered") from None
     reward = _numbers(table, "reward")
     told = ~np.isnan(reward)
     table, reward = table[told].reset_index(drop=True), reward[told]
@@ -108,7 +114,10 @@ def read(log: Any, columns: Mapping[str, str] | None, rewards: tuple[float, floa
     wrong = ~((propensity > 0.0) & (propensity <= 1.0) | np.isposinf(propensity))
     _refuse(wrong, propensity, "propensity must be a number in (0, 1], or infinite where it is not known", BadArgument)
     _refuse(table["arm"].isna().to_numpy(), table["arm"].to_numpy(), "arm must be a name or a number", BadArgument)
-    labels = table["arm"].unique().tolist()
+    try:
+        labels = table["arm"].unique().tolist()
+    except TypeError:
+        raise BadType(f"arm must be a name or a number, not {shown(table['arm'].iloc[0])}") from None
     if len({type(label) for label in labels}) == 1:
         labels.sort()
     numbers = {label: number for number, label in enumerate(labels)}
@@ -172,6 +181,9 @@ def _named(table: pd.DataFrame, columns: Mapping[str, str] | None) -> pd.DataFra
     """The table with the names of a log; ``columns`` says what they are called in it."""
     if columns is None:
         return table
+    given: Any = columns
+    if not (isinstance(given, Mapping) and all(isinstance(theirs, str) for theirs in given.values())):
+        raise BadType(f"columns must map names of a log to names of columns, not {shown(columns)}")
     for ours, theirs in columns.items():
         if ours not in KNOWN:
             raise BadArgument(f"columns must name columns of a log, {', '.join(KNOWN)}, not {shown(ours)}")
@@ -182,9 +194,11 @@ def _named(table: pd.DataFrame, columns: Mapping[str, str] | None) -> pd.DataFra
 
 def _numbers(table: pd.DataFrame, name: str) -> Array:
     try:
-        return table[name].to_numpy(np.float64, na_value=np.nan)
+        if table[name].dtype.kind != "c":
+            return table[name].to_numpy(np.float64, na_value=np.nan)
     except (TypeError, ValueError):
-        raise BadType(f"{name} must be a column of numbers, not of {table[name].dtype}") from None
+        pass
+    raise BadType(f"{name} must be a column of numbers, not of {table[name].dtype}")
 
 
 def _refuse(wrong: Array, values: Array, wanted: str, error: type[BadArgument | BadReward]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Number
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -168,7 +169,11 @@ def _named(candidates: Any) -> dict[str, Any]:
         if len(found) < len(candidates):
             raise BadArgument("candidates must have different names")
     else:
-        if isinstance(candidates, (str, int)) or callable(candidates) or isinstance(candidates, (Policy, Learner)):
+        if (
+            isinstance(candidates, (str, Number, np.generic))
+            or callable(candidates)
+            or isinstance(candidates, (Policy, Learner))
+        ):
             candidates = [candidates]
         each = checks.listed("candidates", candidates, "candidates")
         found = {_name(one): one for one in each}
@@ -195,6 +200,8 @@ def _order(arms: Sequence[Any] | None, log: Log, learning: Mapping[str, Policy |
     """The labels of the arms in the order of learners' numbers."""
     if arms is not None:
         found = checks.listed("arms", arms, "labels of arms")
+        if len({str(label) for label in found}) < len(found):
+            raise BadArgument(f"arms must have different labels, not {shown(found)}")
         missing = set(range(len(log.labels))).difference(log.places(found).tolist())
         if missing:
             labels = [log.labels[place] for place in sorted(missing)]
@@ -212,15 +219,14 @@ def _target(name: str, candidate: Any, log: Log) -> tuple[str, Target]:
         return "mixture", constant(name, dict.fromkeys(log.labels, 1.0 / len(log.labels)), log)
     if isinstance(candidate, Mapping):
         return "mixture", constant(name, candidate, log)
-    if callable(candidate):
+    if callable(candidate) and not isinstance(candidate, type):
         return "rule", rule(name, candidate, log)
-    try:
+    if isinstance(candidate, (str, Number, np.generic)):
         return "arm", constant(name, {candidate: 1.0}, log)
-    except TypeError:
-        raise BadType(
-            f"candidate {name!r} must be an arm, a mapping of arms to probabilities, a function, a policy or a "
-            f"learner, not {shown(candidate)}"
-        ) from None
+    raise BadType(
+        f"candidate {name!r} must be an arm, a mapping of arms to probabilities, a function, a policy or a learner, "
+        f"not {shown(candidate)}"
+    )
 
 
 def _static(kind: str, target: Target, log: Log, way: _Way) -> dict[str, Any]:
