@@ -70,6 +70,8 @@ class Postgres:
             self.process.send_signal(how)
             self.process.wait(PATIENCE)
             self.process = None
+            if how == signal.SIGKILL:  # which a server's children notice later than it does
+                (self.folder / "data" / "postmaster.pid").unlink(missing_ok=True)
 
     def clear(self) -> None:
         """Forget all stores."""

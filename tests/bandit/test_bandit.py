@@ -162,6 +162,12 @@ def test_what_differs_is_refused(opened: Opener) -> None:
     assert list(opened(arms=NAMES[:6]).arms) == NAMES[:6]
 
 
+def test_a_store_that_is_not_there_is_not_made_without_a_policy(tmp_path: Path) -> None:
+    with pytest.raises(BadArgument, match="policy is needed: there is no store"):
+        hlmc.open(tmp_path / "shop.db")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_wrong_arguments_are_told(opened: Opener) -> None:
     with pytest.raises(BadArgument, match="wait needs default"):
         opened(POLICY, wait=60)

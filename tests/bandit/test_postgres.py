@@ -75,7 +75,6 @@ def test_what_was_acknowledged_survives_a_server_that_dies(own_server: Postgres,
     own_server.stop(how)
     for thread in threads:
         thread.join()
-    (own_server.folder / "data" / "postmaster.pid").unlink(missing_ok=True)  # of a server that was killed
     with pytest.raises(StoreUnavailable, match="cannot be reached"):
         bandit.ask("u0")
     own_server.start()

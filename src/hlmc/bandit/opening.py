@@ -110,7 +110,7 @@ def open(  # noqa: A001 - hlmc.open is the name that users know
         raise BadType(f"policy must be a policy of hlmc, not {shown(policy)}")
     name = text_of("name", name)
     names = None if arms is None else checks.listed("arms", arms, "names", empty=True)
-    database = database_of(store, durable, readonly)
+    database = database_of(store, durable, readonly, policy is not None)
     try:
         experiment = _found(database, name, policy, names, given, seed)
         if experiment is None:
@@ -140,15 +140,18 @@ def _connected(
     return client
 
 
-def database_of(store: Any, durable: bool, readonly: bool) -> Store:
-    """The database that a path or a URL stands for."""
+def database_of(store: Any, durable: bool, readonly: bool, new: bool = False) -> Store:
+    """The database that a path or a URL stands for; whether a file may be ``new``."""
     if isinstance(store, str) and _POSTGRES.match(store):
         from hlmc.bandit.postgres import PostgresStore  # psycopg is an extra
 
         return PostgresStore(store, durable, readonly)
     if isinstance(store, str) and (not store or store == ":memory:" or re.match(r"[a-z+]+://", store)):
         raise BadArgument(f"store must be a path of a file or a postgresql:// URL, not {shown(store)}")
-    return SQLiteStore(checks.path("store", store), durable, readonly)
+    path = checks.path("store", store)
+    if not (new or readonly or path.exists()):
+        raise BadArgument(f"policy is needed: there is no store {path} yet")
+    return SQLiteStore(path, durable, readonly)
 
 
 def _checked(names: Iterable[str]) -> list[str]:
