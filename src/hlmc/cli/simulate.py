@@ -169,19 +169,31 @@ def _print(options: argparse.Namespace, described: Described, result: Result, wr
     switches = "" if look.switches is None else f" with {look.switches} switches"
     line(f"regret: {summary.attrs['kind'] or 'not known'}{switches}")
     line()
-    shown = summary.shown()
+    judged = summary.attrs["kind"] is not None
+    ranked = summary.sort_values("regret" if judged else "reward", ascending=judged, kind="stable").index
+    shown = summary.shown().loc[ranked]
     table = Table(["", *shown.columns], left=frozenset({0}))
-    for name, *cells in shown.itertuples():
-        table.add(str(name), *map(str, cells))
+    for i, (name, *cells) in enumerate(shown.itertuples()):
+        table.add(str(name), *map(str, cells), style="" if i or len(ranked) == 1 else "bold green")
     show(table)
+    line("words: statistics + control (clocks, sums, the random stream)", style="dim")
     if summary.note:
         line(summary.note)
+    if len(ranked) > 1 and result.reward.sizes["run"]:
+        line(_verdict(result, *map(str, ranked[:2])), style="bold")
     files = [str(look.file) for look in described.plots]
     if described.save is not None:
         files.append(str(described.save))
     if files and written:
         line()
         line(f"written: {', '.join(files)}")
+
+
+def _verdict(result: Result, first: str, second: str) -> str:
+    """What the first two of the table say, in one sentence."""
+    found = result.compare(first, second)
+    said, *_ = str(found).splitlines()  # the note on few runs has been printed
+    return f"{first} is ahead: {said}." if found.low > 0.0 else f"{first} and {second} cannot be told apart: {said}."
 
 
 def _interrupted(options: argparse.Namespace, described: Described, interrupt: Interrupted) -> None:

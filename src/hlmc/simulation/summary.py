@@ -30,7 +30,7 @@ class Summary(pd.DataFrame):
         return str(self.attrs.get("note", ""))
 
     def shown(self) -> pd.DataFrame:
-        """The cells as they are printed: the interval in one column, what is not known as a dash.
+        """The cells as they are printed: the interval in one column, words as statistics + control, ``-`` if unknown.
 
         A bound of as many as there are steps is one that any policy keeps, and is printed as such.
         """
@@ -45,6 +45,10 @@ class Summary(pd.DataFrame):
         for name in self.columns.drop(["low", "high"], errors="ignore"):
             way = ways.get(str(name), number_shown)
             cells[self._heading(str(name))] = [_cell(x, way) for x in self[name]]
+            if name == "words":
+                control = self.attrs.get("control", {})
+                known = zip(cells["words"], self.index, strict=True)
+                cells["words"] = [f"{cell} + {control[i]}" if control.get(i) else cell for cell, i in known]
             if name == self.attrs.get("of", "regret") and {"low", "high"} <= set(self.columns):
                 ends = zip(self["low"], self["high"], strict=True)
                 cells[f"{100 * self.attrs.get('level', 0.95):g} % interval"] = [_interval(*each) for each in ends]
@@ -92,7 +96,14 @@ def summarise(result: Result, kind: str | None, switches: int | None, level: flo
     table.attrs["kind"] = kind
     table.attrs["steps"] = int(result.times[-1])
     table.attrs["note"] = note(result)
+    table.attrs["control"] = control_words(result)
     return table
+
+
+def control_words(result: Result) -> dict[str, int]:
+    """The words of each policy besides its statistics, where they are known."""
+    total, words = (result.provenance.get(key, {}) for key in ("words_total", "words"))
+    return {name: total[name] - words[name] for name in words if words[name] is not None and total.get(name)}
 
 
 def note(result: Result) -> str:
