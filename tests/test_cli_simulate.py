@@ -56,9 +56,12 @@ def test_the_examples_run(path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert (status, err) == (0, "")
     described = read_experiment(path)
     assert out.splitlines()[0].endswith(": 2 runs, T = 5,000")
-    *rows, note = out.splitlines()[4:]
-    assert [line.split()[0] for line in rows] == list(described.policies)
+    *rows, words, note, verdict = out.splitlines()[4:]
+    names = [line.split("  ")[0] for line in rows]
+    assert sorted(names) == sorted(described.policies)
+    assert words == "words: statistics + control (clocks, sums, the random stream)"
     assert note == "2 runs: below 32 an interval covers less than it says"
+    assert verdict.startswith((f"{names[0]} is ahead: ", f"{names[0]} and {names[1]} cannot be told apart: "))
 
 
 def test_there_are_three_examples() -> None:

@@ -432,7 +432,7 @@ def test_tables_for_papers() -> None:
     assert len(rows) == 1 + len(summary)
     assert {row.count("&") for row in rows} == {len(summary.shown().columns)}
     assert r"95 \% interval" in rows[0]
-    assert rows[1].startswith(r"UCB\_1 & 24 & ")
+    assert rows[1].startswith(r"UCB\_1 & 24 + 14 & ")
     assert text.index(r"\caption{Weak regret against ") < text.index(r"\begin{tabular}{lr")
     assert "below 32 an interval covers less than it says.}" in text
     assert text.count("{") == text.count("}")
