@@ -9,6 +9,7 @@ row, darker for arms that it holds for better, and below are the mean rewards of
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from matplotlib import font_manager
@@ -95,7 +96,7 @@ def main() -> None:
         frames = [frame(theme, stop, {policy: run[i] for policy, run in runs.items()}) for i, stop in enumerate(stops)]
         place = FIGURES / f"wall-{name}.webp"
         last = [500] * (len(frames) - 1) + [4000]
-        lossless = {"lossless": True, "quality": 100, "method": 6, "minimize_size": True}
+        lossless: dict[str, Any] = {"lossless": True, "quality": 100, "method": 6, "minimize_size": True}
         frames[0].save(place, save_all=True, append_images=frames[1:], duration=last, loop=0, **lossless)
         print(f"{place.name}: {place.stat().st_size:,} bytes")
         for policy, run in runs.items():
