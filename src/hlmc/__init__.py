@@ -158,6 +158,10 @@ _MODULES = (
 
 def __getattr__(name: str) -> Any:
     """Import what is asked for when it is asked for: `hlmc plan` need not wait for the simulator."""
+    if name == "__version__":
+        from hlmc.versions import VERSION
+
+        return VERSION
     if name in _MODULES:
         return importlib.import_module(f"hlmc.{name}")
     if name not in __all__:

@@ -7,6 +7,7 @@ experiment's seed and the policy's name. Adding a policy or a run to an experime
 from __future__ import annotations
 
 import hashlib
+import os
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,15 @@ def derive_seed(seed: int, *names: Any) -> int:
     """
     text = "\0".join([SCHEME, str(checks.seed(seed)), *map(str, names)])
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
+
+
+def given_seed(seed: int | None) -> int:
+    """A seed as it is, or 64 bits of the system's entropy for None.
+
+    >>> given_seed(7), given_seed(None) != given_seed(None)
+    (7, True)
+    """
+    return int.from_bytes(os.urandom(8), "little") if seed is None else checks.seed(seed)
 
 
 def keys(seed: int, first: int, count: int, step: int = 1) -> np.ndarray:

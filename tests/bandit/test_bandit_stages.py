@@ -75,7 +75,7 @@ def test_new_units_are_planned_for_the_measured_delay(opened: Opener, clock: Clo
     bandit.ask("new")
     assert learners(bandit, "unit, delay") == [("old", 0), ("new", 128)]
     rows = bandit._experiment.rows_of(10**6, 128)
-    assert rows.policy == stored_policy(hlmc.HLMC(arms=9, groups=(3, 3), horizon=10**6, delay=128))
+    assert rows.policy == stored_policy(hlmc.HLMC(arms=9, groups=(3, 3), horizon=10**6, pending=1, delay=128))
     # Both in one transaction, and with a policy of another width.
     batch = opened().ask(["new", "old", "newer", "old", "new"])
     assert set(bandit.tell([each.id for each in batch], [1.0] * 5)) == {"applied"}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from inspect import signature
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ from hlmc.adversaries.tables import UNNAMED
 from hlmc.adversaries.trace import Trace
 from hlmc.checks import whole
 from hlmc.errors import BadArgument, BadType, shown
+from hlmc.spelling import spelled
 
 _WAYS = (
     "adversary must be one of hlmc.adversaries, a function (t, arm) -> reward, an object with reward(t, arm), "
@@ -29,7 +32,8 @@ def adversary_of(given: Any, arms: int | None = None) -> Adversary:
     ----------
     given
         An adversary; a function ``(t, arm)`` or an object with a method ``reward(t, arm)``, both counted from 0; a
-        table [steps, arms] as an array, a data frame or nested lists; or the path of a file with one.
+        table [steps, arms] as an array, a data frame or nested lists; the path of a file with one; or the name of an
+        adversary of this package, which is made for as many arms as the policies have.
     arms
         The number of arms of the policies, for a function or an object that does not say how many it has.
 
@@ -39,12 +43,22 @@ def adversary_of(given: Any, arms: int | None = None) -> Adversary:
     Function(arms=4, reward=<lambda>)
     >>> adversary_of([[0.0, 1.0], [0.5, 0.5]])
     Trace(table=[[0.0, 1.0], [0.5, 0.5]])
+    >>> adversary_of("Needle", arms=4)
+    Needle(arms=4, ...)
     >>> adversary_of(7)
     Traceback (most recent call last):
     hlmc.errors.BadType: adversary must be one of hlmc.adversaries, ... not 7
     """
     if isinstance(given, Adversary):
         return given
+    if isinstance(given, str) and not Path(given).exists():
+        from hlmc.adversaries import CATALOGUE, named  # which import this module
+
+        classes = {cls.__name__: cls for cls in CATALOGUE}
+        found = spelled(given, classes)
+        if found is not None:
+            takes = arms is not None and "arms" in signature(classes[found]).parameters
+            return named(found, **({"arms": arms} if takes else {}))
     if isinstance(given, (str, os.PathLike)):
         return Trace(os.fspath(given))
     if isinstance(given, (np.ndarray, list, tuple)):

@@ -143,7 +143,9 @@ def planned(policy: Policy, horizon: int, delay: int) -> Policy:
 
     >>> import hlmc
     >>> planned(hlmc.EXP3(arms=3, horizon=100), 200, 16)
-    EXP3(arms=3, horizon=200, delay=16)
+    EXP3(arms=3, horizon=200, pending=1, delay=16)
     """
-    changes: dict[str, Any] = {"delay": delay} | ({"horizon": horizon} if horizon else {})
+    changes: dict[str, Any] = {"delay": delay, "pending": max(1, policy.pending)} | (
+        {"horizon": horizon} if horizon else {}
+    )
     return replace(policy, **changes)

@@ -292,7 +292,7 @@ def _warnings(experiment: Experiment, delay: float | None, learned: Tally) -> tu
     if delay is not None and len(plan.levels) > 1 and delay > plan.lengths[-2]:
         said.append(
             f"rewards come {delay:.3g} decisions late, more than the {plan.lengths[-2]} of an epoch: "
-            f"make the policy with delay={math.ceil(delay)}"
+            f"make the policy with pending=1, delay={math.ceil(delay)}"
         )
     if experiment.settings.wait is None and learned.decisions >= 1000 and learned.pending > learned.decisions / 2:
         said.append("more than half of the decisions have no reward: open the bandit with wait= and default=")

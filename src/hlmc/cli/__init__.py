@@ -39,6 +39,7 @@ COMMANDS = {
     "token": "make, list and revoke the tokens of a service",
     "examples": "list the examples that come with the package, and write one of them to a folder",
     "export": "write a policy or a saved learner as C99 for a microcontroller or as WebAssembly",
+    "warm": "compile the kernels of policies into the cache, for an image or a machine that must not wait",
     "completion": "print a script that completes commands and options in bash, zsh or fish",
 }
 """Every command and its summary, in the order of `hlmc --help`."""

@@ -25,7 +25,7 @@ from hlmc.errors import BadArgument, BadType, HLMCError, OutOfTurn, shown
 from hlmc.learners.identity import checked as checked_identity
 from hlmc.learners.learner import Learner, checked_reward, fresh_rows
 from hlmc.learners.saving import save
-from hlmc.learners.tickets import CODES, Ticket
+from hlmc.learners.tickets import CODES, Ticket, as_ticket
 from hlmc.streams import keys
 from hlmc.targets import address_of, callback, entry
 
@@ -367,7 +367,7 @@ class NamedLearner(Learner):
         ticket._name = self._arms._names[ticket.slot]
         return ticket
 
-    def reset(self, seed: int = 0, stream: int = 0, identity: int | None = None) -> None:
+    def reset(self, seed: int | None = 0, stream: int = 0, identity: int | None = None) -> None:
         """Forget everything and start afresh in the same row, with the arms that there are now."""
         super().reset(seed, stream, identity)
 
@@ -375,13 +375,13 @@ class NamedLearner(Learner):
         row[int(self.policy.program[IDLE])] = self.policy.arms - max(1, len(self._arms._names))
         together([partial(self._row.__setitem__, slice(None), row), self._arms._since.clear])
 
-    def tell(self, ticket: Ticket, reward: float) -> str:
+    def tell(self, ticket: Ticket | str, reward: float) -> str:
         """Learn the reward of a ticket, whether it has the name or was read from bytes or from a string.
 
         As :meth:`Learner.tell <hlmc.Learner.tell>`; ``"expired"``, too, if the arm has been removed or moved since.
         """
         # Without the short way of Learner.tell, which does not ask the table.
-        return CODES[self._settle(ticket, checked_reward(reward, self.policy), 1)]
+        return CODES[self._settle(as_ticket(ticket), checked_reward(reward, self.policy), 1)]
 
     def _settle(self, ticket: Ticket, reward: float | None, learns: int) -> int:
         if type(ticket) is NamedTicket:

@@ -22,7 +22,7 @@ from hlmc.engine.feedback import BAD_TICKET
 from hlmc.engine.layout import LEVELS
 from hlmc.errors import BadArgument, BadTicket, BadType, HLMCError, shown
 from hlmc.learners.learner import no_window, refusal
-from hlmc.learners.tickets import Ticket, ticket_dtype
+from hlmc.learners.tickets import Ticket, as_ticket, ticket_dtype
 from hlmc.targets import JIT, address_of, entry
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def given_tickets(tickets: Any, policy: Policy) -> Array:
     if isinstance(tickets, np.ndarray) and tickets.dtype == wanted and tickets.ndim == 1:
         # As plain bytes, which NumPy copies at once; the fields of a structure it copies one by one.
         return np.array(np.ascontiguousarray(tickets).view(np.uint8), subok=False).view(wanted)
-    given = listed("tickets", tickets, "Ticket, or what ask() has returned", empty=True)
+    given = [as_ticket(each) for each in listed("tickets", tickets, "Ticket, or what ask() has returned", empty=True)]
     if isinstance(tickets, np.ndarray) or not all(isinstance(each, Ticket) for each in given):
         raise BadType(f"tickets must be a list of Ticket or what ask() has returned, not {shown(tickets)}")
     for place, each in enumerate(given):

@@ -7,7 +7,7 @@ import operator
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, Self, cast, overload
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from hlmc.engine.feedback import SELECTED, for_structure
 from hlmc.engine.layout import ARM, LEVELS, PROBABILITY, TIME
 from hlmc.engine.scale import scale_many
 from hlmc.engine.step import BAD_REWARD, NOT_SELECTED, PAST_HORIZON
-from hlmc.errors import BadArgument, BadReward, BadType, HLMCError, shown
+from hlmc.errors import BadArgument, BadReward, BadType, HLMCError, OutOfTurn, shown
 from hlmc.files.description import own_routines
 from hlmc.files.disk import StrPath
 from hlmc.files.format import Front, Layout
@@ -41,11 +41,18 @@ from hlmc.learners.learner import Learner, fresh_rows, no_window, outstanding, r
 from hlmc.learners.saving import create, read
 from hlmc.learners.tickets import ticket_dtype
 from hlmc.policies.base import Policy
-from hlmc.streams import derive_seed, keys
+from hlmc.streams import given_seed, keys
 from hlmc.targets import address_of, linked
 from hlmc.turns import turn
 
 Array = np.ndarray
+
+
+class _Closed:
+    """What a closed fleet has in place of its file."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise OutOfTurn("this fleet is closed; hlmc.load opens its file again")
 
 
 class Fleet:
@@ -334,7 +341,7 @@ class Fleet:
             self._use(chosen)
             self._spread(batch.update_many, chosen, self._program_at, address_of(shares))
 
-    def reset(self, ids: Any = None, seed: int = 0, identity: int | None = None) -> None:
+    def reset(self, ids: Any = None, seed: int | None = 0, identity: int | None = None) -> None:
         """Have all learners, or those listed, start afresh: learner i becomes ``policy.start(seed, i)``.
 
         Their tickets from before are another's. ``identity``: as for :meth:`Policy.start <hlmc.Policy.start>`.
@@ -348,7 +355,7 @@ class Fleet:
         array([1, 1, 0, 1])
         """
         given, known = given_ids(ids), checked_identity(identity)
-        derive_seed(seed)
+        seed = given_seed(seed)
         with self._lock:
             chosen = self._chosen(given)
             self._use(chosen)
@@ -435,6 +442,33 @@ class Fleet:
         with self._lock:
             self._file.checkpoint()
 
+    def close(self) -> None:
+        """Write a checkpoint if the fleet has a file, and let go of it; every later call is refused. ``with`` does so.
+
+        The file stays locked for as long as somebody has a learner or a ``state`` of the fleet.
+
+        >>> import hlmc, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with hlmc.EXP3(arms=3, horizon=100).fleet(size=4, file=folder + "/fleet") as fleet:
+        ...         arms = fleet.select([1])
+        ...         fleet.update([0.5], [1])
+        ...     print(hlmc.load(folder + "/fleet").time)
+        [0 1 0 0]
+        """
+        if isinstance(self._file, _Closed):
+            return
+        if self._file is not None:
+            self.checkpoint()
+        with self._lock:
+            self._file = cast(FiledRows, _Closed())
+            self._rows = self._rows[:0].copy()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self.close()
+
     def verify(self) -> None:
         """Check the fleet's whole file, except for what the next checkpoint writes; damage raises ``BadFile``."""
         if self._file is not None:
@@ -477,6 +511,8 @@ class Fleet:
 
     def _pieces(self) -> Iterator[tuple[int, Array]]:
         """All rows, a step at a time, and where each piece begins: a fleet in a file may be larger than memory."""
+        if isinstance(self._file, _Closed):
+            self._file.load(None)
         return ((first, self._piece(first, first + self._step)) for first in range(0, len(self), self._step))
 
     def _copied(self, first: int, stop: int) -> Array:

@@ -20,8 +20,8 @@ from hlmc.learners import gate
 from hlmc.learners.identity import Identity, anonymous, give_secrets
 from hlmc.learners.identity import checked as checked_identity
 from hlmc.learners.saving import save
-from hlmc.learners.tickets import CODES, Ticket
-from hlmc.streams import keys
+from hlmc.learners.tickets import CODES, Ticket, as_ticket
+from hlmc.streams import given_seed, keys
 from hlmc.targets import address_of, entry, linked
 
 if TYPE_CHECKING:
@@ -204,8 +204,8 @@ class Learner:
             raise refusal(arm, self.policy)
         return Ticket(self._bytes)
 
-    def tell(self, ticket: Ticket, reward: float) -> str:
-        """Learn the reward of a ticket: a number in [0, 1], or in the policy's ``rewards``.
+    def tell(self, ticket: Ticket | str, reward: float) -> str:
+        """Learn the reward of a ticket, or of its text: a number in [0, 1], or in the policy's ``rewards``.
 
         Returns
         -------
@@ -224,9 +224,9 @@ class Learner:
             code: int = self._tell(self._program_at, self._row_at, self._buffer_at, share, 1)
             if code >= 0:
                 return CODES[code]
-        return CODES[self._settle(ticket, reward, 1)]
+        return CODES[self._settle(as_ticket(ticket), reward, 1)]
 
-    def drop(self, ticket: Ticket) -> str:
+    def drop(self, ticket: Ticket | str) -> str:
         """Say that the reward of a ticket will not come. What that counts as is the policy's ``missing``.
 
         With ``missing="skip"`` nothing is learned, as if the decision had not been made, and the answer is
@@ -239,8 +239,8 @@ class Learner:
         """
         missing = self._policy.missing
         if isinstance(missing, str):
-            return CODES[self._settle(ticket, None, 0)]
-        return CODES[self._settle(ticket, missing, 1)]
+            return CODES[self._settle(as_ticket(ticket), None, 0)]
+        return CODES[self._settle(as_ticket(ticket), missing, 1)]
 
     def _settle(self, ticket: Ticket, reward: float | None, learns: int) -> int:
         """Tell a ticket's reward; with ``learns`` = 0, or without a reward, only that the ticket is done with."""
@@ -287,7 +287,7 @@ class Learner:
         """
         return float(self._row[PROBABILITY]) if self.policy.known_probability else math.nan
 
-    def reset(self, seed: int = 0, stream: int = 0, identity: int | None = None) -> None:
+    def reset(self, seed: int | None = 0, stream: int = 0, identity: int | None = None) -> None:
         """Forget everything and start afresh, as ``policy.start(seed, stream)`` does, in the same row.
 
         Tickets from before are another learner's. ``identity``: as for :meth:`Policy.start <hlmc.Policy.start>`.
@@ -300,7 +300,7 @@ class Learner:
         >>> learner == learner.policy.start(seed=2)
         True
         """
-        given, key = checked_identity(identity), keys(seed, stream, 1)
+        given, key = checked_identity(identity), keys(given_seed(seed), stream, 1)
         if given is not None:
             self._identity, self._ask = given, None
         rows = fresh_rows(self.policy, key)

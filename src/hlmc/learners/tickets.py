@@ -6,6 +6,7 @@ import base64
 import binascii
 import struct
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -133,6 +134,15 @@ class Ticket(bytes):
 
     def __repr__(self) -> str:
         return f"<ticket for arm {self.arm} at time {self.time}>"
+
+
+def as_ticket(given: Any) -> Any:
+    """A ticket of its text, or of an element of what a fleet's ``ask`` has returned; anything else as it is."""
+    if isinstance(given, str):
+        return Ticket.from_str(given)
+    if isinstance(given, np.void) and given.dtype.names == ticket_dtype(1).names:
+        return Ticket.from_bytes(given.tobytes())
+    return given
 
 
 def ticket_bytes(levels: int) -> int:

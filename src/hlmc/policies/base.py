@@ -37,6 +37,7 @@ from hlmc.errors import BadArgument, shown
 from hlmc.guarantee import Guarantee
 from hlmc.plan import Plan
 from hlmc.routines import kind
+from hlmc.streams import given_seed
 from hlmc.values import Value
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ Array = np.ndarray
 SKIP = "skip"
 MOST_PENDING = 2**30
 """Decisions of the largest window: 128 MiB per learner."""
+_OF_LEARNERS = ("select", "update", "ask", "tell", "drop")
 _FEEDBACK = {"counts": COUNTS, "gain": GAIN, "loss": LOSS}
 
 
@@ -91,6 +93,9 @@ class Common(Value):
         flag("dynamic", self.dynamic)
         self._keep(pending=whole("pending", self.pending, 0, MOST_PENDING))
         self._keep(delay=whole("delay", self.delay, 0))
+        for name, value, idle in (("delay", self.delay, 0), ("missing", self.missing, SKIP)):
+            if value != idle and not self.pending:
+                raise BadArgument(f"{name}={shown(value)} needs pending=W, the decisions that may await their rewards")
         if isinstance(self.missing, str):
             if self.missing != SKIP:
                 raise BadArgument(
@@ -295,9 +300,12 @@ class Policy(Common):
         return Guarantee()
 
     def start(
-        self, seed: int = 0, stream: int = 0, arms: Arms | None = None, *, identity: int | None = None
+        self, seed: int | None = 0, stream: int = 0, arms: Arms | None = None, *, identity: int | None = None
     ) -> Learner:
         """A new learner. Equal seeds and streams give equal learners; different ones give independent learners.
+
+        Without a seed every learner draws the same numbers: right for experiments, wrong for two learners that play in
+        the same place. ``seed=None`` takes a seed from the system's entropy.
 
         With ``arms``, a table of names, its arms have these names and may come and go (:class:`hlmc.Arms`).
         ``identity`` is for tests of policies with ``pending``. By default, the secret and the number by which a learner
@@ -315,13 +323,15 @@ class Policy(Common):
         from hlmc.learners import Learner, NamedLearner
 
         if arms is not None:
-            return NamedLearner.started(self, arms, seed, stream, identity)
-        return Learner.fresh(self, seed, stream, identity)
+            return NamedLearner.started(self, arms, given_seed(seed), stream, identity)
+        return Learner.fresh(self, given_seed(seed), stream, identity)
 
-    def fleet(self, size: int, seed: int = 0, file: str | Path | None = None, *, identity: int | None = None) -> Fleet:
+    def fleet(
+        self, size: int, seed: int | None = 0, file: str | Path | None = None, *, identity: int | None = None
+    ) -> Fleet:
         """``size`` learners as the rows of one array, or of a memory-mapped file. Learner i is ``start(seed, i)``.
 
-        ``identity``: as for :meth:`start`.
+        ``seed=None`` and ``identity``: as for :meth:`start`.
 
         >>> import hlmc
         >>> fleet = hlmc.EXP3(arms=3, horizon=100).fleet(size=4, seed=1)
@@ -331,7 +341,18 @@ class Policy(Common):
         # A fleet is made of a policy: imported here, the circle is never closed.
         from hlmc.learners import Fleet
 
-        return Fleet.fresh(self, size, seed, file, identity)
+        return Fleet.fresh(self, size, given_seed(seed), file, identity)
+
+    if not TYPE_CHECKING:  # what a checker does not find is not there
+
+        def __getattr__(self, name: str) -> object:
+            """What a policy does not have; it says who has it."""
+            if name in _OF_LEARNERS:
+                raise AttributeError(
+                    f"{type(self).__name__} is a policy, and {name} is what its learners do: "
+                    f"learner = policy.start(), then learner.{name}()"
+                )
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
 
     def to_c(self, name: str = "hlmc", steps: int | None = None, precision: str = "float64") -> CSource:
         """The learner of this policy in C99: no heap, no recursion, the row of words that Python has.

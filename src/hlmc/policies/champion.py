@@ -116,6 +116,15 @@ class Champion(TreePolicy):
         return planning.best_width(self.arms, self.memory, self.horizon)
 
     @property
+    def _left_over(self) -> str:  # type: ignore[override]
+        if self.memory is None or self._told or not planning.few_steps(self.arms, self.horizon):
+            return ""
+        used, whole_level = self.words.statistics, coded(TsallisINF(), self.bits_used).words(self.arms)
+        if used >= whole_level or self.memory < whole_level:
+            return ""
+        return f"{used} of {self.memory} words are used: T < 30 K is too short for one level over all arms"
+
+    @property
     def _told(self) -> bool:
         """Whether it is told that the best arm changes."""
         return self.switches is not None and self.switches > 1

@@ -96,6 +96,9 @@ class TreePolicy(Policy):
         above = -(-horizon // (last * math.prod(epochs[1:-1])))
         return (max(1, above), *epochs[1:-1], last)
 
+    _left_over: str = ""
+    """What a plan says of memory that is not used."""
+
     delay_power: ClassVar[float] = 1.0
     """Epochs grow as (1 + d / m)^(this / 2) with a delay of d decisions, m being the arms of a group."""
 
@@ -224,7 +227,7 @@ class TreePolicy(Policy):
             words.statistics,
             words.control,
             self.bound(shown),
-            self._noted(note),
+            self._noted(note, self._left_over),
             *self._awaited(levels[-2].length if len(levels) > 1 else shown),
         )
 

@@ -249,9 +249,16 @@ def _sliced(
     return FINISHED
 
 
+_SHOWN_ARMS = 10**5
+"""Among so many arms a wrong reward is looked for, to show it."""
+
+
 def refusal(adversary: Adversary, step: int) -> BadReward:
     """The error for a reward that is none."""
     if adversary.failure is not None:
         failed = f"{type(adversary.failure).__name__}: {adversary.failure}"
         return BadReward(f"{adversary!r} failed at step {step}: {failed}")
-    return BadReward(f"{adversary!r} paid something that is not a number in [0, 1] at step {step}")
+    paid = adversary.rewards(step, step + 1, 0, min(adversary.arms, _SHOWN_ARMS))[0]
+    wrong = np.flatnonzero(~((paid >= 0.0) & (paid <= 1.0)))
+    example = f": {float(paid[wrong[0]])!r} for arm {wrong[0]}" if wrong.size else ""
+    return BadReward(f"{adversary!r} paid something that is not a number in [0, 1] at step {step}{example}")
