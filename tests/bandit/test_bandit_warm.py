@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -38,6 +39,19 @@ def test_it_goes_on_as_the_learner_would_have(opened: Opener, policy: hlmc.Polic
     assert bandit.check() == []
     assert learner == taught(policy)  # it is not changed
     assert opened(learner).ask().arm == NAMES[mine.select()]  # what is there goes on
+
+
+@pytest.mark.parametrize("pending", [0, 1])
+def test_propensities_are_known_from_the_first_decision(opened: Opener, pending: int) -> None:
+    policy = hlmc.HLMC(arms=27, groups=(3, 3, 3), horizon=10**4, pending=pending)
+    bandit = opened(taught(policy), seed=1)
+    mine = taught(replace(policy, pending=1))
+    for _ in range(100):
+        ticket = mine.ask()
+        decision = bandit.ask()
+        assert (decision.arm, decision.propensity) == (str(ticket.arm), pytest.approx(ticket.propensity, rel=1e-12))
+        bandit.tell(decision.id, 0.0)
+        mine.tell(ticket, 0.0)
 
 
 def test_units_begin_afresh(opened: Opener) -> None:

@@ -18,7 +18,7 @@ import numpy as np
 
 from hlmc.engine.arms import changer
 from hlmc.engine.feedback import for_structure
-from hlmc.engine.layout import ARM, IDLE, LEVELS, SECRET, WINDOW
+from hlmc.engine.layout import ARM, CHANCE, CONTROL, FIELDS, IDLE, LEVELS, REACHED, SECRET, WINDOW
 from hlmc.engine.primitives import CHANGE
 from hlmc.engine.routines import level_change_kernel
 from hlmc.engine.scale import scale_many
@@ -117,6 +117,12 @@ class Rows:
         adopted[0, self.width - statistics :] = row[len(row) - statistics :]
         if own.pending:
             adopted[0, window : window + SECRET] = row[window : window + SECRET]
+        elif own.structure.contiguous and not own.dynamic:
+            # One way leads to each arm: the chances of the groups that stand say what their propensity is. Otherwise
+            # propensities are known from the next choice of a group on.
+            levels = np.arange(int(own.program[LEVELS]) - 1)
+            controls = own.program[FIELDS * (1 + levels) + CONTROL].astype(np.int64)
+            adopted[0, window + REACHED] = row[controls + CHANCE].prod()
         if self.policy.dynamic:
             adopted[0, int(self.policy.program[IDLE])] = own.arms - there
         return adopted
