@@ -23,6 +23,8 @@ import site_links
 import site_reference
 import site_slim
 
+from hlmc.versions import VERSION
+
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "build" / "docs"
 SITE = ROOT / "build" / "site"
@@ -83,7 +85,7 @@ def assemble() -> None:
         texts["guide.md"] += "\n```{toctree}\n:hidden:\n:caption: More\n\n" + "\n".join(more) + "\n```\n"
     known = site_reference.names()
     for name, text in texts.items():
-        write(SOURCE / name, site_links.linked(text, known))
+        write(SOURCE / name, site_links.linked(text, known).replace("{VERSION}", f"{{{VERSION}}}"))
     for stale in SOURCE.glob("*.md"):
         if stale.name not in pages:
             stale.unlink()
@@ -100,7 +102,7 @@ def notebooks() -> None:
         # Links to pages of docs/ lead to the same pages of the site.
         write(SOURCE / "notebooks" / path.name, path.read_text(encoding="utf-8").replace("](../docs/", "](../"))
     names = "\n".join(path.stem for path in found)
-    text = "They are in `notebooks/` of the repository, and run as they are.\n"
+    text = "They are in `notebooks/` of the repository. They run unchanged.\n"
     write(SOURCE / "notebooks" / "index.md", f"# Notebooks\n\n{text}\n```{{toctree}}\n:maxdepth: 1\n\n{names}\n```\n")
 
 

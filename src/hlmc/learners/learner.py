@@ -266,7 +266,7 @@ class Learner:
 
     @property
     def state(self) -> Array:
-        """All that the learner knows: one row of 64-bit words, read-only."""
+        """The learner's entire state: one row of 64-bit words, read-only."""
         view = self._row.view()
         view.flags.writeable = False
         return view

@@ -1,4 +1,4 @@
-"""Mean, variance and quantiles over runs that nobody keeps: what is left of a million of them."""
+"""Mean, variance and quantiles over many runs: summary statistics of runs that are not stored."""
 
 from __future__ import annotations
 

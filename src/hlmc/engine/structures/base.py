@@ -210,7 +210,7 @@ def choices_counted(program: Array, row: Array, level: int, t: int) -> int:
 def learn_from(
     program: Array, row: Array, level: int, n: int, tau: int, slot: int, chance: float, reward: float
 ) -> None:
-    """Have the routine of a level learn the reward of an earlier choice; the choice that stands stays as it is."""
+    """Have the routine of a level learn the reward of an earlier choice; the current choice stays as it is."""
     control = int(program[level + CONTROL])
     child = row[control + CHILD]
     standing = row[control + CHANCE]

@@ -177,7 +177,7 @@ class Learner {
         return this.#view()[PROBABILITY];
     }
 
-    /** All that the learner knows: a copy of its row, little-endian, as Learner(policy, row) takes it in Python. */
+    /** A learner's entire state: a copy of its row, little-endian, as Learner(policy, row) takes it in Python. */
     get state() {
         return new Uint8Array(this.#exports.memory.buffer, this.#row, 8 * this.words).slice();
     }
