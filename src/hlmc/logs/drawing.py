@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from hlmc.logs.frame import Replay
 
 
+NAMES = {"dr": "doubly robust", "ips": "IPS", "snips": "SNIPS"}
+
+
 def draw(replay: Replay, ax: Axes | None) -> Axes:
     """One line per candidate, top to bottom, from the low to the high end; grey where there is a warning."""
     with plotting.style():
@@ -30,5 +33,7 @@ def draw(replay: Replay, ax: Axes | None) -> Axes:
         plotting.legend(ax)
         if "rows" in replay.attrs:
             size = f"{replay.attrs['rows']:,} rows, {replay.attrs['blocks']:,} blocks"
-            plotting.title(ax, f"{replay.attrs['estimator']}, {100 * replay.attrs['level']:g} % intervals; {size}")
+            plotting.title(
+                ax, f"{NAMES[replay.attrs['estimator']]}, {100 * replay.attrs['level']:g} % intervals; {size}"
+            )
     return ax
