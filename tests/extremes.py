@@ -39,6 +39,8 @@ ROUTINES: tuple[Routine, ...] = (
     *(routines.EXP3Loss(eta=eta) for eta in ETAS),
     *(routines.EXP3IX(eta=eta) for eta in ETAS),
     *(routines.TsallisINF(estimator=name) for name in ("reduced-variance", "importance-weighted")),
+    routines.TsallisINF(eta=1e-6),
+    routines.TsallisINF(estimator="importance-weighted", eta=4.0),
     *(routines.UCB1(ties=ties) for ties in ("random", "first", "last")),
     routines.Contest(),
     routines.Thompson(),

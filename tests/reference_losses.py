@@ -81,10 +81,10 @@ class LossForm:
 
 
 class Tsallis:
-    """Tsallis-INF, importance-weighted (eta_t = 2 / sqrt(t)) or with reduced variance (4 / sqrt(t), baseline 1/2)."""
+    """Tsallis-INF: eta_t = 2 / sqrt(t), or 4 / sqrt(t) and baseline 1/2 with reduced variance, or scale / sqrt(t)."""
 
-    def __init__(self, n: int, reduced: bool) -> None:
-        self.scale, self.baseline = (4.0, 0.5) if reduced else (2.0, 0.0)
+    def __init__(self, n: int, reduced: bool, scale: float | None = None) -> None:
+        self.scale, self.baseline = (scale or 4.0, 0.5) if reduced else (scale or 2.0, 0.0)
         self.losses, self.t, self.depth = [0.0] * n, 1, 1
 
     def probabilities(self) -> list[float]:

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from hlmc import paper
 from hlmc.evaluation import Interval
 from hlmc.paper import claims
 from hlmc.paper.claims import Verdict
@@ -99,3 +100,28 @@ def test_claims_as_dictionaries() -> None:
         "reading": "reading",
         "printed": False,
     }
+
+
+def test_what_holds_at_full_size_alone_needs_the_full_horizon() -> None:
+    def made(name: str, verdict: Verdict) -> claims.Claim:
+        return claims.Claim(name, "", "1", verdict)
+
+    full = {"one: a": {"verdict": "holds", "measured": "2"}, "one: b": {"verdict": "undecided", "measured": "3"}}
+    given = [made("a", verdict) for verdict in (Verdict.HOLDS, Verdict.FAILS, Verdict.UNDECIDED)]
+    found = claims.held_against([*given, made("b", Verdict.FAILS), made("c", Verdict.FAILS)], "one", full)
+    assert [each.verdict for each in found] == [
+        Verdict.HOLDS,
+        Verdict.LATER,
+        Verdict.LATER,
+        Verdict.FAILS,
+        Verdict.FAILS,
+    ]
+    assert found[1].measured == "1. At the full horizon: 2"
+    assert claims.held_against(given, "two", full) == tuple(given)
+
+
+def test_the_stored_claims_are_claims_of_the_figures() -> None:
+    stored = claims.at_full_size()
+    assert stored["shifting: HLMC.S below EXP3"]["verdict"] == Verdict.HOLDS
+    assert {each.split(": ")[0] for each in stored} <= set(paper.FIGURES)
+    assert {each["verdict"] for each in stored.values()} <= set(map(str, Verdict)) - {Verdict.LATER}

@@ -30,6 +30,7 @@ from hlmc.engine.permutation import permuted
 from hlmc.engine.primitives import words
 from hlmc.engine.structures.champion import CHALLENGE, PLACE, champion_arm_of
 from hlmc.engine.ucb import highest_two
+from hlmc.errors import BadArgument, OutOfTurn
 from hlmc.targets import address_of, compiled
 from reference import Doubling, Hierarchy, exp3, flat, sizes_of
 from reference_losses import (
@@ -495,3 +496,37 @@ def test_four_at_a_time_gives_the_same_bits() -> None:
                 machine(address_of(here), address_of(row), n, -1.5, scale, slot)
                 _four_kernels(there, row, n, -1.5, scale, slot)
                 assert here.tobytes() == there.tobytes(), (n, slot, scale)
+
+
+@pytest.mark.interpreted
+@pytest.mark.parametrize(("estimator", "eta"), [("reduced-variance", 0.3), ("importance-weighted", 1.2)])
+def test_a_learning_rate_of_one_s_own(estimator: str, eta: float) -> None:
+    policy = hlmc.TsallisINF(7, estimator=estimator, eta=eta)
+    follow(policy, flat(7, 301, lambda n: Tsallis(n, ESTIMATORS[estimator], eta)), 300, rewards(3))
+    assert policy.bound(1000) is None
+    assert policy.guarantee.proved == ""
+    usual = 4.0 if ESTIMATORS[estimator] else 2.0
+    same = hlmc.TsallisINF(7, estimator=estimator, eta=usual)
+    assert same.bound(1000) == hlmc.TsallisINF(7, estimator=estimator).bound(1000)
+
+
+def test_a_horizon_changes_nothing_but_the_end() -> None:
+    policy, ends = hlmc.TsallisINF(5), hlmc.TsallisINF(5, horizon=40)
+    assert ends.bound() == policy.bound(40)
+    assert policy.bound() is None
+    free, bound = policy.start(seed=3), ends.start(seed=3)
+    for t in range(40):
+        assert free.select() == bound.select()
+        for learner in (free, bound):
+            learner.update((t % 7) / 6)
+    free.select()
+    with pytest.raises(OutOfTurn):
+        bound.select()
+
+
+@pytest.mark.parametrize("eta", [0.0, 4.1, math.nan])
+def test_a_learning_rate_out_of_range_or_with_codes_is_refused(eta: float) -> None:
+    with pytest.raises(BadArgument, match=r"^eta must be a number in \[1e-6, 4\], not "):
+        hlmc.TsallisINF(5, eta=eta)
+    with pytest.raises(BadArgument, match=r"^eta must be left out with bits=12, not 1\.0"):
+        hlmc.TsallisINF(5, eta=1.0, bits=12)

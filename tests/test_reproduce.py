@@ -10,7 +10,9 @@ import pytest
 
 from hlmc import load_result, paper
 from hlmc.cli import main
+from hlmc.paper.claims import Verdict
 from hlmc.paper.experiment import Settings
+from hlmc.paper.reproduction import reproduce
 from hlmc.simulation import progress
 
 SMALL = ["--horizon", "10000", "--runs", "2"]
@@ -42,11 +44,24 @@ def test_page_needs_nothing_else(report: Path) -> None:
     page = (report / "index.html").read_text()
     assert page.startswith("<!DOCTYPE html>")
     assert page.index('id="summary"') < page.index('id="shifting"') < page.index('id="memory"')
-    assert page.count("<img ") == 4
+    assert page.count("<img ") == 5
+    assert page.count("<figure ") == page.count("<figcaption>")
+    assert "<math>" in page
+    assert "prefers-color-scheme: dark" in page
+    contents = page[page.index("<nav") : page.index("</nav>")]
+    assert re.findall(r'href="#([^"]*)"', contents) == ["summary", "shifting", "memory"]
     references = re.findall(r'(?:src|href)="([^"]*)"', page)
     assert all(each.startswith(("data:", "#")) for each in references)
     assert "url(" not in page
     assert "@import" not in page
+
+
+@pytest.mark.slow
+def test_every_figure_has_a_title(tmp_path: Path) -> None:
+    settings = Settings(runs=2, horizon=10_000)
+    for section in reproduce(list(paper.FIGURES), settings, tmp_path).sections:
+        for picture in section.pictures:
+            assert all(ax.get_title(loc="left") for ax in picture.draw().axes), picture.name
 
 
 def test_markdown_and_json_agree(report: Path) -> None:
@@ -54,7 +69,7 @@ def test_markdown_and_json_agree(report: Path) -> None:
     listed = json.loads((report / "claims.json").read_text())
     assert {each["figure"] for each in listed} == {"shifting", "memory"}
     assert all(f"- **{each['name']}**" in text for each in listed)
-    assert {each["verdict"] for each in listed} <= {"holds", "does not hold", "undecided"}
+    assert {each["verdict"] for each in listed} <= set(map(str, Verdict))
     assert "## memory: Impact of memory (Fig. 5)" in text
 
 

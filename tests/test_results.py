@@ -442,3 +442,89 @@ def test_tables_for_papers() -> None:
     assert r"\label{tab:one}" in summary.to_latex(label="tab:one")
     odd = hlmc.latex.escaped("50 % & a\\b_{c}~^")
     assert odd == r"50 \% \& a\textbackslash{}b\_\{c\}\textasciitilde{}\textasciicircum{}"
+
+
+# --- For papers ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "width", "below"), [("column", 3.4, True), ("page", 7.0, False), ("slide", 10.0, True)]
+)
+def test_a_format_has_its_width_and_a_legend_that_covers_nothing(name: str, width: float, below: bool) -> None:
+    result = simulated()
+    with plotting.style(name):
+        ax = result.plot()
+        figure = ax.figure
+        assert figure.get_figwidth() == width
+        figure.draw_without_rendering()
+        legends = [*figure.legends, *([ax.get_legend()] if ax.get_legend() else [])]
+        assert len(legends) == 1
+        assert bool(figure.legends) == below
+        boxes = [each.get_window_extent() for each in (*legends, ax)]
+        assert not boxes[0].overlaps(boxes[1])
+        for artist in (ax.xaxis.label, ax.yaxis.label, ax.title, *legends):
+            box = artist.get_window_extent()
+            assert box.x0 >= -1
+            assert box.y0 >= -1
+            assert box.x1 <= figure.bbox.x1 + 1
+        assert boxes[1].height > 0.35 * figure.bbox.height
+    assert plotting.figure().get_figwidth() == 6.4  # and no longer
+    with (
+        pytest.raises(BadArgument, match="name must be one of 'column', 'page', 'slide', not 'poster'"),
+        plotting.style("poster"),
+    ):
+        pass
+
+
+def test_axes_of_a_narrow_figure_keep_title_legend_and_labels() -> None:
+    figure = plotting.figure(3.4, 2.2)
+    ax = simulated().plot(ax=figure.subplots())
+    figure.draw_without_rendering()
+    assert ax.get_title(loc="left")
+    assert not figure.legends[0].get_window_extent().overlaps(ax.get_window_extent())
+    assert ax.get_window_extent().height > 0.25 * figure.bbox.height
+
+
+def test_fonts_are_embedded_as_type_42(tmp_path: Path) -> None:
+    with plotting.style("page"):
+        plotting.save(simulated().plot().figure, tmp_path / "r.pdf")
+    written = (tmp_path / "r.pdf").read_bytes()
+    assert b"/Type3" not in written
+    assert b"/CIDFontType2" in written
+
+
+def test_some_policies_in_colours_of_one_s_own() -> None:
+    result = simulated({"UCB1": UCB1, "HLMC": HLMC, "dice": hlmc.Uniform(12)})
+    ax = result.plot(policies=["HLMC", "dice"], colours={"dice": "tab:red", "HLMC": "green"})
+    drawn = {str(line.get_label()).split(",")[0]: line.get_color() for line in ax.get_lines()}
+    assert {"dice": "tab:red", "HLMC": plotting.COLOURS["green"]}.items() <= drawn.items()
+    assert "UCB1" not in drawn
+    with pytest.raises(BadArgument, match=r"^colours must be colours of Matplotlib .* not 'redd' for 'dice'"):
+        result.plot(colours={"dice": "redd"})
+
+
+def test_a_swept_parameter_has_a_sequential_map() -> None:
+    looks = plotting.looks(["M = 80", "M = 14", "M = 1,000"])
+    light = [sum(int(look.colour[k : k + 2], 16) for k in (1, 3, 5)) for look in looks.values()]
+    assert light[1] < light[0] < light[2]
+    assert plotting.looks(["HLMC", "EXP3", "UCB1"])["HLMC"] == plotting.look("HLMC")
+    assert all(not look.colour.startswith("#") for look in plotting.looks(["M = 1", "M = 2"]).values())
+
+
+def test_a_sweep_draws_regret_against_its_parameter() -> None:
+    swept = hlmc.sweep(
+        lambda gamma: hlmc.EXP3(12, 300, gamma=gamma), [0.05, 0.2, 0.8], TRAP, name="gamma", runs=3, progress=False
+    )
+    assert swept.result.policies == ["gamma = 0.05", "gamma = 0.2", "gamma = 0.8"]
+    final = swept.result.regret().isel(time=-1).mean("run").values
+    ax = swept.plot()
+    line = ax.get_lines()[0]
+    assert line.get_xdata().tolist() == [0.05, 0.2, 0.8] == list(swept.values)
+    assert np.allclose(line.get_ydata(), final)
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("gamma", "weak regret")
+    assert swept.summary().index.tolist() == swept.result.policies
+    for bad, error in (([0.2, 0.1], BadArgument), ([], BadType), ("ab", BadType), ([0.1, "x"], BadType)):
+        with pytest.raises(error, match=r"^values must "):
+            hlmc.sweep(lambda gamma: hlmc.EXP3(12, 300), bad, TRAP)  # type: ignore[arg-type]
+    with pytest.raises(BadType, match=r"^make must be a function"):
+        hlmc.sweep(hlmc.EXP3(12, 300), [1.0], TRAP)  # type: ignore[arg-type]

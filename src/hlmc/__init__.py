@@ -54,7 +54,7 @@ if TYPE_CHECKING:
         Uniform,
         Words,
     )
-    from hlmc.simulation import Moments, PythonPolicy, Result, estimate, load_result, simulate, trace
+    from hlmc.simulation import Moments, PythonPolicy, Result, Sweep, estimate, load_result, simulate, sweep, trace
     from hlmc.streams import derive_seed
 
 __all__ = [
@@ -81,6 +81,7 @@ __all__ = [
     "Policy",
     "PythonPolicy",
     "Result",
+    "Sweep",
     "Thompson",
     "Ticket",
     "TsallisINF",
@@ -108,6 +109,7 @@ __all__ = [
     "routines",
     "serve",
     "simulate",
+    "sweep",
     "testing",
     "tickets",
     "trace",
@@ -125,6 +127,7 @@ _HOMES = {
     "Moments": "hlmc.simulation",
     "PythonPolicy": "hlmc.simulation",
     "Result": "hlmc.simulation",
+    "Sweep": "hlmc.simulation",
     "Ticket": "hlmc.learners",
     "UnknownDecision": "hlmc.errors",
     "arena": "hlmc.arenas",
@@ -136,6 +139,7 @@ _HOMES = {
     "play": "hlmc.games",
     "replay": "hlmc.logs",
     "simulate": "hlmc.simulation",
+    "sweep": "hlmc.simulation",
     "tickets": "hlmc.learners",
     "trace": "hlmc.simulation",
 }

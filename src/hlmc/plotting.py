@@ -1,9 +1,8 @@
 """The style of the plots: each policy has the same colour, line and marker in all of them.
 
-The colours are those of Okabe and Ito ("Color Universal Design", 2008), which are distinguishable for
-colour-blind readers. Line styles and markers distinguish the policies in black-and-white prints. Matplotlib is
-imported at the first plot. The ``plot`` methods of results draw on new figures of `pyplot`, which notebooks show by
-themselves and scripts with ``plt.show()``, unless they are given axes. The settings of Matplotlib do not change.
+The looks are in :mod:`hlmc.looks`. Matplotlib is imported at the first plot. The ``plot`` methods of results draw on
+new figures of `pyplot`, which notebooks show by themselves and scripts with ``plt.show()``, unless they are given axes.
+The settings of Matplotlib do not change.
 
 >>> with style():
 ...     fig = figure()
@@ -14,14 +13,16 @@ themselves and scripts with ``plt.show()``, unless they are given axes. The sett
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import textwrap
+from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from hlmc.checks import writable
+from hlmc.checks import choice, writable
 from hlmc.errors import BadArgument, BadType, need_lab, shown
-from hlmc.spelling import plain
+from hlmc.looks import COLOURS, LINES, LOOKS, Look, look, looks, sequential
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "COLOURS",
+    "FORMATS",
+    "LINES",
+    "LOOKS",
     "Look",
     "check_path",
     "draw_bound",
@@ -38,122 +42,12 @@ __all__ = [
     "look",
     "looks",
     "save",
+    "sequential",
     "short",
     "short_ticks",
     "style",
     "title",
 ]
-
-COLOURS = {
-    "black": "#000000",
-    "blue": "#0072B2",
-    "vermillion": "#D55E00",
-    "green": "#009E73",
-    "purple": "#CC79A7",
-    "orange": "#E69F00",
-    "sky": "#56B4E9",
-    "yellow": "#F0E442",
-}
-"""Okabe and Ito's colours. Yellow is too pale for lines on white and is used for areas only."""
-
-LINES = {
-    "solid": "-",
-    "dashed": (0, (5, 2)),
-    "dotted": (0, (1.2, 1.4)),
-    "mixed": (0, (6, 1.6, 1.2, 1.6)),
-}
-
-
-class Look(NamedTuple):
-    """The look of one policy: a name from `COLOURS`, a name from `LINES`, and a Matplotlib marker."""
-
-    colour: str
-    dashes: str
-    marker: str
-
-    def line(self) -> dict[str, Any]:
-        """Arguments for ``ax.plot``; a line has few markers, however many points it has."""
-        return {
-            "color": COLOURS[self.colour],
-            "linestyle": LINES[self.dashes],
-            "marker": self.marker,
-            "markevery": 0.1,
-        }
-
-    def band(self) -> dict[str, Any]:
-        """Arguments for ``ax.fill_between`` around the line."""
-        return {"color": COLOURS[self.colour], "alpha": 0.18, "linewidth": 0}
-
-
-# Bounded memory is drawn solid, full memory dashed, arms in blocks dotted.
-LOOKS = {
-    "HLMC": Look("blue", "solid", "o"),
-    "HLMC.S": Look("green", "solid", "s"),
-    "HLMC.P": Look("purple", "solid", "D"),
-    "Champion": Look("vermillion", "solid", "*"),
-    "EXP3": Look("orange", "dashed", "^"),
-    "EXP3.S": Look("sky", "dashed", "v"),
-    "EXP3.P": Look("purple", "dashed", "d"),
-    "EXP3-IX": Look("vermillion", "dashed", "p"),
-    "UCB1": Look("black", "dashed", "h"),
-    "Tsallis-INF": Look("green", "dashed", ">"),
-    "UCB-M": Look("black", "dotted", "x"),
-    "UCB-M shuffled": Look("purple", "dotted", "P"),
-    "EXP3-M": Look("sky", "dotted", "<"),
-    "Thompson": Look("blue", "dashed", "X"),
-    "EpsilonGreedy": Look("vermillion", "mixed", "H"),
-    "Uniform": Look("black", "mixed", "."),
-}
-"""The looks of the catalogue, by the names used in plots."""
-
-
-_KNOWN = {plain(name): known for name, known in LOOKS.items()}
-_LINE_COLOURS = [name for name in COLOURS if name != "yellow"]
-# Neighbours in this list differ in all three parts, and none is a look of the catalogue.
-_SPARE = [
-    spare
-    for i in range(140)
-    if (spare := Look(_LINE_COLOURS[i % 7], ("mixed", "dotted", "dashed", "solid")[i % 4], "HXd8>"[i % 5]))
-    not in LOOKS.values()
-]
-
-
-def look(name: str) -> Look:
-    """The look of a policy by its name, with or without dots and hyphens.
-
-    >>> look("UCB-M") == look("ucbm")
-    True
-    >>> look("UCB-M")
-    Look(colour='black', dashes='dotted', marker='x')
-    """
-    return looks([name])[name]
-
-
-def looks(names: Iterable[str]) -> dict[str, Look]:
-    """A look for each name, all different.
-
-    Names of the catalogue have fixed looks. Any other name gets a spare look that depends only on
-    its letters, or the next free one if two names would share it.
-
-    >>> found = looks(["HLMC", "mine", "enim"])
-    >>> found["HLMC"] == LOOKS["HLMC"], found["mine"] == look("mine"), found["enim"] == found["mine"]
-    (True, True, False)
-    """
-    found: dict[str, Look] = {}
-    taken: set[int] = set()
-    for name in names:
-        if name in found:
-            continue
-        if known := _KNOWN.get(plain(name)):
-            found[name] = known
-            continue
-        start = sum(map(ord, name))
-        free = (i % len(_SPARE) for i in range(start, start + len(_SPARE)) if i % len(_SPARE) not in taken)
-        place = next(free, start % len(_SPARE))
-        taken.add(place)
-        found[name] = _SPARE[place]
-    return found
-
 
 STYLE: dict[str, Any] = {
     "axes.axisbelow": True,
@@ -175,29 +69,86 @@ STYLE: dict[str, Any] = {
     "lines.linewidth": 1.7,
     "lines.markersize": 5.5,
     "savefig.facecolor": "white",
+    "pdf.fonttype": 42,
+    "ps.fonttype": 42,
     "svg.hashsalt": "hlmc",
     "xtick.labelsize": 9,
     "ytick.labelsize": 9,
 }
 
 
+class Format(NamedTuple):
+    """Where a figure is to stand: its width in inches, the size of its text in points, and how thick lines are."""
+
+    width: float
+    text: float
+    lines: float
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The settings of Matplotlib that differ from `STYLE`."""
+        small: dict[str, Any] = dict.fromkeys(
+            ("xtick.labelsize", "ytick.labelsize", "legend.fontsize"), 0.9 * self.text
+        )
+        usual = dict.fromkeys(("font.size", "axes.labelsize", "axes.titlesize", "figure.titlesize"), self.text)
+        thick = {"lines.linewidth": self.lines, "lines.markersize": 3.2 * self.lines, "legend.handlelength": 2.6}
+        return small | usual | thick
+
+
+FORMATS = {"column": Format(3.4, 8.0, 1.1), "page": Format(7.0, 9.0, 1.4), "slide": Format(10.0, 18.0, 2.6)}
+"""A column and the page of a paper in two columns, and a slide. Fonts are embedded as Type 42, as journals ask."""
+
+NARROW = 45
+"""Letters: in a narrower figure a legend beside the axes would leave them no room."""
+
+_format: ContextVar[Format | None] = ContextVar("format", default=None)
+
+
 @contextmanager
-def style() -> Iterator[None]:
+def style(name: str | None = None) -> Iterator[None]:
     """A context in which Matplotlib uses the style of the library; its settings are restored afterwards.
 
     Draw on figures of the library only in such a context, because Matplotlib reads its settings when something is
     drawn.
+
+    Parameters
+    ----------
+    name
+        ``"column"`` (3.4 inches wide), ``"page"`` (7 inches) or ``"slide"`` (10 inches): new figures get this width,
+        and text and lines that go with it. So do the ``plot`` methods of results. Default: as around this context.
+
+    Examples
+    --------
+    >>> with style("column"):
+    ...     figure().get_size_inches().tolist()
+    [3.4, 2.448]
     """
     need_lab("matplotlib")
     import matplotlib
 
-    with matplotlib.rc_context():
-        matplotlib.rcdefaults()  # a user's own style sheet has no part in it
-        matplotlib.rcParams.update(cast(Any, STYLE))
-        yield
-        # The first figure of a notebook loads its backend, which switches interactive mode on. That must stay.
-        interactive = matplotlib.is_interactive()
-    matplotlib.interactive(interactive)
+    if name is not None:
+        choice("name", name, *FORMATS)
+    form = _format.get() if name is None else FORMATS[name]
+    outside = _format.set(form)
+    try:
+        with matplotlib.rc_context():
+            matplotlib.rcdefaults()  # a user's own style sheet has no part in it
+            matplotlib.rcParams.update(cast(Any, STYLE | (form.settings if form else {})))
+            yield
+            # The first figure of a notebook loads its backend, which switches interactive mode on. That must stay.
+            interactive = matplotlib.is_interactive()
+        matplotlib.interactive(interactive)
+    finally:
+        _format.reset(outside)
+
+
+def _sized(width: float, height: float) -> tuple[float, float]:
+    """The size of a new figure of this size or, in a format, of the format's width; with room for a legend below."""
+    form = _format.get()
+    if form is None:
+        return width, height
+    below = form.width * 72 / form.text < NARROW  # where the legend will be
+    return form.width, form.width * max(height / width, 0.72 if below else 0.0)
 
 
 def figure(width: float = 6.4, height: float = 4.0) -> Figure:
@@ -206,7 +157,7 @@ def figure(width: float = 6.4, height: float = 4.0) -> Figure:
     from matplotlib.figure import Figure
 
     with style():
-        return Figure(figsize=(width, height), layout="constrained")
+        return Figure(figsize=_sized(width, height), layout="constrained")
 
 
 def axes(ax: Axes | None, width: float = 6.4, height: float = 4.0) -> Axes:
@@ -218,7 +169,7 @@ def axes(ax: Axes | None, width: float = 6.4, height: float = 4.0) -> Axes:
         import matplotlib.pyplot as plt
 
         with style():
-            return plt.figure(figsize=(width, height), layout="constrained").subplots()
+            return plt.figure(figsize=_sized(width, height), layout="constrained").subplots()
     if not isinstance(ax, Axes):
         raise BadType(f"ax must be axes of Matplotlib or None, not {shown(ax)}")
     return ax
@@ -232,18 +183,35 @@ def is_alone(ax: Axes) -> bool:
     return len(fig.axes) == 1 and isinstance(fig.get_layout_engine(), ConstrainedLayoutEngine)
 
 
+def is_narrow(ax: Axes) -> bool:
+    """Whether the figure of axes is so narrow, for the size of its text, that a legend has no room beside them."""
+    import matplotlib
+
+    letters = ax.figure.figure.get_figwidth() * 72 / float(matplotlib.rcParams["font.size"])
+    return bool(letters < NARROW)
+
+
 def legend(ax: Axes) -> None:
-    """A legend that covers no data: beside axes that are alone in their figure, else where it covers least."""
-    if is_alone(ax):
-        ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0)
-    else:
+    """A legend that covers no data: beside axes that are alone in their figure, below them in a narrow one, else where
+    it covers least."""
+    if not is_alone(ax):
         ax.legend(loc="best")
+    elif is_narrow(ax):
+        longest = max(map(len, ax.get_legend_handles_labels()[1]), default=0)
+        columns = 1 if longest > 24 else 2 if longest > 12 else 3
+        close = {"columnspacing": 1.0, "handlelength": 1.9, "handletextpad": 0.4, "labelspacing": 0.25}
+        ax.figure.figure.legend(loc="outside lower center", ncols=columns, borderaxespad=0.1, **close)
+    else:
+        ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0)
 
 
 def title(ax: Axes, *lines: str) -> None:
-    """The title of axes that are alone in their figure and have none yet; long lines are cut."""
-    if is_alone(ax) and not ax.get_title(loc="left"):
-        ax.set_title("\n".join(line if len(line) < 75 else f"{line[:71]} ..." for line in lines), loc="left")
+    """The title of axes that are alone in their figure and have none yet; lines that do not fit are cut."""
+    if not is_alone(ax) or ax.get_title(loc="left"):
+        return
+    size = float(ax.title.get_fontsize())
+    fitting = max(20, int(ax.figure.figure.get_figwidth() * 72 / (0.58 * size)) - 8)
+    ax.set_title("\n".join(textwrap.shorten(line, fitting, placeholder=" ...") for line in lines), loc="left")
 
 
 def draw_bound(ax: Axes, times: Any, heights: Any, colour: str, label: str | None = None) -> None:
@@ -269,7 +237,9 @@ def draw_bound(ax: Axes, times: Any, heights: Any, colour: str, label: str | Non
     else:
         times, heights = times[known], heights[known]
     ticks = withTickedStroke(spacing=7, angle=60, length=0.7)
-    ax.plot(times, heights, color=COLOURS[colour], linewidth=0.9, zorder=1.5, path_effects=[ticks], label=label)
+    ax.plot(
+        times, heights, color=COLOURS.get(colour, colour), linewidth=0.9, zorder=1.5, path_effects=[ticks], label=label
+    )
 
 
 def short(value: float) -> str:

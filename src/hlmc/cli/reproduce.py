@@ -98,14 +98,13 @@ def _show(report: object, where: Path) -> None:
 
     assert isinstance(report, Report)
     heading(report.size)
-    styles = {Verdict.HOLDS: "", Verdict.FAILS: "red", Verdict.UNDECIDED: "yellow"}
+    styles = {Verdict.HOLDS: "", Verdict.FAILS: "red", Verdict.UNDECIDED: "yellow", Verdict.LATER: "yellow"}
     table = Table(("figure", "claim", "verdict", "measured"), left=frozenset({0, 1, 2, 3}), fold=frozenset({1, 3}))
     for section, claim in report.claims:
         other = "" if claim.printed else " *"
         table.add(section.name, claim.name + other, str(claim.verdict), claim.measured, style=styles[claim.verdict])
     show(table)
     line("* another reading of the same sentence")
-    held, failed, undecided = (report.count(verdict) for verdict in Verdict)
     line()
-    line(f"{held} claims hold, {failed} do not hold, {undecided} are undecided at this number of runs.")
+    line(report.verdicts)
     line(f"Report: {where} ({report.seconds:.0f} s)")

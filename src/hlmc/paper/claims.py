@@ -3,14 +3,19 @@
 A claim is decided by the 95 % interval of a quantity. It holds if the whole interval agrees with it, does not hold if
 the whole interval contradicts it, and is otherwise undecided at this number of runs. There is no correction for
 multiple comparisons, so a few of many claims may hold by chance.
+
+A claim that does not hold, or is undecided, at shorter horizons than the paper's *needs the full horizon* if it holds
+there: ``full.json`` beside this module is what ``hlmc reproduce`` found at full size (``scripts/full.py``).
 """
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,6 +26,7 @@ from hlmc.plotting import short
 
 Array = np.ndarray
 
+FULL_SIZE = Path(__file__).with_name("full.json")
 LEVEL = 0.95
 UNKNOWN = Interval(math.nan, -math.inf, math.inf)
 """The interval of too few runs."""
@@ -32,6 +38,7 @@ class Verdict(StrEnum):
     HOLDS = "holds"
     FAILS = "does not hold"
     UNDECIDED = "undecided"
+    LATER = "needs the full horizon"
 
 
 @dataclass(frozen=True)
@@ -57,6 +64,32 @@ class Claim:
     def as_dict(self) -> dict[str, Any]:
         """The claim as a dictionary for JSON."""
         return {**asdict(self), "verdict": str(self.verdict)}
+
+
+def at_full_size() -> dict[str, dict[str, str]]:
+    """What was found at the paper's horizons: verdict and measurement by figure and claim, ``"figure: claim"``."""
+    found: dict[str, dict[str, str]] = json.loads(FULL_SIZE.read_text())["claims"]
+    return found
+
+
+def held_against(claims: Sequence[Claim], figure: str, full: Mapping[str, Mapping[str, str]]) -> tuple[Claim, ...]:
+    """The claims of a figure at a shorter horizon; those that hold at full size alone need it.
+
+    >>> claim = fact("a", "", False, "1.1")
+    >>> (later,) = held_against([claim], "one", {"one: a": {"verdict": "holds", "measured": "0.9"}})
+    >>> str(later.verdict), later.measured
+    ('needs the full horizon', '1.1. At the full horizon: 0.9')
+    >>> held_against([claim], "two", {"one: a": {"verdict": "holds", "measured": "0.9"}}) == (claim,)
+    True
+    """
+    judged_anew = []
+    for claim in claims:
+        known = full.get(f"{figure}: {claim.name}", {})
+        if claim.verdict in (Verdict.FAILS, Verdict.UNDECIDED) and known.get("verdict") == Verdict.HOLDS:
+            measured = f"{claim.measured}. At the full horizon: {known['measured']}"
+            claim = replace(claim, measured=measured, verdict=Verdict.LATER)
+        judged_anew.append(claim)
+    return tuple(judged_anew)
 
 
 def judged(holds_below: Interval, limit: float = 0.0) -> Verdict:

@@ -49,7 +49,9 @@ def draw_regret(part: Part, result: Result, log: bool) -> Figure:
             plotting.draw_bound(ax, times, visible, looks[policy].colour, label)
         arms = "" if result.adversary is None else f"K = {result.adversary.arms:,}, "
         runs = result.reward.sizes["run"]
-        plotting.title(ax, f"{arms}T = {part.horizon:,}, {runs} run{'s' * (runs != 1)}")
+        plotting.title(
+            ax, f"{part.kind.capitalize()} regret: {arms}T = {part.horizon:,}, {runs} run{'s' * (runs != 1)}"
+        )
         _finish(ax, f"{part.kind} regret", log)
         if log:
             ax.set_xlim(left=max(1.0, part.horizon / 1e5))
@@ -85,6 +87,7 @@ def plotted_curve(result: Result, depth: int) -> tuple[Array, Array]:
 def draw_sizes(
     series: Mapping[str, tuple[Sequence[float], Any]],
     labels: tuple[str, str],
+    title: str,
     guides: Mapping[str, tuple[Sequence[float], Sequence[float]]] | None = None,
 ) -> Figure:
     """Means of runs [run, size] with intervals against size on logarithmic axes; guides are thin and dashed."""
@@ -101,10 +104,11 @@ def draw_sizes(
                 ax.fill_between(sizes, np.maximum(low, 1e-9), high, **looks[name].band())
         for name, (sizes, guide) in (guides or {}).items():
             of = name.split(",")[0]
-            colour = plotting.COLOURS[looks[of].colour] if of in looks else "#777777"
+            colour = looks[of].line()["color"] if of in looks else "#777777"
             ax.plot(sizes, guide, color=colour, linestyle=DASHES, linewidth=1.0, label=name)
         ax.set_xscale("log")
         _finish(ax, labels[1], log=True, across=labels[0])
+        plotting.title(ax, title)
     return figure
 
 

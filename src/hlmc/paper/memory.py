@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hlmc import HLMC, adversaries, derive_seed, planning, trace
+from hlmc import HLMC, Sweep, adversaries, derive_seed, planning, plotting, trace
 from hlmc.paper.claims import Claim, all_of, at_most, fact, less, mean
 from hlmc.paper.drawing import plotted_curve, regret_pictures
 from hlmc.paper.experiment import Part, Picture, Results, Settings, Table, final, phase_ends, time_points
 from hlmc.paper.tables import regret_table
 from hlmc.paper.weak_1 import B0, K
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 NAME = "memory"
 TITLE = "Impact of memory"
@@ -152,6 +157,17 @@ def tables(results: Results, settings: Settings) -> list[Table]:
 
 
 def pictures(results: Results, settings: Settings) -> list[Picture]:
-    """Regret against time."""
+    """Regret against time, and at the horizon against M."""
     (part,) = parts(settings)
-    return list(regret_pictures(NAME, part, results[part.key], f"{part.title}."))
+    result = results[part.key]
+    swept = Sweep("M", tuple(map(float, SIZES)), result)
+    return [
+        *regret_pictures(NAME, part, result, f"{part.title}."),
+        Picture(f"{NAME}-swept", "Regret at the horizon against the words of memory.", partial(_draw_swept, swept)),
+    ]
+
+
+def _draw_swept(swept: Sweep) -> Figure:
+    figure = plotting.figure(7.4, 4.0)
+    swept.plot(ax=figure.subplots())
+    return figure

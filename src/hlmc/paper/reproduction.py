@@ -12,7 +12,7 @@ from typing import Any
 
 from hlmc.errors import BadArgument
 from hlmc.paper import figure
-from hlmc.paper.claims import Claim, Verdict
+from hlmc.paper.claims import Claim, Verdict, at_full_size, held_against
 from hlmc.paper.experiment import FULL, Results, Section, Settings
 from hlmc.simulation import Interrupted, reporter
 from hlmc.versions import versions
@@ -38,6 +38,15 @@ class Report:
     def count(self, verdict: Verdict, printed: bool = True) -> int:
         """The number of claims with this verdict."""
         return sum(claim.verdict is verdict and claim.printed is printed for _, claim in self.claims)
+
+    @property
+    def verdicts(self) -> str:
+        """How many claims have which verdict, as a sentence."""
+        held, failed, undecided, later = (self.count(verdict) for verdict in Verdict)
+        return (
+            f"{held} claims hold, {failed} do not hold, {undecided} are undecided at this number of runs, "
+            f"{later} need the full horizon."
+        )
 
     @property
     def size(self) -> str:
@@ -98,7 +107,7 @@ def _section(module: Any, parts: Sequence[Any], results: Results, settings: Sett
         " ".join(module.TEXT.split()),
         tuple(module.tables(results, settings)),
         tuple(module.pictures(results, settings)),
-        tuple(module.claims(results, settings)),
+        held_against(module.claims(results, settings), module.NAME, at_full_size() if settings.horizon < FULL else {}),
         code,
     )
 

@@ -242,4 +242,5 @@ def _draw(played: dict[str, list[games.GameResult]], window: bool) -> Figure:
         ax.set_ylim(bottom=0.0)
         plotting.short_ticks(ax.xaxis)
         plotting.legend(ax)
+        plotting.title(ax, f"{'Recent' if window else 'Mean'} reward of {AGENTS:,} agents under jamming")
     return figure

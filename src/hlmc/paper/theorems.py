@@ -398,7 +398,7 @@ def pictures(results: Results, settings: Settings) -> list[Picture]:
             f"{NAME}-horizon",
             "Regret against the horizon; each policy is constructed for its horizon. Dashed: the exponents of "
             "the bounds, through the last point.",
-            partial(draw_sizes, series, ("horizon T", "weak regret at T"), guides),
+            partial(draw_sizes, series, ("horizon T", "weak regret at T"), "Regret against the horizon", guides),
         ),
         Picture(
             f"{NAME}-arms",
@@ -408,6 +408,7 @@ def pictures(results: Results, settings: Settings) -> list[Picture]:
                 draw_sizes,
                 arms,
                 ("arms K", "weak regret at T"),
+                "Regret against the number of arms",
                 {"D = 2, bound's shape": _bound_shape(results, settings)},
             ),
         ),
@@ -429,6 +430,7 @@ def pictures(results: Results, settings: Settings) -> list[Picture]:
                     for D in DEPTHS
                 },
                 ("arms K", "words"),
+                "Words against the number of arms",
             ),
         ),
         Picture(
@@ -460,4 +462,5 @@ def _draw_tails(result: Result) -> Figure:
         ax.set_ylim(0.0, 1.0)
         plotting.short_ticks(ax.xaxis)
         plotting.legend(ax)
+        plotting.title(ax, f"Tails of the regret in {result.reward.sizes['run']} runs")
     return figure

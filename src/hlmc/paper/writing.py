@@ -11,7 +11,12 @@ from hlmc.paper.claims import Verdict
 from hlmc.paper.page import page
 from hlmc.paper.reproduction import Report
 
-SIGNS = {Verdict.HOLDS: "holds", Verdict.FAILS: "DOES NOT HOLD", Verdict.UNDECIDED: "undecided"}
+SIGNS = {
+    Verdict.HOLDS: "holds",
+    Verdict.FAILS: "DOES NOT HOLD",
+    Verdict.UNDECIDED: "undecided",
+    Verdict.LATER: "needs the full horizon",
+}
 
 
 def write(report: Report, out: Path) -> Path:
@@ -57,7 +62,7 @@ def markdown(report: Report) -> str:
 
 def summary(report: Report) -> list[str]:
     """The settings, and a table of verdicts."""
-    head = ("figure", "of the paper", "hold", "do not hold", "undecided", "seconds")
+    head = ("figure", "of the paper", "hold", "do not hold", "undecided", "need the full horizon", "seconds")
     rows = [
         (
             section.name,
@@ -67,11 +72,10 @@ def summary(report: Report) -> list[str]:
         )
         for section in report.sections
     ]
-    held, failed, open_ = (report.count(v) for v in Verdict)
     return [
         f"{report.size}. {report.versions}. {report.seconds:.0f} s.",
         "",
-        f"{held + failed + open_} claims: {held} hold, {failed} do not hold, {open_} undecided at this number of runs.",
+        report.verdicts,
         "",
         *grid([head, *rows]),
     ]

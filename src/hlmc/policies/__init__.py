@@ -61,6 +61,7 @@ EXAMPLES: tuple[Policy, ...] = (
     EXP3IX(arms=10, horizon=100),
     TsallisINF(arms=10),
     TsallisINF(arms=10, estimator="importance-weighted"),
+    TsallisINF(arms=10, eta=1.5, horizon=400),
     TsallisINF(arms=10, bits=12),
     TsallisINF(arms=600, bits=7),
     TsallisINF(arms=3, estimator="importance-weighted", bits=32),

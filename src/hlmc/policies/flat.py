@@ -382,7 +382,7 @@ class EXP3IX(FlatPolicy):
 class TsallisINF(FlatPolicy):
     """Tsallis-INF over all arms: regret of order sqrt(K T) against any adversary, logarithmic on stochastic rewards.
 
-    It needs no horizon. It stores differences of losses: K - 1 words.
+    It needs no horizon, and plays the same arms if it is told one. It stores differences of losses: K - 1 words.
 
     Parameters
     ----------
@@ -393,6 +393,11 @@ class TsallisINF(FlatPolicy):
     bits
         Bits of a loss: 64, or 4 to 32. With fewer than 64 the losses are packed codes, ceil(K bits / 64) words in all,
         and learn by stochastic rounding (``docs/bits.md``).
+    eta
+        c, in [1e-6, 4]: the learning rate in step t is c / sqrt(t). Default: 4, or 2 with importance weighting, for
+        which alone there is a bound.
+    horizon
+        T, if there is one: the learner ends there, as others do.
 
     Guarantee
     ---------
@@ -417,13 +422,14 @@ class TsallisINF(FlatPolicy):
     arms: int
     estimator: str = "reduced-variance"
     bits: int = 64  # type: ignore[misc]  # a field here
+    eta: float | None = None
+    horizon: int | None = None
     routine_class: ClassVar[type[Routine]] = routines.TsallisINF
-    horizon: ClassVar[None] = None  # type: ignore[misc]  # it needs none
 
     @property
     def guarantee(self) -> Guarantee:
         known = super().guarantee
-        if self.bits < 64:
+        if self.bits < 64 or not known.proved:
             return known  # of the other regime, nothing is proved for codes
         stochastic = "on independent rewards with fixed means and one best arm, of order sum_i ln T / D_i"
         return replace(known, proved=f"{known.proved}; {stochastic}")

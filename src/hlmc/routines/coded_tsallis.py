@@ -35,6 +35,7 @@ from hlmc.engine.layout import WIDTH
 from hlmc.engine.level import Level
 from hlmc.engine.linker import substitute
 from hlmc.engine.routines import NotedKernels
+from hlmc.errors import BadArgument, shown
 from hlmc.routines.base import Array, Kernels, LevelContext
 from hlmc.routines.coded import CodedRoutine
 from hlmc.routines.tsallis import BASELINE, RATE, TsallisINF
@@ -161,6 +162,8 @@ class CodedTsallisINF(CodedRoutine):
     ----------
     estimator
         As for :class:`TsallisINF <hlmc.routines.TsallisINF>`.
+    eta
+        None: codes are for the default learning rate, a power of 2 over sqrt(t).
     bits
         Bits of a loss, from 4 to 32.
 
@@ -171,6 +174,7 @@ class CodedTsallisINF(CodedRoutine):
     """
 
     estimator: str | None = None
+    eta: float | None = None
     bits: int = 12  # type: ignore[misc]  # a field here
 
     name: ClassVar[str] = "tsallis-inf"
@@ -181,6 +185,11 @@ class CodedTsallisINF(CodedRoutine):
     kernels: ClassVar[Kernels] = Kernels(
         coded_tsallis_start, coded_tsallis_select, coded_tsallis_update, coded_tsallis_check, _NOTED
     )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.eta is not None:
+            raise BadArgument(f"eta must be left out with bits={self.bits}, not {shown(self.eta)}")
 
     def regret(self, context: LevelContext) -> float | None:
         reduced = self.estimator != "importance-weighted"

@@ -22,6 +22,8 @@ RATE = PARAMETERS  # eta_t = RATE / sqrt(t)
 BASELINE = PARAMETERS + 1  # 1/2 for the reduced-variance estimator, 0 for plain importance weighting
 
 ESTIMATORS = ("reduced-variance", "importance-weighted")
+FACTORS = (1e-6, 4.0, "[1e-6, 4]")
+"""Learning rates that the default meets sooner or later: what is known of the draw is known there."""
 
 
 @kernel
@@ -113,6 +115,8 @@ class TsallisINF(Routine):
     ----------
     estimator
         ``"reduced-variance"`` (default; eta_t = 4 / sqrt(t)) or ``"importance-weighted"`` (eta_t = 2 / sqrt(t)).
+    eta
+        c, in [1e-6, 4]: the learning rate is c / sqrt(t). There is a bound for the default alone.
 
     Examples
     --------
@@ -121,6 +125,7 @@ class TsallisINF(Routine):
     """
 
     estimator: str | None = None
+    eta: float | None = None
 
     name: ClassVar[str] = "tsallis-inf"
     feedback: ClassVar[Literal["gain", "loss", "counts"]] = "loss"
@@ -138,6 +143,7 @@ class TsallisINF(Routine):
     def __post_init__(self) -> None:
         if self.estimator is not None:
             choice("estimator", self.estimator, *ESTIMATORS)
+        self.check(eta=FACTORS)
 
     @property
     def reduced(self) -> bool:
@@ -150,9 +156,19 @@ class TsallisINF(Routine):
     def cost(self, context: LevelContext) -> float:
         return float(context.children) if context.children > 1 else 0.0
 
+    @property
+    def factor(self) -> float:
+        """c, of the learning rate c / sqrt(t)."""
+        return self.eta or (4.0 if self.reduced else 2.0)
+
+    def parameters(self, context: LevelContext) -> dict[str, float]:
+        return {} if self.eta is None else {"eta": self.eta}
+
     def regret(self, context: LevelContext) -> float | None:
+        if self.factor != TsallisINF(self.estimator).factor:
+            return None
         bound = bounds.tsallis_rv_sharp if self.reduced else bounds.tsallis_iw_sharp
         return bound(context.choices, context.children)
 
     def packed(self, context: LevelContext) -> tuple[float, ...]:
-        return (4.0, 0.5) if self.reduced else (2.0, 0.0)
+        return self.factor, 0.5 if self.reduced else 0.0

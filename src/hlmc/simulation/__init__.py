@@ -9,6 +9,7 @@ from hlmc.simulation.progress import Reporter, reporter
 from hlmc.simulation.reading import load_result
 from hlmc.simulation.result import Result
 from hlmc.simulation.runner import simulate
+from hlmc.simulation.sweeping import Sweep, sweep
 from hlmc.simulation.tracing import trace
 
 __all__ = [
@@ -17,9 +18,11 @@ __all__ = [
     "PythonPolicy",
     "Reporter",
     "Result",
+    "Sweep",
     "estimate",
     "load_result",
     "reporter",
     "simulate",
+    "sweep",
     "trace",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,13 +20,20 @@ if TYPE_CHECKING:
 
 Array = np.ndarray
 
-_ROOM = 1.6
+ROOM = 1.6
 """A bound higher than so many times the highest curve is named in the legend, not drawn: it would flatten all else."""
 _DECADES = 1e5
 """A logarithmic axis ends at so small a part of the highest curve: regret that crosses zero would have no end."""
 
 
-def draw_regret(result: Result, ax: Axes | None, kind: str | None, switches: int | None, log: bool) -> Axes:
+def draw_regret(
+    result: Result,
+    ax: Axes | None,
+    kind: str | None,
+    switches: int | None,
+    log: bool,
+    colours: Mapping[str, str] | None = None,
+) -> Axes:
     """One line a policy with a band for the 95 % interval of the mean; the policies' bounds as lines with ticks.
 
     ``kind`` None: as the result chooses; where it has no regret to show, rewards without bounds.
@@ -35,7 +43,7 @@ def draw_regret(result: Result, ax: Axes | None, kind: str | None, switches: int
     if not regret.notnull().any():
         raise BadArgument("there is nothing to draw: no run was finished, or nothing to compare it with is known")
     bounds = result.bound(kind or "weak", switches).where(kind is not None)
-    looks = plotting.looks(result.policies)
+    looks = plotting.looks(result.policies, colours)
     means = {name: regret.sel(policy=name).values.mean(axis=0) for name in result.policies}
     order = sorted(means, key=lambda name: -means[name][-1])  # the legend lists them as they end, top to bottom
     with plotting.style():
@@ -48,13 +56,14 @@ def draw_regret(result: Result, ax: Axes | None, kind: str | None, switches: int
         for name in order:
             curves = regret.sel(policy=name).values
             low, high = _band(by_environment(curves, result.units))
-            # In somebody else's picture there is little room for a legend.
-            label = _label(result, name, bounds.sel(policy=name).values) if plotting.is_alone(ax) else name
+            # In somebody else's picture, or a narrow one, there is little room for a legend.
+            roomy = plotting.is_alone(ax) and not plotting.is_narrow(ax)
+            label = _label(result, name, bounds.sel(policy=name).values) if roomy else name
             ax.plot(times, means[name], label=label, **looks[name].line())
             ax.fill_between(times, _positive(low, means[name]) if log else low, high, **looks[name].band())
             ceiling = max(ceiling, float(np.nanmax(high)))
         drawn = [
-            _bound(ax, times, bounds.sel(policy=name).values, looks[name], np.inf if log else _ROOM * ceiling)
+            _bound(ax, times, bounds.sel(policy=name).values, looks[name], np.inf if log else ROOM * ceiling)
             for name in order
         ]
         if any(drawn):
@@ -62,7 +71,7 @@ def draw_regret(result: Result, ax: Axes | None, kind: str | None, switches: int
         if log and ceiling > 0.0 and ax.get_ylim()[0] < ceiling / _DECADES:
             ax.set_ylim(bottom=ceiling / _DECADES)
         ax.set_xlabel("steps")
-        ax.set_ylabel(_quantity(kind, switches))
+        ax.set_ylabel(quantity(kind, switches))
         plotting.short_ticks(ax.xaxis)
         plotting.short_ticks(ax.yaxis)
         plotting.legend(ax)
@@ -86,7 +95,7 @@ def sizes(result: Result) -> str:
     return ", ".join([*shown, f"T = {int(result.times[-1]):,}", f"{runs:,} run{'s' * (runs != 1)}"])
 
 
-def _quantity(kind: str | None, switches: int | None) -> str:
+def quantity(kind: str | None, switches: int | None) -> str:
     if kind is None:
         return "reward"
     return f"{kind} regret" if switches is None else f"{kind} regret, {switches} switches"

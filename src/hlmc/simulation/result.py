@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cached_property
@@ -320,6 +320,8 @@ class Result:
         ax: Axes | None = None,
         log: bool = False,
         force: bool = False,
+        policies: Sequence[str] | None = None,
+        colours: Mapping[str, str] | None = None,
     ) -> Axes:
         """Mean regret with 95 % intervals against time; bounds are lines with ticks. Returns the axes.
 
@@ -334,6 +336,11 @@ class Result:
             Whether both axes are logarithmic.
         force
             Compute the benchmark even if that takes hours.
+        policies
+            The names of those to draw. Default: all.
+        colours
+            Colours of your own by name, as Matplotlib takes them; the others keep theirs. ``hlmc.plotting.style`` gives
+            the figure the size of a column, a page or a slide.
         """
         from hlmc.simulation.drawing import draw_regret
 
@@ -341,7 +348,7 @@ class Result:
             kind, ax = None, kind
         if flag("force", force):
             self.benchmark(kind or "weak", switches, force)
-        return draw_regret(self, ax, kind, switches, log)
+        return draw_regret(self if policies is None else self[policies], ax, kind, switches, log, colours)
 
     def __getitem__(self, policies: str | Sequence[str]) -> Result:
         """The same result of some of its policies: ``result[["HLMC", "EXP3"]]``, in the order given.
