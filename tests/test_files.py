@@ -199,6 +199,43 @@ def test_a_fleet_of_format_1_is_read(path: Path, pending: int) -> None:
     assert hlmc.load(path, mapped=False).time[500] == 1 + (pending > 0)
 
 
+# Files that somebody else has saved.
+
+
+@pytest.mark.parametrize("kind", ["learner", "named", "fleet"])
+def test_what_somebody_else_has_saved_is_not_replaced(path: Path, kind: str) -> None:
+    """Two processes load one file, and both save: the second is told."""
+    policy = hlmc.EXP3(arms=3, horizon=100, dynamic=kind == "named")
+    if kind == "fleet":
+        policy.fleet(2).save(path)
+    else:
+        policy.start(arms=hlmc.Arms(3)).save(path) if kind == "named" else policy.start().save(path)
+
+    def loaded(seed: int) -> hlmc.Learner | hlmc.Fleet:
+        found = hlmc.load(path, mapped=False)
+        found.reset(seed=seed)
+        return found
+
+    first, second = loaded(1), loaded(2)
+    third = second.copy()
+    first.save(path)
+    first.save(path)
+    kept = path.read_bytes()
+    for each in (second, third) if kind != "fleet" else (second,):
+        with pytest.raises(BadFile, match="has been saved by somebody else since it was read"):
+            each.save(path)
+    assert path.read_bytes() == kept
+    assert sorted(path.parent.iterdir()) == [path]
+    second.save(path, force=True)
+    assert path.read_bytes() != kept
+    second.save(path)
+    with pytest.raises(BadFile, match="force=True"):
+        first.save(path)
+    path.unlink()
+    first.save(path)
+    policy.start().save(path)  # it has never seen the file
+
+
 # Routines of one's own.
 
 

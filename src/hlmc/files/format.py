@@ -185,6 +185,11 @@ class Front:
         at = int(self.policy.program[WINDOW]) + REACHED
         return np.insert(rows, [at] * LATER_WORDS, 0.0, axis=-1)
 
+    @property
+    def seal(self) -> bytes:
+        """The checksum of the front, which has those of all rows in it."""
+        return self.encoded()[FIXED.size - SEAL : FIXED.size]
+
     def encoded(self) -> bytes:
         """The front as it stands in the file."""
         at = self.layout

@@ -396,15 +396,16 @@ class NamedLearner(Learner):
         learner = type(self).trusted(self.policy, self._row.copy(), identity=checked_identity(identity))
         assert isinstance(learner, NamedLearner)
         learner._bind(self._arms.copy())
+        learner._seen = dict(self._seen)
         return learner
 
-    def save(self, path: str | Path) -> None:
-        """Write policy, state and names to a file, which after a crash is the old one or the new one."""
+    def save(self, path: str | Path, *, force: bool = False) -> None:
+        """Write policy, state and names to a file, as :meth:`Learner.save <hlmc.Learner.save>` does."""
         if not self._matches(self._arms):
             found = f"{self._live} arms in the row and {len(self._arms._names)} in the table"
             raise HLMCError(f"the state of this learner is damaged and could not be loaded ({found}): not saved")
         self._check_sound()
-        save(path, self.policy, self._row[None, :], "learner", self._arms.described())
+        save(path, self.policy, self._row, self._arms.described(), self._seen, force)
 
     def __eq__(self, other: object) -> bool:
         """Whether the two will behave alike from here on: the same policy, state and names."""

@@ -71,6 +71,11 @@ class FiledRows:
             self.load(None)
 
     @property
+    def front(self) -> Front:
+        """All of the file but its rows."""
+        return self._front
+
+    @property
     def policy(self) -> Policy:
         """What the learners of these rows follow."""
         return self._front.policy

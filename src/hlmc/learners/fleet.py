@@ -38,7 +38,7 @@ from hlmc.learners.filed import FiledRows
 from hlmc.learners.identity import Identity, anonymous, give_secrets
 from hlmc.learners.identity import checked as checked_identity
 from hlmc.learners.learner import Learner, fresh_rows, no_window, outstanding, refusal
-from hlmc.learners.saving import create, read
+from hlmc.learners.saving import Seen, create, read, save_over
 from hlmc.learners.tickets import ticket_dtype
 from hlmc.policies.base import Policy
 from hlmc.streams import given_seed, keys
@@ -111,6 +111,7 @@ class Fleet:
         self._rows = rows
         self._file = file
         self._identity = Identity(identity)
+        self._seen: Seen = {}
         self._marks: Array | None = None
         self._lock = turn()
         # What is known of the learners spares a look at their rows, which lie far apart: no clock is later than
@@ -413,13 +414,17 @@ class Fleet:
     def __copy__(self) -> Fleet:
         return self.copy()
 
-    def save(self, path: StrPath) -> None:
-        """Write policy and state to a file, which after a crash is the old one or the new one, never half of each."""
+    def save(self, path: StrPath, *, force: bool = False) -> None:
+        """Write policy and state to a file, which after a crash is the old one or the new one, never half of each.
+
+        ``force``: as for :meth:`Learner.save <hlmc.Learner.save>`.
+        """
         if self._file is not None and Path(path).exists() and self._file.path.samefile(path):
             self.checkpoint()
             return
         with self._lock:
-            create(path, Front.new(self.policy, "fleet", len(self)), (piece for _, piece in self._pieces()))
+            front = Front.new(self.policy, "fleet", len(self))
+            save_over(path, front, (piece for _, piece in self._pieces()), self._seen, force)
 
     def checkpoint(self) -> None:
         """Write what has changed to the fleet's file. After a crash the file has the state of a checkpoint: this one,

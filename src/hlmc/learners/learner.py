@@ -19,7 +19,7 @@ from hlmc.errors import BadArgument, BadReward, BadTicket, BadType, HLMCError, O
 from hlmc.learners import gate
 from hlmc.learners.identity import Identity, anonymous, give_secrets
 from hlmc.learners.identity import checked as checked_identity
-from hlmc.learners.saving import save
+from hlmc.learners.saving import Seen, save
 from hlmc.learners.tickets import CODES, Ticket, as_ticket
 from hlmc.streams import given_seed, keys
 from hlmc.targets import address_of, entry, linked
@@ -110,6 +110,7 @@ class Learner:
         "_row",
         "_row_at",
         "_scaled",
+        "_seen",
         "_select",
         "_size",
         "_tell",
@@ -138,6 +139,7 @@ class Learner:
         self._update = entry(update_scaled if policy.scaled else update, "int64", "int64", "int64", "float64")
         self._number = number
         self._identity = identity
+        self._seen: Seen = {}
         self._ask: Any = None
         self._tell: Any = None
         self._size = 0
@@ -327,18 +329,23 @@ class Learner:
         Traceback (most recent call last):
         hlmc.errors.BadTicket: ticket must be one of this learner of EXP3(arms=3, horizon=100, pending=64); ...
         """
-        return Learner.trusted(self.policy, self._row.copy(), identity=checked_identity(identity))
+        learner = Learner.trusted(self.policy, self._row.copy(), identity=checked_identity(identity))
+        learner._seen = dict(self._seen)
+        return learner
 
     def __copy__(self) -> Learner:
         return self.copy()
 
-    def save(self, path: str | Path) -> None:
+    def save(self, path: str | Path, *, force: bool = False) -> None:
         """Write policy and state to a file, which after a crash is the old one or the new one, never half of each.
+
+        A file that the learner was loaded from or saved to, and that somebody else has saved since, is not replaced;
+        ``force``: it is.
 
         What could not be loaded again, such as the row of a learner that two threads called at once, is not written.
         """
         self._check_sound()
-        save(path, self.policy, self._row[None, :], "learner")
+        save(path, self.policy, self._row, None, self._seen, force)
 
     def _check_sound(self) -> None:
         if gate.first_unsound(self.policy, self._row[None, :]) == 0:

@@ -11,7 +11,7 @@ from hlmc.learners.filed import FiledRows
 from hlmc.learners.fleet import Fleet
 from hlmc.learners.identity import checked as checked_identity
 from hlmc.learners.learner import Learner
-from hlmc.learners.saving import read
+from hlmc.learners.saving import note_seen, read
 
 if TYPE_CHECKING:
     from hlmc.routines.base import Routine
@@ -55,11 +55,19 @@ def load(
     found = read(path, routines, mapped)
     if isinstance(found, FiledRows):
         fleet = Fleet.of_file(found, given)
-        return fleet if mapped else fleet.copy(given)
+        if mapped:
+            return fleet
+        copied = fleet.copy(given)
+        note_seen(copied._seen, path, found.front)
+        return copied
     front, row = found
     try:
         if (names := front.arms) is not None:
-            return NamedLearner.loaded(front.policy, row, names, given)
+            named = NamedLearner.loaded(front.policy, row, names, given)
+            note_seen(named._seen, path, front)
+            return named
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise bad(path, f"its table of arms makes no sense ({error})") from None
-    return Learner.trusted(front.policy, row, identity=given)
+    learner = Learner.trusted(front.policy, row, identity=given)
+    note_seen(learner._seen, path, front)
+    return learner

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hlmc.errors import BadType, shown
+from hlmc.checks import flag
+from hlmc.errors import BadFile, BadType, shown
 from hlmc.files import disk, journal
 from hlmc.files.disk import StrPath
-from hlmc.files.format import Front, Layout, as_bytes, digest
+from hlmc.files.format import FIXED, SEAL, Front, Layout, as_bytes, digest
 from hlmc.files.writing import replacing
 from hlmc.learners.filed import FiledRows, check_rows
 
@@ -64,15 +66,52 @@ def _bring_up_to_date(path: StrPath, filed: FiledRows) -> None:
     create(path, front, (filed.piece(i, min(i + step, size)) for i in range(0, size, step)))
 
 
-def save(path: StrPath, policy: Policy, rows: Array, kind: str, arms: dict[str, Any] | None = None) -> None:
-    """Write a learner (its one row, and the names of its arms) or a fleet. A crash leaves the old file or the new."""
-    front = Front.new(policy, kind, len(rows), arms)
-    step = front.layout.chunk
-    create(path, front, (rows[first : first + step] for first in range(0, len(rows), step)))
+Seen = dict[str, bytes]
+"""The files that a learner or a fleet has read or written, by their real paths, and the seals that they had then."""
 
 
-def create(path: StrPath, front: Front, chunks: Iterable[Array], new: bool = False) -> None:
-    """Write a file whose rows come in chunks of whole blocks; ``new``: where there is none."""
+def save(
+    path: StrPath, policy: Policy, row: Array, arms: dict[str, Any] | None, seen: Seen, force: bool = False
+) -> None:
+    """Write a learner: its row, and the names of its arms. A crash leaves the old file or the new."""
+    front = Front.new(policy, "learner", 1, arms)
+    save_over(path, front, [row[None, :]], seen, force)
+
+
+def save_over(path: StrPath, front: Front, chunks: Iterable[Array], seen: Seen, force: bool) -> None:
+    """Write a file, unless it is one of those ``seen`` and somebody else has written it since; ``force``: even then."""
+    create(path, front, chunks, unchanged=None if flag("force", force) else seen)
+    note_seen(seen, path, front)
+
+
+def note_seen(seen: Seen, path: StrPath, front: Front) -> None:
+    """Remember a file as it is now."""
+    seen[os.path.realpath(path)] = front.seal
+
+
+def _refuse_changed(path: StrPath, seen: Seen) -> None:
+    known = seen.get(os.path.realpath(path))
+    if known is None:
+        return
+    try:
+        with disk.opened(path) as file:
+            found = disk.read(file, 0, FIXED.size)[-SEAL:]
+    except OSError:
+        return  # it is gone: nothing is lost
+    if found != known:
+        raise BadFile(
+            f"{os.fspath(path)} has been saved by somebody else since it was read: "
+            "save to another path, or with force=True"
+        )
+
+
+def create(
+    path: StrPath, front: Front, chunks: Iterable[Array], new: bool = False, unchanged: Seen | None = None
+) -> None:
+    """Write a file whose rows come in chunks of whole blocks; ``new``: where there is none.
+
+    ``unchanged``: the files that must be as they were seen.
+    """
     width = front.layout.block_bytes
     with replacing(path, new) as file:
         file.seek(front.layout.offset)
@@ -85,3 +124,5 @@ def create(path: StrPath, front: Front, chunks: Iterable[Array], new: bool = Fal
             file.write(data)
         file.seek(0)
         file.write(front.encoded())
+        if unchanged is not None:
+            _refuse_changed(path, unchanged)
