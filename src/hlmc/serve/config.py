@@ -28,14 +28,14 @@ from typing import Any
 
 import hlmc.bandit as bandits
 from hlmc.bandit.opening import experiments as found_in
-from hlmc.checks import between, whole
+from hlmc.checks import between, flag, whole
 from hlmc.errors import BadArgument, BadType, shown
 from hlmc.policies.base import Policy
 from hlmc.serve.guard import LOOPBACK
 from hlmc.serve.service import Hosted, Limits, Units
 from hlmc.toml import contents_of, known, policy_of, within
 
-KEYS = ("store", "tokens", "origins", "hosts", "experiments", "limits", "every")
+KEYS = ("store", "durable", "tokens", "origins", "hosts", "experiments", "limits", "every")
 SETTINGS = ("wait", "default", "control", "keep", "idle", "shards", "delay")
 OWN = ("policy", "arms", "units", "rewards", "seed", *SETTINGS)
 UNITS = ("all", "each", "any")
@@ -73,6 +73,7 @@ class Config:
     hosts: tuple[str, ...] = ()
     limits: Limits = field(default_factory=Limits)
     every: float = 5.0
+    durable: bool = True
 
     def opened(self) -> list[Hosted]:
         """Open every experiment; those that are not there are made."""
@@ -80,7 +81,8 @@ class Config:
         try:
             for each in self.experiments:
                 with within(each.name):
-                    bandit = bandits.open(self.store, each.policy, arms=each.arms, name=each.name, **each.settings)
+                    options = {"arms": each.arms, "name": each.name, "durable": self.durable, **each.settings}
+                    bandit = bandits.open(self.store, each.policy, **options)
                 hosted.append(Hosted(bandit, each.units, self.every))
         except BaseException:
             for made in hosted:
@@ -140,6 +142,7 @@ def read_config(path: Path, store: str | None = None, tokens: Path | None = None
             tuple(_texts("hosts", contents.get("hosts", []))),
             _limits(contents.get("limits", {})),
             between("every", contents.get("every", 5.0), 0.1, 3600.0, "[0.1, 3600]"),
+            flag("durable", contents.get("durable", True)),
         )
 
 

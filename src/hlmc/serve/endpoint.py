@@ -123,8 +123,9 @@ class Endpoint:
         if b"traceparent" in headers and _TRACE.fullmatch(headers[b"traceparent"]):
             more = (*more, (b"traceparent", headers[b"traceparent"]))
         await _answer(send, status, body, ((b"content-type", media), *SAFE, *more))
-        if status >= 500 and not failed:
-            log.error("refused", extra=self._said(method, status, begun, headers))
+        if status >= 500 and not failed and self._path != "/readyz" and begun >= self._service.quiet_until:
+            self._service.quiet_until = begun + 1.0  # a database that is away is one line a second
+            log.error("refused: %s", problem.name, extra=self._said(method, status, begun, headers))
         elif log.isEnabledFor(logging.DEBUG):
             log.debug("answered", extra=self._said(method, status, begun, headers))
 

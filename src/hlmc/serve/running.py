@@ -160,6 +160,7 @@ def _bound(host: str, port: int) -> socket.socket:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))
+        listening.listen(1000)  # whoever comes before the service is ready waits
     except BaseException:
         listening.close()
         raise

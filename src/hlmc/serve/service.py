@@ -85,6 +85,7 @@ class Service:
         self.waiting = 0
         self.refused = 0
         self.streams = 0
+        self.quiet_until = 0.0
 
     # --- Decisions and rewards
 
