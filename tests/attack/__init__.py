@@ -20,6 +20,7 @@ FAMILIES = (
     "calls",
     "interrupts",
     "tickets",
+    "services",
     "arms",
     "exports",
     "bandits",
