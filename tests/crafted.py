@@ -54,8 +54,8 @@ from hlmc.engine.layout import (
     TIME,
     WIDTH,
 )
-from hlmc.engine.level import Level
 from hlmc.engine.primitives import REWARD, words
+from hlmc.engine.records import Codes, Level
 from hlmc.engine.soundness import check_program, checker
 from hlmc.engine.step import select, update
 from hlmc.engine.structures import CATALOGUE
@@ -267,7 +267,7 @@ def stretch_codes(
         rate = program[level + PARAMETERS + (1 if isinstance(routine, routines.CodedEXP3) else 0)]
         row[control + SCALARS] = shares_total(Level(program, level, row, at, n), rate)
         return
-    least = codes.distance_of(codes.largest_weight(row, row, at, n, routine.bits, 2.0**-routine.bits), s)
+    least = codes.distance_of(codes.largest_weight(Codes(row, row, at, n, routine.bits, 2.0**-routine.bits)), s)
     row[control + SCALARS] = least - dice.uniform(1.5, 2.2 * math.sqrt(n)) / eta
 
 

@@ -14,6 +14,7 @@ from hlmc.engine.kernel import Address, kernel
 from hlmc.engine.layout import AT, CONTROL, FIELDS, SCALARS
 from hlmc.engine.linker import substitute
 from hlmc.engine.primitives import words
+from hlmc.engine.records import Codes, Rates
 from hlmc.routines import CODED, coded
 from hlmc.routines.coded_ucb1 import base_less_one, widths
 from hlmc.streams import derive_seed
@@ -224,7 +225,8 @@ def test_a_late_loss_is_a_part_of_the_choice_s_loss() -> None:
         after = [grid(k, bits, s) for k in unpacked(learner.state[at:], bits, 3)]
         assert sum(tsallis(after, eta)) == pytest.approx(1)
         kept = float(learner.state[control + SCALARS])
-        x, squares, _, _ = coded_settle(policy.program, FIELDS, learner.state, learner.state, at, 3, s, eta, kept)
+        stored = Codes(learner.state, learner.state, at, 3, bits, 2.0**-bits)
+        x, squares, _, _ = coded_settle(stored, Rates(s, eta), kept)
         assert sum(4 / (eta * (A - x)) ** 2 for A in after) == pytest.approx(squares)
         assert squares == pytest.approx(1, abs=0.05)
         group = held.arm // 3
@@ -257,12 +259,12 @@ def _noted_kernels(out_at: Address, notes_at: Address, n: int, c: float, d: floa
     """The sums, which a target computes four slots at a time, and the probabilities, which they note, computed anew."""
     out = words(out_at)
     notes = words(notes_at)
-    a, b, m = noted_sums(notes, notes, 0, n, 12, 2.0**-12, c, d)
+    a, b, m = noted_sums(Codes(notes, notes, 0, n, 12, 2.0**-12), c, d)
     out[0] = a
     out[1] = b
     out[2] = m
     for first in range(0, n, 4):
-        p0, p1, p2, p3 = _computed_anew(notes, notes, 0, n, 12, 2.0**-12, first, c, d)
+        p0, p1, p2, p3 = _computed_anew(Codes(notes, notes, 0, n, 12, 2.0**-12), first, c, d)
         out[3 + first] = p0
         out[4 + first] = p1
         out[5 + first] = p2

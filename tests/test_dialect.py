@@ -16,8 +16,8 @@ import pytest
 
 import hlmc
 from hlmc.engine.kernel import is_kernel, is_primitive, is_record, kernel
-from hlmc.engine.level import Level
 from hlmc.engine.linker import Kernel, substitute, substitute_where_used
+from hlmc.engine.records import Codes, Level, Rates, Sums
 from hlmc.errors import BadArgument
 
 NODES = (
@@ -33,7 +33,7 @@ BUILTINS = {"int", "float", "bool", "min", "max", "abs", "range"}
 MATH = ("sqrt", "expm1", "log1p", "floor", "pow", "sin", "cos", "pi", "inf")
 ATTRIBUTES = {"np.uint64"} | {f"math.{name}" for name in MATH}
 SCALARS = {"float", "int", "bool", "np.uint64"}
-RECORDS = {"Level": Level}
+RECORDS = {kind.__name__: kind for kind in (Level, Sums, Codes, Rates)}
 TYPES = SCALARS | {"Array", "Address"} | RECORDS.keys()
 FIELDS = {field for kind in RECORDS.values() for field in kind._fields}
 # The GPU's own kernels talk to CUDA, and are no part of the engine's language.

@@ -17,8 +17,8 @@ from numba import types
 from hlmc import routines
 from hlmc.engine import primitives, weights
 from hlmc.engine.kernel import is_primitive, kernel
-from hlmc.engine.level import Level
 from hlmc.engine.linker import Kernel, callees, constant, reaches, relink, substitute_where_used
+from hlmc.engine.records import Level
 from hlmc.targets.cuda import arithmetic
 
 ROUTINES = {routine.name: routine for routine in routines.CATALOGUE if not routine.opaque}

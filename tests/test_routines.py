@@ -10,7 +10,7 @@ import hlmc
 from driving import follow, rewards
 from hlmc import routines
 from hlmc.engine.layout import PARAMETERS
-from hlmc.engine.level import Level
+from hlmc.engine.records import Level
 from hlmc.routines import ucb1
 from reference import (
     EXP3,
@@ -174,7 +174,7 @@ def test_ucb1_with_notes_selects_the_same(rule: float) -> None:
         tau, u = n + int(played.sum()), float(rng.random())
         ucb1.ucb1_start_notes(Level(program, 0, row, 0, n), notes)
         plain = ucb1.ucb1_select(Level(program, 0, row, 0, n), 0.0, 0.0, tau, u)
-        assert ucb1.ucb1_noted_select(Level(program, 0, row, 0, n), 0.0, 0.0, tau, u, notes) == plain
+        assert ucb1.ucb1_noted_select(Level(program, 0, row, 0, n), 0.0, 0.0, tau, u, notes)[:2] == plain
         _, highest, second, _ = ucb1.highest_two(notes, n, math.sqrt(2.0 * math.log(tau + 1.0)))
         close += second >= highest - ucb1.CLEAR * highest
         assert notes[-1] == 5.5
@@ -197,7 +197,7 @@ def test_ucb1_with_notes_plays_the_same(rule: float, law: str) -> None:
             u = float(rng.random())
             plain = ucb1.ucb1_select(Level(program, 0, row, 0, n), 0.0, 0.0, tau, u)
             last, before = int(notes[2 * n + ucb1.AGAIN]), notes.copy()
-            assert ucb1.ucb1_noted_select(Level(program, 0, row, 0, n), 0.0, 0.0, tau, u, notes) == plain
+            assert ucb1.ucb1_noted_select(Level(program, 0, row, 0, n), 0.0, 0.0, tau, u, notes)[:2] == plain
             slot, chance = plain
             if tau >= n:
                 ucb1.ucb1_note(row, 0, n, last, before)
@@ -227,7 +227,7 @@ def test_ucb1_is_certain_of_a_lead_only_while_there_is_one() -> None:
         row, notes = np.concatenate([np.floor(played * rng.random(n)), played]), ucb1_notes(n)
         tau = int(played.sum())
         ucb1.ucb1_start_notes(Level(program, 0, row, 0, n), notes)
-        slot, _ = ucb1.ucb1_noted_select(Level(program, 0, row, 0, n), 0.0, 0.0, tau, 0.0, notes)
+        slot, _, _ = ucb1.ucb1_noted_select(Level(program, 0, row, 0, n), 0.0, 0.0, tau, 0.0, notes)
         while ucb1.ucb1_lead_stands(row, 0, n, slot, notes):
             assert ucb1.ucb1_select(Level(program, 0, row, 0, n), 0.0, 0.0, tau, 0.0) == (slot, 1.0)
             least = notes[2 * n + ucb1.LEAST] + notes[2 * n + ucb1.SLOPE] * (row[n + slot] + 1.0)

@@ -27,9 +27,8 @@ from hlmc.engine.codes import (
 from hlmc.engine.codes import NOTED as NOTED_WEIGHTS
 from hlmc.engine.ftrl import LEAST, LONGEST, NEAR, STEPS, close_to_one, newton
 from hlmc.engine.kernel import kernel
-from hlmc.engine.layout import INVERSE, WIDTH
-from hlmc.engine.level import Level
 from hlmc.engine.linker import Kernel, substitute
+from hlmc.engine.records import Codes, Rates, Sums
 from hlmc.engine.stream import mix, unit
 
 Array = np.ndarray
@@ -54,31 +53,27 @@ def in_powers(x: float, s: float) -> float:
 
 
 @kernel
-def padded_weight(row: Array, notes: Array, at: int, n: int, width: int, inverse: float, slot: int) -> float:
+def padded_weight(codes: Codes, slot: int) -> float:
     """The weight of a slot; of a slot past the last, 0."""
-    return weight_of(row, notes, at, width, inverse, slot) if slot < n else 0.0
+    return weight_of(codes, slot) if slot < codes.n else 0.0
 
 
 @kernel
-def chances_of(
-    row: Array, notes: Array, at: int, n: int, width: int, inverse: float, slot: int, c: float, d: float
-) -> tuple[float, float, float, float]:
+def chances_of(codes: Codes, slot: int, c: float, d: float) -> tuple[float, float, float, float]:
     """The probabilities of four slots, from ``slot`` on, of which some may be past the last."""
-    w0 = weight_of(row, notes, at, width, inverse, slot)
-    w1 = padded_weight(row, notes, at, n, width, inverse, slot + 1)
-    w2 = padded_weight(row, notes, at, n, width, inverse, slot + 2)
-    w3 = padded_weight(row, notes, at, n, width, inverse, slot + 3)
+    w0 = weight_of(codes, slot)
+    w1 = padded_weight(codes, slot + 1)
+    w2 = padded_weight(codes, slot + 2)
+    w3 = padded_weight(codes, slot + 3)
     r0, r1 = c * w0 / (1.0 - d * w0), c * w1 / (1.0 - d * w1)
     r2, r3 = c * w2 / (1.0 - d * w2), c * w3 / (1.0 - d * w3)
     return r0 * r0, r1 * r1, r2 * r2, r3 * r3
 
 
 @kernel
-def chance_of(
-    row: Array, notes: Array, at: int, n: int, width: int, inverse: float, slot: int, c: float, d: float
-) -> float:
+def chance_of(codes: Codes, slot: int, c: float, d: float) -> float:
     """The probability of a slot."""
-    w = weight_of(row, notes, at, width, inverse, slot)
+    w = weight_of(codes, slot)
     root = c * w / (1.0 - d * w)
     return root * root
 
@@ -99,65 +94,45 @@ def _note_chances(notes: Array, n: int, slot: int, p0: float, p1: float, p2: flo
 
 
 @kernel
-def noted_chances(
-    row: Array, notes: Array, at: int, n: int, width: int, inverse: float, slot: int, c: float, d: float
-) -> tuple[float, float, float, float]:
+def noted_chances(codes: Codes, slot: int, c: float, d: float) -> tuple[float, float, float, float]:
     """:func:`chances_of` from the notes, without a division."""
-    k = n + slot
-    return notes[k], notes[k + 1], notes[k + 2], notes[k + 3]
+    k = codes.n + slot
+    return codes.notes[k], codes.notes[k + 1], codes.notes[k + 2], codes.notes[k + 3]
 
 
 @kernel
-def noted_chance(
-    row: Array, notes: Array, at: int, n: int, width: int, inverse: float, slot: int, c: float, d: float
-) -> float:
+def noted_chance(codes: Codes, slot: int, c: float, d: float) -> float:
     """:func:`chance_of` from the notes."""
-    return float(notes[n + slot])
+    return float(codes.notes[codes.n + slot])
 
 
 @kernel
-def coded_draw(
-    program: Array,
-    level: int,
-    row: Array,
-    notes: Array,
-    at: int,
-    n: int,
-    s: float,
-    eta: float,
-    x: float,
-    squares: float,
-    u: float,
-) -> tuple[int, float]:
-    """A slot, and its probability; x and ``squares`` are what :func:`coded_settle` said.
+def coded_draw(codes: Codes, now: Rates, sums: Sums, u: float) -> tuple[int, float]:
+    """A slot, and its probability; ``sums`` is what :func:`coded_settle` said.
 
     Rounding can draw the last slot, however small its probability is.
     """
-    width = int(program[level + WIDTH])
-    inverse = program[level + INVERSE]
-    c = 2.0 / eta / s  # as there, so that the probabilities are those that it may have noted
-    d = 1.0 + in_scales(x, s)
-    u *= squares
-    part = 1.0 / squares
+    c = 2.0 / now.eta / now.scale  # as there, so that the probabilities are those that it may have noted
+    d = 1.0 + in_scales(sums.x, now.scale)
+    u *= sums.squares
+    part = 1.0 / sums.squares
     slot = 0
-    p0, p1, p2, p3 = chances_of(row, notes, at, n, width, inverse, 0, c, d)
+    p0, p1, p2, p3 = chances_of(codes, 0, c, d)
     p01 = p0 + p1
     p02 = p01 + p2
-    while u >= p02 + p3 and slot + 4 < n:
+    while u >= p02 + p3 and slot + 4 < codes.n:
         u -= p02 + p3
         slot += 4
-        p0, p1, p2, p3 = chances_of(row, notes, at, n, width, inverse, slot, c, d)
+        p0, p1, p2, p3 = chances_of(codes, slot, c, d)
         p01 = p0 + p1
         p02 = p01 + p2
     # Counting the partial sums that u has passed takes no branch that could be mispredicted.
-    slot = min(slot + (u >= p0) + (u >= p01) + (u >= p02), n - 1)
-    return slot, max(chance_of(row, notes, at, n, width, inverse, slot, c, d) * part, LEAST)
+    slot = min(slot + (u >= p0) + (u >= p01) + (u >= p02), codes.n - 1)
+    return slot, max(chance_of(codes, slot, c, d) * part, LEAST)
 
 
 @kernel
-def weight_sums(
-    row: Array, notes: Array, at: int, n: int, width: int, inverse: float, c: float, d: float
-) -> tuple[float, float, float]:
+def weight_sums(codes: Codes, c: float, d: float) -> tuple[float, float, float]:
     """The sums of the squares and cubes of r = c w / (1 - d w), and the largest w.
 
     In four lanes, as a processor takes them; last digits depend on the order.
@@ -174,17 +149,17 @@ def weight_sums(
     m1 = 0.0
     m2 = 0.0
     m3 = 0.0
-    for four in range((n + 3) // 4):
+    for four in range((codes.n + 3) // 4):
         slot = 4 * four
-        w0 = weight_of(row, notes, at, width, inverse, slot)
-        w1 = padded_weight(row, notes, at, n, width, inverse, slot + 1)
-        w2 = padded_weight(row, notes, at, n, width, inverse, slot + 2)
-        w3 = padded_weight(row, notes, at, n, width, inverse, slot + 3)
+        w0 = weight_of(codes, slot)
+        w1 = padded_weight(codes, slot + 1)
+        w2 = padded_weight(codes, slot + 2)
+        w3 = padded_weight(codes, slot + 3)
         m0, m1, m2, m3 = max(m0, w0), max(m1, w1), max(m2, w2), max(m3, w3)
         r0, r1 = c * w0 / (1.0 - d * w0), c * w1 / (1.0 - d * w1)
         r2, r3 = c * w2 / (1.0 - d * w2), c * w3 / (1.0 - d * w3)
         p0, p1, p2, p3 = r0 * r0, r1 * r1, r2 * r2, r3 * r3
-        note_chances(notes, n, slot, p0, p1, p2, p3)
+        note_chances(codes.notes, codes.n, slot, p0, p1, p2, p3)
         a0, a1, a2, a3 = a0 + p0, a1 + p1, a2 + p2, a3 + p3
         b0, b1, b2, b3 = b0 + p0 * r0, b1 + p1 * r1, b2 + p2 * r2, b3 + p3 * r3
     most = max(max(m0, m1), max(m2, m3))
@@ -192,11 +167,9 @@ def weight_sums(
 
 
 @kernel
-def noted_sums(
-    row: Array, notes: Array, at: int, n: int, width: int, inverse: float, c: float, d: float
-) -> tuple[float, float, float]:
+def noted_sums(codes: Codes, c: float, d: float) -> tuple[float, float, float]:
     """The same from the notes: a kernel of its own, so that a target can take four slots at a time."""
-    return _noted_sums(row, notes, at, n, width, inverse, c, d)  # type: ignore[no-any-return]
+    return _noted_sums(codes, c, d)  # type: ignore[no-any-return]
 
 
 _noted_sums = substitute(weight_sums, {weight_of: noted_weight, note_chances: _note_chances})
@@ -210,20 +183,17 @@ PER_SLOT = 3
 
 
 @kernel
-def coded_normaliser(
-    program: Array, level: int, row: Array, notes: Array, at: int, n: int, s: float, eta: float, x: float
-) -> tuple[float, float]:
+def coded_normaliser(codes: Codes, now: Rates, x: float) -> tuple[float, float]:
     """The x for which the probabilities sum to 1, from a guess below every distance; and the largest weight.
 
     The method is that of :mod:`hlmc.engine.ftrl`: Newton's on the sum to the power -1/2.
     """
-    width = int(program[level + WIDTH])
-    inverse = program[level + INVERSE]
-    scale = 2.0 / eta
+    s = now.scale
+    scale = 2.0 / now.eta
     c = scale / s
     most = 0.0
     for _ in range(STEPS):
-        squares, cubes, most = weight_sums(row, notes, at, n, width, inverse, c, 1.0 + x / s)
+        squares, cubes, most = weight_sums(codes, c, 1.0 + x / s)
         step = squares * (1.0 - math.sqrt(squares)) / cubes
         # Where the least loss alone has probability 1: no root lies further to the right.
         moved = min(x + scale * step, distance_of(most, s) - scale)
@@ -234,39 +204,26 @@ def coded_normaliser(
 
 
 @kernel
-def coded_settle(
-    program: Array, level: int, row: Array, notes: Array, at: int, n: int, s: float, eta: float, x: float
-) -> tuple[float, float, float, float]:
-    """An x at which the probabilities sum to 1, or nearly so, from the one that is kept; there the sums of squares and
-    of cubes; and the largest weight (:func:`hlmc.engine.ftrl.settle`).
+def coded_settle(codes: Codes, now: Rates, x: float) -> Sums:
+    """An x at which the probabilities sum to 1, or nearly so, from the one that is kept; the sums there; and the
+    largest weight (:func:`hlmc.engine.ftrl.settle`).
     """
-    width = int(program[level + WIDTH])
-    inverse = program[level + INVERSE]
-    scale = 2.0 / eta
+    s = now.scale
+    scale = 2.0 / now.eta
     c = scale / s
-    squares, cubes, most = weight_sums(row, notes, at, n, width, inverse, c, 1.0 + in_scales(x, s))
+    squares, cubes, most = weight_sums(codes, c, 1.0 + in_scales(x, s))
     if not close_to_one(squares, scale, x):
-        x, most = coded_normaliser(program, level, row, notes, at, n, s, eta, min(x, distance_of(most, s) - scale))
-        squares, cubes, most = weight_sums(row, notes, at, n, width, inverse, c, 1.0 + in_scales(x, s))
-    return x, squares, cubes, most
+        x, most = coded_normaliser(codes, now, min(x, distance_of(most, s) - scale))
+        squares, cubes, most = weight_sums(codes, c, 1.0 + in_scales(x, s))
+    return Sums(x, squares, cubes, most)
 
 
 @kernel
 def coded_learn(
-    program: Array,
-    level: int,
-    row: Array,
-    notes: Array,
-    at: int,
-    n: int,
-    s: float,
-    grown: float,
-    eta: float,
-    following: float,
-    x: float,
-    squares: float,
-    cubes: float,
-    most: float,
+    codes: Codes,
+    sums: Sums,
+    now: Rates,
+    then: Rates,
     slot: int,
     chance: float,
     loss: float,
@@ -282,45 +239,42 @@ def coded_learn(
 
     Parameters
     ----------
-    s, grown
-        The scale of the codes, and that of the next choice.
-    eta, following
-        The learning rate of this choice and of the next one, which is not larger.
-    x, squares, cubes, most
+    sums
         What :func:`coded_settle` said before this choice.
+    now, then
+        The rates of this choice, and those of the next one, whose learning rate is not larger.
     draw
         64 random bits.
     """
-    width = int(program[level + WIDTH])
-    inverse = program[level + INVERSE]
-    scale = 2.0 / eta
-    far = x + 2.0 / (eta * eta)  # beyond it, p < eta^2
-    w = weight_of(row, notes, at, width, inverse, slot)
+    x, s, grown = sums.x, now.scale, then.scale
+    scale = 2.0 / now.eta
+    far = x + 2.0 / (now.eta * now.eta)  # beyond it, p < eta^2
+    w = weight_of(codes, slot)
     before = distance_of(w, s)
     own = baseline if before <= far else 0.0
     value = before + (loss - own) / chance
     drop = 0.0
     if baseline > 0.0:
-        batch = max(1.0, 1.0 / (SELDOM * eta * eta))
+        batch = max(1.0, 1.0 / (SELDOM * now.eta * now.eta))
         if unit(mix(draw)) * batch < 1.0:
             drop = batch * baseline
-    shift, held = move_slot(row, notes, at, n, width, inverse, s, grown, slot, value, far, drop, draw)
-    behind = 2.0 / following
+    shift, held = move_slot(codes, s, grown, slot, value, far, drop, draw)
+    behind = 2.0 / then.eta
     root = scale / (before - x)
     square = root * root
     cube = square * root
     # The least loss can only have risen if it was that of the slot played.
-    rises = shift == 0.0 and w >= most and too_high(held)
+    rises = shift == 0.0 and w >= sums.rest and too_high(held)
     if rises:
-        rises = too_high(largest_weight(row, notes, at, n, width, inverse))
+        rises = too_high(largest_weight(codes))
     if shift == 0.0 and not rises:
         # Only the slot played has moved: it is taken out of the sums and put in again, at s / held - s.
         span = behind * held
         after = s - (s + x) * held  # its new distance to x, times its weight
         new = span / max(after, 0.5 * span)
         ratio = behind / scale
-        excess = ((squares - square) * (ratio * ratio) - 1.0) + new * new
-        step = newton(excess) / ((cubes - cube) * (ratio * ratio * ratio) + new * new * new)
+        excess = ((sums.squares - square) * (ratio * ratio) - 1.0) + new * new
+        step = newton(excess) / ((sums.cubes - cube) * (ratio * ratio * ratio) + new * new * new)
         if after >= 0.9 * span and abs(step) <= LONGEST:
             return x + behind * step
     # The guess: where x would be if the other slots were one. It must be below all distances: other slots than the one
@@ -331,27 +285,21 @@ def coded_learn(
     within = scale / math.sqrt(others) if shift == 0.0 else scale
     x = min(min(x + moved, x + within - behind) + shift, distance_of(held, grown) - behind)
     if rises:
-        shift, held = move_base(row, notes, at, n, width, inverse, grown, grown, -1, 0.0, 0.0, 0.0, mix(draw))
+        shift, held = move_base(codes, grown, grown, -1, 0.0, 0.0, 0.0, mix(draw))
         x = min(x + shift, distance_of(held, grown) - behind)
-    x, _ = coded_normaliser(program, level, row, notes, at, n, grown, following, x)
+    x, _ = coded_normaliser(codes, then, x)
     return x
 
 
 @kernel
-def coded_sound(level: Level, s: float, eta: float, x: float, chance: float) -> bool:
+def coded_sound(codes: Codes, now: Rates, x: float, chance: float) -> bool:
     """Whether the kernels above can go on from words from outside.
 
     Every pattern of bits is a code, and no distance exceeds s M^2. The largest weight is not so small that the
     difference of the least distance and x, which must be what a normaliser leaves, is lost in rounding; so no slot is
     divided by 0. A loss over its chance, or over one that comes next, is finite.
     """
-    most = largest_weight(
-        level.row,
-        level.row,
-        level.at,
-        level.n,
-        int(level.program[level.record + WIDTH]),
-        level.program[level.record + INVERSE],
-    )
-    below = distance_of(most, s) - x
-    return most >= FARTHEST and 1.5 / eta <= below <= 2.2 * math.sqrt(float(level.n)) / eta and chance >= 0.5 * LEAST
+    most = largest_weight(codes)
+    below = distance_of(most, now.scale) - x
+    highest = 2.2 * math.sqrt(float(codes.n)) / now.eta
+    return most >= FARTHEST and 1.5 / now.eta <= below <= highest and chance >= 0.5 * LEAST

@@ -28,9 +28,9 @@ import numpy as np
 
 from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import INVERSE, KEY, TIME, WIDTH
-from hlmc.engine.level import Level
 from hlmc.engine.linker import Kernel
 from hlmc.engine.primitives import bits, floor_log2, put_bits
+from hlmc.engine.records import Codes, Level
 from hlmc.engine.stream import increment, mix, number, unit
 
 Array = np.ndarray
@@ -105,9 +105,9 @@ def grid_weight(inverse: float, code: int) -> float:
 
 
 @kernel
-def weight_of(row: Array, notes: Array, at: int, width: int, inverse: float, slot: int) -> float:
+def weight_of(codes: Codes, slot: int) -> float:
     """w of a slot."""
-    return grid_weight(inverse, code_at(row, at, width, slot))
+    return grid_weight(codes.inverse, code_at(codes.row, codes.at, codes.width, slot))
 
 
 @kernel
@@ -116,9 +116,9 @@ def note_weight(notes: Array, slot: int, w: float) -> None:
 
 
 @kernel
-def noted_weight(row: Array, notes: Array, at: int, width: int, inverse: float, slot: int) -> float:
+def noted_weight(codes: Codes, slot: int) -> float:
     """w of a slot, from the notes."""
-    return float(notes[slot])
+    return float(codes.notes[slot])
 
 
 @kernel
@@ -219,12 +219,7 @@ def scale_at(unit_scale: float, tau: int) -> float:
 
 @kernel
 def move_slot(
-    row: Array,
-    notes: Array,
-    at: int,
-    n: int,
-    width: int,
-    inverse: float,
+    codes: Codes,
     s: float,
     grown: float,
     slot: int,
@@ -237,8 +232,6 @@ def move_slot(
 
     Parameters
     ----------
-    row, notes, at, n, width, inverse
-        The level's codes and what is noted of them: where they begin, how many, how wide, and 1 / M.
     s, grown
         The scale as it is, and as it is to be.
     slot, value
@@ -252,23 +245,18 @@ def move_slot(
     -------
     (shift, held): how far the distances were moved in common, and the largest weight of the slots that were rounded.
     """
-    lowers = drop > 0.0 and smallest_weight(row, notes, at, n, width, inverse) < edge_of(far, s)
+    lowers = drop > 0.0 and smallest_weight(codes) < edge_of(far, s)
     if not (lowers or value < 0.0 or grown != s):
-        code, held = rounded_weight(s / (s + value), width, inverse, unit(draw))
-        put_code(row, at, width, slot, code)
-        note_weight(notes, slot, held)
+        code, held = rounded_weight(s / (s + value), codes.width, codes.inverse, unit(draw))
+        put_code(codes.row, codes.at, codes.width, slot, code)
+        note_weight(codes.notes, slot, held)
         return 0.0, held
-    return move_base(row, notes, at, n, width, inverse, s, grown, slot, value, far, drop, draw)
+    return move_base(codes, s, grown, slot, value, far, drop, draw)
 
 
 @kernel
 def move_base(
-    row: Array,
-    notes: Array,
-    at: int,
-    n: int,
-    width: int,
-    inverse: float,
+    codes: Codes,
     s: float,
     grown: float,
     slot: int,
@@ -285,8 +273,8 @@ def move_base(
     near = 0.0
     beyond = 0.0
     least = math.inf
-    for j in range(n):
-        w = weight_of(row, notes, at, width, inverse, j)
+    for j in range(codes.n):
+        w = weight_of(codes, j)
         if j == slot:
             least = value - (drop if w < edge else 0.0)
         elif w < edge:
@@ -298,7 +286,7 @@ def move_base(
     if beyond > 0.0:
         least = min(least, distance_of(beyond, s) - drop)
     shift = GUARD * grown - least
-    return shift, _rounded_anew(row, notes, at, n, width, inverse, s, grown, slot, value, edge, drop, shift, draw)
+    return shift, _rounded_anew(codes, s, grown, slot, value, edge, drop, shift, draw)
 
 
 @kernel
@@ -309,12 +297,7 @@ def too_high(most: float) -> bool:
 
 @kernel
 def _rounded_anew(
-    row: Array,
-    notes: Array,
-    at: int,
-    n: int,
-    width: int,
-    inverse: float,
+    codes: Codes,
     s: float,
     grown: float,
     slot: int,
@@ -331,10 +314,10 @@ def _rounded_anew(
     """
     most = 0.0
     word = np.uint64(0)
-    index = at
+    index = codes.at
     filled = 0
-    for j in range(n):
-        w = weight_of(row, notes, at, width, inverse, j)
+    for j in range(codes.n):
+        w = weight_of(codes, j)
         moved = grown - s + shift - (drop if w < edge else 0.0)
         # The new weight is grown / (grown + new distance), and the old distance s / w - s.
         numerator = grown if j == slot else grown * w
@@ -343,36 +326,36 @@ def _rounded_anew(
         code = 0
         held = 1.0
         if numerator < denominator:
-            code, held = rounded_weight(numerator / denominator, width, inverse, unit(mix(draw)))
+            code, held = rounded_weight(numerator / denominator, codes.width, codes.inverse, unit(mix(draw)))
         word = word | (np.uint64(code) << np.uint64(filled))
-        filled += width
+        filled += codes.width
         if filled >= 64:
-            put_bits(row, index, word)
+            put_bits(codes.row, index, word)
             index += 1
             filled -= 64
-            word = np.uint64(code) >> np.uint64(width - filled)
-        note_weight(notes, j, held)
+            word = np.uint64(code) >> np.uint64(codes.width - filled)
+        note_weight(codes.notes, j, held)
         most = max(most, held)
     if filled > 0:
-        put_bits(row, index, word)
+        put_bits(codes.row, index, word)
     return most
 
 
 @kernel
-def largest_weight(row: Array, notes: Array, at: int, n: int, width: int, inverse: float) -> float:
+def largest_weight(codes: Codes) -> float:
     """The weight of the slot of least loss."""
     most = 0.0
-    for j in range(n):
-        most = max(most, weight_of(row, notes, at, width, inverse, j))
+    for j in range(codes.n):
+        most = max(most, weight_of(codes, j))
     return most
 
 
 @kernel
-def smallest_weight(row: Array, notes: Array, at: int, n: int, width: int, inverse: float) -> float:
+def smallest_weight(codes: Codes) -> float:
     """The weight of the slot of largest loss."""
     least = 1.0
-    for j in range(n):
-        least = min(least, weight_of(row, notes, at, width, inverse, j))
+    for j in range(codes.n):
+        least = min(least, weight_of(codes, j))
     return least
 
 

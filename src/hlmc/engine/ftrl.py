@@ -32,6 +32,7 @@ import numpy as np
 
 from hlmc.engine.arithmetic import divide
 from hlmc.engine.kernel import kernel
+from hlmc.engine.records import Sums
 
 Array = np.ndarray
 
@@ -147,11 +148,11 @@ def close_to_one(squares: float, scale: float, x: float) -> bool:
 
 
 @kernel
-def settle(row: Array, at: int, n: int, scale: float, x: float) -> tuple[float, float, float, float]:
+def settle(row: Array, at: int, n: int, scale: float, x: float) -> Sums:
     """An x at which the probabilities sum to 1, or nearly so, from the one that is kept; and the sums there.
 
-    The sums are S_2, S_3 and the part of S_3 that is of slots with p < eta^2. ``scale`` is 2 / eta. The x that is kept
-    is less than every loss (:func:`ftrl_sound`); so where the sum is nearly 1, x is the right one.
+    ``scale`` is 2 / eta. The x that is kept is less than every loss (:func:`ftrl_sound`); so where the sum is nearly 1,
+    x is the right one.
     """
     squares = 1.0
     cubes = 1.0
@@ -161,7 +162,7 @@ def settle(row: Array, at: int, n: int, scale: float, x: float) -> tuple[float, 
         if attempt > 0 or close_to_one(squares, scale, x):
             break
         x = normaliser(row, at, n, 2.0 / scale, x)
-    return x, squares, cubes, beyond
+    return Sums(x, squares, cubes, beyond)
 
 
 @kernel
@@ -178,11 +179,8 @@ def ftrl_update(
     row: Array,
     at: int,
     n: int,
+    sums: Sums,
     drawn: float,
-    x: float,
-    squares: float,
-    cubes: float,
-    beyond: float,
     slot: int,
     chance: float,
     loss: float,
@@ -191,9 +189,10 @@ def ftrl_update(
 ) -> float:
     """Learn a loss (:func:`ftrl_learn`); predict the normaliser for the losses and the ``scale`` of the next choice.
 
-    ``x``, ``squares``, ``cubes`` and ``beyond`` are what :func:`settle` says of the losses before and of ``drawn``, the
-    scale with which the slot was drawn. A scale is 2 / eta.
+    ``sums`` is what :func:`settle` says of the losses before and of ``drawn``, the scale with which the slot was drawn.
+    A scale is 2 / eta.
     """
+    x = sums.x
     far, own, above, zero = estimates(row, at, drawn, x, slot, chance, loss, baseline)
     distance = loss_of(row, at, slot) - x
     # x moves by the baseline. Slots beyond ``far`` do not, so their distance shrinks, and r grows by a part rise * r.
@@ -207,9 +206,9 @@ def ftrl_update(
     old3 = old2 * old
     new = divide(scale, max(after, 0.5 * scale))
     new2 = new * new
-    others = squares - old2 + 2.0 * rise * (beyond - (old3 if distance > far else 0.0))
+    others = sums.squares - old2 + 2.0 * rise * (sums.rest - (old3 if distance > far else 0.0))
     excess = (others * grown2 - 1.0) + new2
-    step = divide(newton(excess), (cubes - old3) * (grown2 * grown) + new2 * new)
+    step = divide(newton(excess), (sums.cubes - old3) * (grown2 * grown) + new2 * new)
     add_losses(row, at, n, x + far, baseline, zero, slot, above)
     moved = x + baseline - zero
     if after >= 0.9 * scale and abs(step) <= LONGEST and rise <= 1.0 and APART * abs(moved) <= LOST * scale:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any
 
-from hlmc.engine import arithmetic, step, stream, weights
+from hlmc.engine import arithmetic, routines, step, stream, weights
 from hlmc.engine.linker import substitute_where_used
 
 Hook = Callable[..., Any]
@@ -90,24 +90,20 @@ class LoopHooks(Hooks):
 
     stretch: Hook = step.stretch
     """Steps between which nothing happens above the last level."""
+    routine_select: Hook = routines.routine_select
+    """The choice of the last level's routine,"""
+    routine_update: Hook = routines.routine_update
+    """and what it learns."""
     leaf_select: Hook = step.leaf_select
-    """The last level's choice."""
+    """The same where the routine has kernels for the loop,"""
     leaf_update: Hook = step.leaf_update
-    """What the last level learns."""
+    """which may hand on what a choice has found."""
     stride: Hook = step.stride
     """Steps that are taken without asking how many are left."""
     contiguous: Hook = step.contiguous
     """Whether slot j of the last level is arm BASE + j."""
     start_notes: Hook = step.start_notes
     """Make a routine's notes."""
-    noted_select: Hook = step.noted_select
-    """The last level's choice by a routine that takes notes."""
-    noted_update: Hook = step.noted_update
-    """What it learns."""
-    handed_select: Hook = step.handed_select
-    """The last level's choice by a routine that hands on to its update what it has found."""
-    handed_update: Hook = step.handed_update
-    """What it learns."""
     start_arms: Hook = step.start_arms
     """Make the table of the slots' arms ready."""
     slot_arm: Hook = step.slot_arm

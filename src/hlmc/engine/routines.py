@@ -16,8 +16,8 @@ import numpy as np
 
 from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import AT, CHANCE, CHILD, CONTROL, SCALARS
-from hlmc.engine.level import Level
 from hlmc.engine.linker import substitute
+from hlmc.engine.records import Level
 
 Array = np.ndarray
 
@@ -35,27 +35,23 @@ def routine_change(level: Level, m: int, slot: int, a: float, b: float, tau: int
 
 
 class NotedKernels(NamedTuple):
-    """The same routine with notes beside its statistics: numbers that follow from these and save work.
+    """The same routine in a loop over the steps, which can keep more than a row has room for, while it runs.
 
-    Only the loops over the steps take notes, and only while they run; a learner's row has no room for them. What is
-    selected and what is written to the row must be the same to the last bit.
+    What is selected and what is written to the row must be the same to the last bit. There are two ways to save work.
 
-    There are two kinds of notes.
-
-    - Words in memory, ``per_slot`` for every slot. Only the loop on a processor that plays one run at a time has such
-      memory; the others use the plain kernels of a routine that needs it. ``start(level, notes)`` makes these
-      notes on statistics as they stand. ``select`` and ``update`` are those of :class:`RoutineKernels` with
-      one more argument, ``notes``.
-    - What a choice finds out and its own update would have to find again, if ``hands`` is true: ``select`` has four
-      more results, all floats. The first is the scalar ``a`` that ``update`` is then given, and ``update`` takes the
-      three others as arguments after ``notes``. Every loop can do that.
+    - Notes beside the statistics: numbers that follow from these, ``per_slot`` words for every slot. Only the loop on a
+      processor that plays one run at a time has such memory; the others use the plain kernels of a routine that needs
+      it. ``start(level, notes)`` makes the notes on statistics as they stand; the other two keep them up to date.
+    - What a choice finds out and its own update would have to find again. ``select(level, a, b, tau, u, notes)`` gives
+      it as a third result, behind the slot and its probability: a number or a record, whatever the routine likes.
+      ``update(level, found, b, tau, slot, chance, reward, notes)`` takes it in place of the scalar a. A routine that
+      finds nothing of the kind gives a itself.
     """
 
     start: Callable[..., None]
-    select: Callable[..., tuple[Any, ...]]
+    select: Callable[..., tuple[int, float, Any]]
     update: Callable[..., tuple[float, float]]
-    per_slot: int
-    hands: bool = False
+    per_slot: int = 0
 
 
 @kernel
@@ -71,7 +67,7 @@ class RoutineKernels(NamedTuple):
     ``update(level, a, b, tau, slot, chance, reward)`` learns;
     ``check(level, a, b, tau, slot, chance)`` tells of words from outside, which are finite, whether the other kernels
     can work on them.
-    ``level`` is a :class:`hlmc.engine.level.Level`, ``a`` and ``b`` are two scalars that the routine keeps (start and
+    ``level`` is a :class:`hlmc.engine.records.Level`, ``a`` and ``b`` are two scalars that the routine keeps (start and
     update return them), ``tau`` the choices made since the start, ``u`` one uniform number.
 
     What ``check`` accepts must be enough for a proof that from there on, whatever is paid, every ``select`` gives a

@@ -40,7 +40,6 @@ from hlmc.engine.layout import (
     UNTIL,
     WINDOW,
 )
-from hlmc.engine.level import Level
 from hlmc.engine.linker import Kernel, substitute
 from hlmc.engine.primitives import (
     bits,
@@ -53,7 +52,8 @@ from hlmc.engine.primitives import (
     offset,
     words,
 )
-from hlmc.engine.routines import RoutineKernels
+from hlmc.engine.records import Level
+from hlmc.engine.routines import RoutineKernels, routine_select, routine_update
 from hlmc.engine.stream import first_number, mix, uniform, unit
 from hlmc.engine.structures.base import LEAST_PROBABILITY, choices_counted
 
@@ -163,11 +163,33 @@ def update(program_at: Address, row_at: Address, reward: float) -> int:
 
 
 @kernel
-def leaf_select(level: Level, a: float, b: float, tau: int, u: float) -> tuple[int, float]:
-    """Choose a slot of the last level; its probability. Default: through the program's table.
+def start_notes(level: Level, notes: Array) -> None:
+    """Make a routine's notes on the statistics of the last level. Default: it takes none."""
 
-    A routine that is compiled into the loop takes ``a`` and ``b``, its two
-    scalars; the default reads them from the control words, so it works only where the workspace is the row.
+
+@kernel
+def leaf_select(level: Level, a: float, b: float, tau: int, u: float, notes: Array) -> tuple[int, float, float]:
+    """Choose a slot of the last level; its probability; and what :func:`leaf_update` needs of the choice.
+
+    The kernels of a routine that has some for the loop (:class:`hlmc.engine.routines.NotedKernels`) stand for these
+    two. Default: its plain ones, compiled into the loop.
+    """
+    slot, chance = routine_select(level, a, b, tau, u)
+    return slot, chance, a
+
+
+@kernel
+def leaf_update(
+    level: Level, found: float, b: float, tau: int, slot: int, chance: float, reward: float, notes: Array
+) -> tuple[float, float]:
+    """Learn the reward of a slot of the last level; the routine's two scalars."""
+    return routine_update(level, found, b, tau, slot, chance, reward)
+
+
+@kernel
+def table_select(level: Level, a: float, b: float, tau: int, u: float) -> tuple[int, float]:
+    """A routine's select through the program's table. It works only where the workspace is the row: the scalars are
+    read from the control words.
     """
     control = int(level.program[level.record + CONTROL])
     which = int(level.program[level.record + ROUTINE])
@@ -176,63 +198,18 @@ def leaf_select(level: Level, a: float, b: float, tau: int, u: float) -> tuple[i
 
 
 @kernel
-def leaf_update(
+def table_update(
     level: Level, a: float, b: float, tau: int, slot: int, chance: float, reward: float
 ) -> tuple[float, float]:
-    """Learn the reward of a slot of the last level; the routine's two scalars. Default: through the program's table."""
+    """A routine's update through the program's table."""
     control = int(level.program[level.record + CONTROL])
     which = int(level.program[level.record + ROUTINE])
     call_update(which, level.program, level.record, level.row, level.at, level.n, control, tau, reward)
     return level.row[control + SCALARS], level.row[control + SCALARS + 1]
 
 
-@kernel
-def start_notes(level: Level, notes: Array) -> None:
-    """Make a routine's notes on the statistics of the last level. Default: it takes none."""
-
-
-@kernel
-def noted_select(level: Level, a: float, b: float, tau: int, u: float, notes: Array) -> tuple[int, float]:
-    """:func:`leaf_select` of a routine that takes notes (:class:`hlmc.engine.routines.NotedKernels`)."""
-    return leaf_select(level, a, b, tau, u)
-
-
-@kernel
-def noted_update(
-    level: Level, a: float, b: float, tau: int, slot: int, chance: float, reward: float, notes: Array
-) -> tuple[float, float]:
-    """:func:`leaf_update` of a routine that takes notes."""
-    return leaf_update(level, a, b, tau, slot, chance, reward)
-
-
-@kernel
-def handed_select(
-    level: Level, a: float, b: float, tau: int, u: float, notes: Array
-) -> tuple[int, float, float, float, float, float]:
-    """:func:`noted_select`; the first scalar as the choice leaves it; and three numbers. Default: as it is, and none.
-
-    :func:`handed_update` takes the scalar and the numbers; what they are is the routine's affair.
-    """
-    slot, chance = noted_select(level, a, b, tau, u, notes)
-    return slot, chance, a, 0.0, 0.0, 0.0
-
-
-@kernel
-def handed_update(
-    level: Level,
-    a: float,
-    b: float,
-    tau: int,
-    slot: int,
-    chance: float,
-    reward: float,
-    notes: Array,
-    handed_0: float,
-    handed_1: float,
-    handed_2: float,
-) -> tuple[float, float]:
-    """:func:`noted_update` with the numbers that the choice has handed on."""
-    return noted_update(level, a, b, tau, slot, chance, reward, notes)
+THROUGH_TABLE: dict[Kernel, Kernel] = {routine_select: table_select, routine_update: table_update}
+"""What stands for a routine's kernels where none is compiled in."""
 
 
 @kernel
@@ -398,9 +375,8 @@ def stretch(
             counter_bits += advance
             following = unit(mix(counter_bits))
             if n > 1:
-                slot, chance, a, handed_0, handed_1, handed_2 = handed_select(
-                    Level(own, level, workspace, place, n), a, b, since + done, u, beside
-                )
+                leaf = Level(own, level, workspace, place, n)
+                slot, chance, found = leaf_select(leaf, a, b, since + done, u, beside)
             arm = arm_number(base + slot if neighbours else slot_arm(program, row, notes, slot))
             reward = reward_of(reward_at, spec, state, t + done, arm)
             if refused(reward):
@@ -408,10 +384,7 @@ def stretch(
             gain = learned_reward(spec, state, arm, reward)
             earned = acc_add(earned, reward, gain)
             if n > 1:
-                a, b = handed_update(
-                    Level(own, level, workspace, place, n), a, b, since + done, slot, chance, gain, beside,
-                    handed_0, handed_1, handed_2
-                )  # fmt: skip
+                a, b = leaf_update(leaf, found, b, since + done, slot, chance, gain, beside)
             u = following
             done = counter(done + 1)
         if needs_rescale(a):
@@ -518,11 +491,10 @@ def last_level(routine: RoutineKernels, memory: bool = True) -> dict[Kernel, Ker
     """
     noted = routine.noted
     if noted is None or (noted.per_slot > 0 and not memory):
-        return {leaf_select: routine.select, leaf_update: routine.update}
-    select, update = (handed_select, handed_update) if noted.hands else (noted_select, noted_update)
-    return {start_notes: noted.start, select: noted.select, update: noted.update}
+        return {routine_select: routine.select, routine_update: routine.update}
+    return {start_notes: noted.start, leaf_select: noted.select, leaf_update: noted.update}
 
 
 def loop_over(routine: RoutineKernels | None) -> Kernel:
     """:func:`run` with the last level's routine compiled into it; None: called through the program's table."""
-    return run if routine is None else substitute(run, last_level(routine))
+    return substitute(run, THROUGH_TABLE if routine is None else last_level(routine))

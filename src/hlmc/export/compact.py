@@ -7,12 +7,12 @@ import numpy as np
 from hlmc.engine import ftrl, weights
 from hlmc.engine.ftrl import LEAST, loss_of, padded_loss, settle
 from hlmc.engine.kernel import kernel
-from hlmc.engine.level import Level
 from hlmc.engine.linker import Kernel
+from hlmc.engine.records import Level
 from hlmc.engine.structures.champion import contest_rate
 from hlmc.engine.weights import _positive
-from hlmc.routines.contest import contest_scale, contest_select
-from hlmc.routines.tsallis import tsallis_select
+from hlmc.routines.contest import CONTEST, epoch_scale
+from hlmc.routines.tsallis import TSALLIS
 
 Array = np.ndarray
 
@@ -129,26 +129,26 @@ def compact_ftrl_draw(
 @kernel
 def settle_and_draw(row: Array, at: int, n: int, scale: float, x: float, u: float) -> tuple[int, float]:
     """A slot, and its probability, from the normaliser that is kept: what both levels of a champion do."""
-    x, squares, _, _ = settle(row, at, n, scale, x)
-    return compact_ftrl_draw(row, at, n, scale, x, squares, u)
+    sums = settle(row, at, n, scale, x)
+    return compact_ftrl_draw(row, at, n, scale, sums.x, sums.squares, u)
 
 
 @kernel
 def compact_tsallis_select(level: Level, x: float, eta: float, tau: int, u: float) -> tuple[int, float]:
-    """:func:`hlmc.routines.tsallis.tsallis_select`."""
+    """The draw of Tsallis-INF (:func:`hlmc.routines.ftrl.ftrl_select`)."""
     return settle_and_draw(level.row, level.at, level.n, 2.0 / eta, x, u)
 
 
 @kernel
 def compact_contest_select(level: Level, x: float, baseline: float, tau: int, u: float) -> tuple[int, float]:
-    """:func:`hlmc.routines.contest.contest_select`."""
-    return settle_and_draw(level.row, level.at, level.n, contest_scale(level.program, level.record, tau), x, u)
+    """The draw of a champion's epoch."""
+    return settle_and_draw(level.row, level.at, level.n, epoch_scale(level.program, level.record, tau), x, u)
 
 
 @kernel
 def compact_contest_rate(program: Array, level: int, tau: int) -> float:
     """The learning rate of the contest from its scale: 4 / sqrt(y) = 2 / (sqrt(y) / 2), exactly."""
-    return 2.0 / contest_scale(program, level, tau)
+    return 2.0 / epoch_scale(program, level, tau)
 
 
 COMPACT: dict[Kernel, Kernel] = {
@@ -156,7 +156,7 @@ COMPACT: dict[Kernel, Kernel] = {
     ftrl.power_sums: compact_sums,
     ftrl.ftrl_draw: compact_ftrl_draw,
     contest_rate: compact_contest_rate,
-    tsallis_select: compact_tsallis_select,
-    contest_select: compact_contest_select,
+    TSALLIS.select: compact_tsallis_select,
+    CONTEST.select: compact_contest_select,
 }
 """What stands for what in exported C."""

@@ -13,8 +13,8 @@ import numpy as np
 from hlmc.engine.kernel import Address, kernel
 from hlmc.engine.linker import Kernel, substitute
 from hlmc.engine.primitives import int_at, offset, row_of, words
-from hlmc.engine.routines import RoutineKernels
-from hlmc.engine.step import leaf_select, leaf_update
+from hlmc.engine.routines import RoutineKernels, routine_select, routine_update
+from hlmc.engine.step import THROUGH_TABLE
 from hlmc.games.board import (
     ARMS,
     CHOSEN,
@@ -119,8 +119,8 @@ def rounds(
 def rounds_of(routine: RoutineKernels | None) -> Kernel:
     """:func:`rounds` with the routine of the agents' last level compiled in; None: called through the program."""
     if routine is None:
-        return rounds
-    return substitute(rounds, {leaf_select: routine.select, leaf_update: routine.update})
+        return substitute(rounds, THROUGH_TABLE)
+    return substitute(rounds, {routine_select: routine.select, routine_update: routine.update})
 
 
 @kernel

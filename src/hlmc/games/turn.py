@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hlmc.engine import arithmetic, step, stream
+from hlmc.engine import arithmetic, routines, step, stream
 from hlmc.engine.arithmetic import working
 from hlmc.engine.hooks import Hook, Hooks
 from hlmc.engine.kernel import kernel
@@ -30,9 +30,10 @@ from hlmc.engine.layout import (
     SUM,
     UNTIL,
 )
-from hlmc.engine.level import Level
 from hlmc.engine.primitives import bits, call_begin, call_end
-from hlmc.engine.step import arm_of, leaf_select, leaf_update, needs_rescale
+from hlmc.engine.records import Level
+from hlmc.engine.routines import routine_select, routine_update
+from hlmc.engine.step import arm_of, needs_rescale
 from hlmc.engine.stream import increment, number, unit
 
 Array = np.ndarray
@@ -178,7 +179,7 @@ def take_turn(
         epoch_reward[earned_at] = earned + gain
         if n > 1:
             place = stats_at(program, level)
-            a, b = leaf_update(Level(own, level, workspace, place, n), a, b, tau, slot, chance, working(gain))
+            a, b = routine_update(Level(own, level, workspace, place, n), a, b, tau, slot, chance, working(gain))
             registers[control + SCALARS] = a
             registers[control + SCALARS + 1] = b
         if fresh:
@@ -201,7 +202,7 @@ def take_turn(
         place = stats_at(program, level)
         tau = t - int(row[BEGAN])
         u = unit(number(key, increment(key), t, levels_of(program) - 1))
-        slot, chance = leaf_select(Level(own, level, workspace, place, n), a, b, tau, u)
+        slot, chance = routine_select(Level(own, level, workspace, place, n), a, b, tau, u)
         registers[control + CHILD] = slot
         registers[control + CHANCE] = chance
     return take_arm(program, row, registers, slot)
@@ -211,9 +212,9 @@ def take_turn(
 class TurnHooks(Hooks):
     """What a target may replace in an agent's turn (:func:`take_turn`)."""
 
-    leaf_select: Hook = step.leaf_select
+    routine_select: Hook = routines.routine_select
     """The last level's choice."""
-    leaf_update: Hook = step.leaf_update
+    routine_update: Hook = routines.routine_update
     """What the last level learns."""
     record_of: Hook = record_of
     """Where the record of the last level lies."""

@@ -29,7 +29,7 @@ from hlmc.engine.codes import (
 )
 from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import INVERSE, WIDTH
-from hlmc.engine.level import Level
+from hlmc.engine.records import Codes, Level
 from hlmc.engine.stream import mix
 from hlmc.routines.base import Kernels, LevelContext
 from hlmc.routines.coded import CodedRoutine
@@ -50,32 +50,28 @@ def share_of(w: float, most: float, rate: float) -> float:
 @kernel
 def shares_total(level: Level, rate: float) -> float:
     """The sum of the shares of all slots, from 1 to n."""
-    width = int(level.program[level.record + WIDTH])
-    inverse = level.program[level.record + INVERSE]
-    most = largest_weight(level.row, level.row, level.at, level.n, width, inverse)
+    width, inverse = int(level.program[level.record + WIDTH]), level.program[level.record + INVERSE]
+    codes = Codes(level.row, level.row, level.at, level.n, width, inverse)
+    most = largest_weight(codes)
     total = 0.0
     for j in range(level.n):
-        total += share_of(weight_of(level.row, level.row, level.at, width, inverse, j), most, rate)
+        total += share_of(weight_of(codes, j), most, rate)
     return total
 
 
 @kernel
 def coded_shares_draw(level: Level, total: float, rate: float, gamma: float, u: float) -> tuple[int, float]:
     """A slot by its share, or with probability gamma any slot; and its probability."""
-    width = int(level.program[level.record + WIDTH])
-    inverse = level.program[level.record + INVERSE]
-    most = largest_weight(level.row, level.row, level.at, level.n, width, inverse)
+    width, inverse = int(level.program[level.record + WIDTH]), level.program[level.record + INVERSE]
+    codes = Codes(level.row, level.row, level.at, level.n, width, inverse)
+    most = largest_weight(codes)
     mixed = gamma / float(level.n)
     slot = 0
-    p = (1.0 - gamma) * share_of(
-        weight_of(level.row, level.row, level.at, width, inverse, 0), most, rate
-    ) / total + mixed
+    p = (1.0 - gamma) * share_of(weight_of(codes, 0), most, rate) / total + mixed
     u -= p
     while u >= 0.0 and slot < level.n - 1:
         slot += 1
-        p = (1.0 - gamma) * share_of(
-            weight_of(level.row, level.row, level.at, width, inverse, slot), most, rate
-        ) / total + mixed
+        p = (1.0 - gamma) * share_of(weight_of(codes, slot), most, rate) / total + mixed
         u -= p
     return slot, max(p, LEAST)
 
@@ -83,13 +79,13 @@ def coded_shares_draw(level: Level, total: float, rate: float, gamma: float, u: 
 @kernel
 def coded_shares_move(level: Level, rate: float, slot: int, change: float, draw: np.uint64) -> float:
     """Add to a slot's distance; the sum of the shares then."""
-    width = int(level.program[level.record + WIDTH])
-    inverse = level.program[level.record + INVERSE]
+    width, inverse = int(level.program[level.record + WIDTH]), level.program[level.record + INVERSE]
+    codes = Codes(level.row, level.row, level.at, level.n, width, inverse)
     s = 2.0 / rate
-    value = distance_of(weight_of(level.row, level.row, level.at, width, inverse, slot), s) + change
-    move_slot(level.row, level.row, level.at, level.n, width, inverse, s, s, slot, value, 0.0, 0.0, draw)
-    if too_high(largest_weight(level.row, level.row, level.at, level.n, width, inverse)):
-        move_base(level.row, level.row, level.at, level.n, width, inverse, s, s, -1, 0.0, 0.0, 0.0, mix(draw))
+    value = distance_of(weight_of(codes, slot), s) + change
+    move_slot(codes, s, s, slot, value, 0.0, 0.0, draw)
+    if too_high(largest_weight(codes)):
+        move_base(codes, s, s, -1, 0.0, 0.0, 0.0, mix(draw))
     return shares_total(level, rate)
 
 

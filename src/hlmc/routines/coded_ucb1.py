@@ -36,8 +36,8 @@ from hlmc.engine.codes import (
 )
 from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import IDLE, PENDING, WIDTH
-from hlmc.engine.level import Level
 from hlmc.engine.linker import Kernel, substitute
+from hlmc.engine.records import Level
 from hlmc.engine.routines import NotedKernels
 from hlmc.engine.stream import mix, unit
 from hlmc.engine.ucb import noted_index
@@ -111,20 +111,22 @@ def coded_root(level: Level, slot: int) -> float:
 
 
 @kernel
-def coded_index(
-    program: Array, level: int, row: Array, notes: Array, at: int, n: int, slot: int, twice_log: float
-) -> float:
+def coded_index(level: Level, notes: Array, slot: int, twice_log: float) -> float:
     """Mean reward plus sqrt(2 ln t) / sqrt(N)."""
-    mean = coded_mean(Level(program, level, row, at, n), slot)
-    return mean + math.sqrt(twice_log) * coded_root(Level(program, level, row, at, n), slot)
+    return coded_mean(level, slot) + math.sqrt(twice_log) * coded_root(level, slot)
 
 
 @kernel
-def _noted_index(
-    program: Array, level: int, row: Array, notes: Array, at: int, n: int, slot: int, twice_log: float
-) -> float:
+def _noted_index(level: Level, notes: Array, slot: int, twice_log: float) -> float:
     """The same from the notes."""
-    return noted_index(notes, n, slot, math.sqrt(twice_log))
+    return noted_index(notes, level.n, slot, math.sqrt(twice_log))
+
+
+@kernel
+def _noted_select(level: Level, a: float, b: float, tau: int, u: float, notes: Array) -> tuple[int, float, float]:
+    """The slot of the highest index, by the notes."""
+    slot, chance = ucb1_best(level, a, b, tau, u, notes)
+    return slot, chance, a
 
 
 @kernel
@@ -224,7 +226,7 @@ class CodedUCB1(CodedRoutine):
         substitute(ucb1_select, _CODED),
         coded_ucb1_update,
         coded_ucb1_check,
-        NotedKernels(_start_notes, substitute(ucb1_best, _NOTED), _noted_update, per_slot=2),
+        NotedKernels(_start_notes, substitute(_noted_select, _NOTED), _noted_update, per_slot=2),
     )
 
     def words(self, n: int) -> int:

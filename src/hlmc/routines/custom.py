@@ -11,9 +11,9 @@ from typing import Any, ClassVar
 from hlmc.checks import whole
 from hlmc.engine.kernel import is_kernel, kernel
 from hlmc.engine.layout import FIELDS, PARAMETERS
-from hlmc.engine.level import Level
 from hlmc.engine.linker import names_of, substitute
 from hlmc.engine.primitives import offset
+from hlmc.engine.records import Level
 from hlmc.errors import BadArgument, BadType, shown
 from hlmc.routines.base import Array, Kernels, LevelContext, Routine
 

@@ -14,7 +14,7 @@ from hlmc import bounds
 from hlmc.engine.arithmetic import exponential
 from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import PARAMETERS
-from hlmc.engine.level import Level
+from hlmc.engine.records import Level
 from hlmc.engine.weights import (
     LOSS_LOG,
     SCAN,

@@ -12,7 +12,7 @@ from typing import ClassVar, Literal
 from hlmc.engine.arithmetic import logarithm
 from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import PARAMETERS
-from hlmc.engine.level import Level
+from hlmc.engine.records import Level
 from hlmc.engine.weights import GAIN_LOG, mixed_draw, weights_grow, weights_sound, weights_start
 from hlmc.routines.base import SHARE_RANGE, Array, Kernels, LevelContext, Routine
 

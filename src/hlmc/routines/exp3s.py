@@ -19,7 +19,7 @@ from typing import ClassVar, Literal
 from hlmc.engine.arithmetic import exponential, exponential_less_one, logarithm
 from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import PARAMETERS
-from hlmc.engine.level import Level
+from hlmc.engine.records import Level
 from hlmc.engine.weights import (
     GAIN_LOG,
     SCAN,

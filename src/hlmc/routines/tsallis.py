@@ -11,12 +11,12 @@ from typing import ClassVar, Literal
 
 from hlmc import bounds
 from hlmc.checks import choice
-from hlmc.engine.ftrl import ftrl_change, ftrl_draw, ftrl_sound, ftrl_update, settle
+from hlmc.engine.ftrl import ftrl_change, ftrl_sound
 from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import PARAMETERS
-from hlmc.engine.level import Level
-from hlmc.engine.routines import NotedKernels, no_notes
-from hlmc.routines.base import Array, Kernels, LevelContext, Routine
+from hlmc.engine.records import Level
+from hlmc.routines.base import Kernels, LevelContext, Routine
+from hlmc.routines.ftrl import FTRL, baseline_of, ftrl_start, next_scalar, scale_of
 
 RATE = PARAMETERS  # eta_t = RATE / sqrt(t)
 BASELINE = PARAMETERS + 1  # 1/2 for the reduced-variance estimator, 0 for plain importance weighting
@@ -26,68 +26,37 @@ FACTORS = (1e-6, 4.0, "[1e-6, 4]")
 """Learning rates that the default meets sooner or later: what is known of the draw is known there."""
 
 
+# The second scalar is the learning rate.
+
+
+@kernel
+def tsallis_scale(level: Level, eta: float, tau: int) -> float:
+    """2 / eta; a part of a loss that is credited later leaves it."""
+    return 2.0 / eta
+
+
+@kernel
+def tsallis_next_rate(level: Level, eta: float, tau: int, loss: float) -> float:
+    """The learning rate of the next choice; a part of a loss that is credited later leaves it."""
+    return level.program[level.record + RATE] / math.sqrt(float(tau) + 2.0) if tau >= 0 else eta
+
+
+@kernel
+def tsallis_baseline(level: Level, b: float, tau: int) -> float:
+    """A part of a loss that is credited later is added over its probability, as it is in either estimator once the
+    baseline has been counted.
+    """
+    return level.program[level.record + BASELINE] if tau >= 0 else 0.0
+
+
+TSALLIS = FTRL({scale_of: tsallis_scale, baseline_of: tsallis_baseline, next_scalar: tsallis_next_rate})
+
+
 @kernel
 def tsallis_start(level: Level) -> tuple[float, float]:
     """Set all losses to 0. The scalars are the normaliser and the learning rate."""
-    for j in range(level.at, level.at + level.n - 1):
-        level.row[j] = 0.0
     eta = level.program[level.record + RATE]
-    return -2.0 * math.sqrt(float(level.n)) / eta, eta
-
-
-@kernel
-def tsallis_choose(
-    level: Level, x: float, eta: float, tau: int, u: float, notes: Array
-) -> tuple[int, float, float, float, float, float]:
-    """:func:`tsallis_select`, and what :func:`tsallis_learn` needs of it."""
-    scale = 2.0 / eta
-    x, squares, cubes, beyond = settle(level.row, level.at, level.n, scale, x)
-    slot, chance = ftrl_draw(level.row, level.at, level.n, scale, x, squares, u)
-    return slot, chance, x, squares, cubes, beyond
-
-
-@kernel
-def tsallis_select(level: Level, x: float, eta: float, tau: int, u: float) -> tuple[int, float]:
-    """``x`` is the normaliser for the losses and the learning rate ``eta`` as they stand, or nearly so."""
-    slot, chance, _, _, _, _ = tsallis_choose(level, x, eta, tau, u, level.row)
-    return slot, chance
-
-
-@kernel
-def tsallis_update(
-    level: Level, x: float, eta: float, tau: int, slot: int, chance: float, reward: float
-) -> tuple[float, float]:
-    """Add the estimated losses and predict the normaliser for the next learning rate.
-
-    A part of a loss that is credited later (tau < 0) is added over its probability, as it is in either estimator once
-    the baseline has been counted, and the learning rate stays.
-    """
-    x, squares, cubes, beyond = settle(level.row, level.at, level.n, 2.0 / eta, x)
-    return tsallis_learn(level, x, eta, tau, slot, chance, reward, level.row, squares, cubes, beyond)
-
-
-@kernel
-def tsallis_learn(
-    level: Level,
-    x: float,
-    eta: float,
-    tau: int,
-    slot: int,
-    chance: float,
-    reward: float,
-    notes: Array,
-    squares: float,
-    cubes: float,
-    beyond: float,
-) -> tuple[float, float]:
-    """:func:`tsallis_update` with what :func:`hlmc.engine.ftrl.settle` said before the choice."""
-    following = level.program[level.record + RATE] / math.sqrt(float(tau) + 2.0) if tau >= 0 else eta
-    baseline = level.program[level.record + BASELINE] if tau >= 0 else 0.0
-    loss = 1.0 - reward
-    scale = 2.0 / following
-    return ftrl_update(
-        level.row, level.at, level.n, 2.0 / eta, x, squares, cubes, beyond, slot, chance, loss, baseline, scale
-    ), following
+    return ftrl_start(level, eta), eta
 
 
 @kernel
@@ -132,12 +101,7 @@ class TsallisINF(Routine):
     source: ClassVar[str] = "Lemma 1 of docs/champion.md (Zimmert and Seldin, 2021, Theorem 1, with constants)"
     anytime: ClassVar[bool] = True
     kernels: ClassVar[Kernels] = Kernels(
-        tsallis_start,
-        tsallis_select,
-        tsallis_update,
-        tsallis_check,
-        NotedKernels(no_notes, tsallis_choose, tsallis_learn, per_slot=0, hands=True),
-        change=tsallis_change,
+        tsallis_start, TSALLIS.select, TSALLIS.update, tsallis_check, TSALLIS.noted, change=tsallis_change
     )
 
     def __post_init__(self) -> None:

@@ -13,7 +13,7 @@ from hlmc.checks import choice
 from hlmc.engine.arithmetic import logarithm
 from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import IDLE, LAST, PARAMETERS, PENDING, RANDOM
-from hlmc.engine.level import Level
+from hlmc.engine.records import Level
 from hlmc.engine.routines import NotedKernels
 from hlmc.engine.ucb import highest_two, list_slots, noted_index, pairs_change, unlike_slots
 from hlmc.routines.base import Array, Kernels, LevelContext, Routine
@@ -37,12 +37,10 @@ def ucb1_start(level: Level) -> tuple[float, float]:
 
 
 @kernel
-def ucb1_index(
-    program: Array, level: int, row: Array, notes: Array, at: int, n: int, slot: int, twice_log: float
-) -> float:
+def ucb1_index(level: Level, notes: Array, slot: int, twice_log: float) -> float:
     """Mean reward of a slot plus its confidence radius, sqrt(2 ln t / n_j); infinite before its first reward."""
-    earned: float = row[at + slot]
-    played: float = row[at + n + slot]
+    earned: float = level.row[level.at + slot]
+    played: float = level.row[level.at + level.n + slot]
     if played == 0.0:
         return INFINITE
     return earned / played + math.sqrt(twice_log / played)
@@ -62,7 +60,7 @@ def ucb1_best(level: Level, a: float, b: float, tau: int, u: float, notes: Array
     highest = -1.0
     ties = 0
     for j in range(level.n):
-        index = ucb1_index(level.program, level.record, level.row, notes, level.at, level.n, j, twice_log)
+        index = ucb1_index(level, notes, j, twice_log)
         if index > highest:
             best = j
             highest = index
@@ -75,7 +73,7 @@ def ucb1_best(level: Level, a: float, b: float, tau: int, u: float, notes: Array
         return best, 1.0
     wanted = min(int(u * float(ties)), ties - 1)
     for j in range(best, level.n):
-        if ucb1_index(level.program, level.record, level.row, notes, level.at, level.n, j, twice_log) == highest:
+        if ucb1_index(level, notes, j, twice_log) == highest:
             if wanted == 0:
                 return j, 1.0 / float(ties)
             wanted -= 1
@@ -205,16 +203,17 @@ def ucb1_next_tied(program: Array, level: int, n: int, u: float, notes: Array) -
 
 
 @kernel
-def ucb1_noted_select(level: Level, a: float, b: float, tau: int, u: float, notes: Array) -> tuple[int, float]:
+def ucb1_noted_select(level: Level, a: float, b: float, tau: int, u: float, notes: Array) -> tuple[int, float, float]:
     """By the notes, whose indices are exact but for rounding; where that could decide, by the statistics."""
     if tau < level.n:
-        return tau, 1.0
+        return tau, 1.0, a
     last = int(notes[2 * level.n + AGAIN])
     if ucb1_lead_stands(level.row, level.at, level.n, last, notes):
-        return last, 1.0
+        return last, 1.0, a
     ucb1_note(level.row, level.at, level.n, last, notes)
     if ucb1_tie_stands(level.n, last, tau, notes):
-        return ucb1_next_tied(level.program, level.record, level.n, u, notes)
+        slot, chance = ucb1_next_tied(level.program, level.record, level.n, u, notes)
+        return slot, chance, a
     notes[2 * level.n + PLAYS] = -1.0
     notes[2 * level.n + LEFT] = 0.0
     spread = math.sqrt(2.0 * logarithm(float(tau) + 1.0))
@@ -225,11 +224,11 @@ def ucb1_noted_select(level: Level, a: float, b: float, tau: int, u: float, note
         ucb1_note_lead(
             level.row, level.at, level.n, best, spread * notes[level.n + best], floor - second, second, growth, notes
         )
-        return best, 1.0
+        return best, 1.0, a
     if unlike_slots(level.row, level.at, level.n, best, notes, spread, floor) > 0:
         slot, chance = ucb1_select(level, a, b, tau, u)
         notes[2 * level.n + AGAIN] = slot
-        return slot, chance
+        return slot, chance, a
     # Slots that have earned the same in as many plays: their indices are equal, however they are rounded.
     ties, below = list_slots(level.n, notes, spread, floor, 2 * level.n + LIST)
     notes[2 * level.n + LEFT] = ties
@@ -237,7 +236,8 @@ def ucb1_noted_select(level: Level, a: float, b: float, tau: int, u: float, note
     notes[2 * level.n + FLOOR] = floor
     notes[2 * level.n + GROWTH] = growth
     notes[2 * level.n + ROOM] = floor - below + float(tau) * growth
-    return ucb1_next_tied(level.program, level.record, level.n, u, notes)
+    slot, chance = ucb1_next_tied(level.program, level.record, level.n, u, notes)
+    return slot, chance, a
 
 
 @kernel

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from hlmc.engine.kernel import kernel
-from hlmc.engine.level import Level
+from hlmc.engine.records import Level
 from hlmc.routines.base import Kernels, Routine
 
 

@@ -220,8 +220,8 @@ def slot_chance(
     program: Array, row: Array, level: int, at: int, n: int, slot: int, x: float, eta: float, tau: int
 ) -> float:
     """The probability that a level's routine gives one of n slots at choice ``tau``."""
-    x, squares, _, _ = settle(row, at, n, 2.0 / eta, x)
-    return probability_of(loss_of(row, at, slot), x, eta) / squares
+    sums = settle(row, at, n, 2.0 / eta, x)
+    return probability_of(loss_of(row, at, slot), sums.x, eta) / sums.squares
 
 
 @kernel

@@ -16,6 +16,7 @@ from hlmc.engine.ftrl import probability_of
 from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import FIELDS, INVERSE, LEVELS, PARAMETERS, SCALARS, WIDTH
 from hlmc.engine.linker import Substitutions, substitute
+from hlmc.engine.records import Codes, Rates
 from hlmc.engine.structures.champion import (
     CHAMPION,
     champion_begin,
@@ -35,7 +36,7 @@ UNITS = 1048576.0  # 2^20
 
 
 @kernel
-def contest_scale(program: Array, level: int) -> float:
+def contest_code_scale(program: Array, level: int) -> float:
     """The scale of the codes of an epoch: 2 / eta at its first step."""
     return 2.0 / contest_rate(program, level, 0)
 
@@ -56,7 +57,7 @@ def baseline_in(both: float) -> float:
 def _level_scale(program: Array, level: int, tau: int) -> float:
     """The scale of a level's codes: the contest's at the arms, else that of Tsallis-INF at choice ``tau``."""
     last = (level // FIELDS) % int(program[LEVELS]) == 0
-    return contest_scale(program, level) if last else scale_at(2.0 / program[level + GROUP_RATE], tau)
+    return contest_code_scale(program, level) if last else scale_at(2.0 / program[level + GROUP_RATE], tau)
 
 
 @kernel
@@ -65,9 +66,9 @@ def _slot_chance(
 ) -> float:
     """The probability of a slot, from its code."""
     s = _level_scale(program, level, tau)
-    x, squares, _, _ = coded_settle(program, level, row, row, at, n, s, eta, x)
-    w = weight_of(row, row, at, int(program[level + WIDTH]), program[level + INVERSE], slot)
-    return probability_of(distance_of(w, s), x, eta) / squares
+    codes = Codes(row, row, at, n, int(program[level + WIDTH]), program[level + INVERSE])
+    sums = coded_settle(codes, Rates(s, eta), x)
+    return probability_of(distance_of(weight_of(codes, slot), s), sums.x, eta) / sums.squares
 
 
 @kernel
@@ -79,12 +80,11 @@ def _group_rate(program: Array, row: Array, level: int, control: int, tau: int) 
 @kernel
 def _leader(program: Array, row: Array, level: int, at: int, n: int) -> int:
     """The slot of the largest weight; of several, the first."""
-    width = int(program[level + WIDTH])
-    inverse = program[level + INVERSE]
+    codes = Codes(row, row, at, n, int(program[level + WIDTH]), program[level + INVERSE])
     slot = 0
     most = 0.0
     for j in range(n):
-        w = weight_of(row, row, at, width, inverse, j)
+        w = weight_of(codes, j)
         if w > most:
             most = w
             slot = j
@@ -96,12 +96,13 @@ def _lay_prior(program: Array, row: Array, record: int, at: int, n: int, control
     """Slot 0 has code 0, the others the code at or below ``behind``: they get a little more than their share."""
     width = int(program[record + WIDTH])
     inverse = program[record + INVERSE]
-    s = contest_scale(program, record)
+    s = contest_code_scale(program, record)
     clear_codes(row, at, width, n)
     code = rounded(behind, s, width, inverse, 1.0)
     for j in range(1, n):
         put_code(row, at, width, j, code)
-    x, _ = coded_normaliser(program, record, row, row, at, n, s, contest_rate(program, record, 0), x)
+    codes = Codes(row, row, at, n, width, inverse)
+    x, _ = coded_normaliser(codes, Rates(s, contest_rate(program, record, 0)), x)
     row[control + SCALARS] = x
     row[control + SCALARS + 1] = seed_and_baseline(rounding_seed(row, record), 0.5)
 

@@ -39,9 +39,9 @@ from hlmc.engine.layout import (
     SCALARS,
     SUM,
 )
-from hlmc.engine.level import Level
 from hlmc.engine.linker import Kernel, constant, substitute, substitute_where_used
 from hlmc.engine.primitives import call_arm_of, noinline
+from hlmc.engine.records import Level
 from hlmc.engine.routines import routine_select, routine_update
 from hlmc.engine.step import needs_rescale
 from hlmc.games.turn import TurnHooks, take_turn
@@ -416,7 +416,7 @@ def _routine(agent: AgentShape, leaf: dict[Kernel, Kernel], precision: str) -> d
         full = {full_count: constant(shape.slots)}
         select = substitute(select_by_count, {routine_select: select, **full})
         update = substitute(update_by_count, {routine_update: update, **full})
-    return {"leaf_select": select, "leaf_update": update}
+    return {"routine_select": select, "routine_update": update}
 
 
 def _memory(agent: AgentShape, held: WorkspaceKernels, precision: str) -> dict[str, Kernel]:

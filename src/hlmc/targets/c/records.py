@@ -20,8 +20,6 @@ def flatten(tree: ast.FunctionDef, kernel: Kernel) -> None:
 
     A field becomes a variable of its own name, or ``record_field`` where the kernel uses that name for something else.
     """
-    if not any(is_record(value) for value in kernel.__globals__.values()):
-        return
     flattener = _Flattener(tree, kernel.__globals__)
     parameters = []
     for argument in tree.args.args:
@@ -139,9 +137,13 @@ class _Flattener(ast.NodeTransformer):
         if not any(is_record(kind) for kind in kinds):
             return
         targets = target.elts if isinstance(target, ast.Tuple) else [target]
+        if isinstance(target, ast.Tuple) and len(kinds) == 1 < len(targets):
+            return  # the fields of one record, unpacked
         stored: list[ast.expr] = []
         for each, kind in zip(targets, kinds, strict=True):
-            if is_record(kind) and isinstance(each, ast.Name):
+            if is_record(kind) and isinstance(each, ast.Name) and each.id == "_":
+                stored += [each] * len(kind._fields)
+            elif is_record(kind) and isinstance(each, ast.Name):
                 stored += self._stored(each, kind).elts
             else:
                 stored.append(each)

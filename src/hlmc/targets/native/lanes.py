@@ -187,7 +187,8 @@ def _four_chances(row: Any, at: Any, n: Any, slot: Any, x: Any, scale: Any) -> A
     return lane(p, 0), lane(p, 1), lane(p, 2), lane(p, 3)
 
 
-def _noted_sums(row: Any, notes: Any, at: Any, n: Any, width: Any, inverse: Any, c: Any, d: Any) -> Any:
+def _noted_sums(codes: Any, c: Any, d: Any) -> Any:
+    notes, n = codes.notes, codes.n
     squares = repeat(0.0)
     cubes = repeat(0.0)
     most = repeat(0.0)

@@ -1,0 +1,76 @@
+"""The records that kernels are given: what goes together, under one name.
+
+They have a module of their own because a kernel's attribute must not be taken for a global name of its module.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from hlmc.engine.kernel import record
+
+Array = np.ndarray
+
+
+@record
+class Level(NamedTuple):
+    """One level of one learner: where a routine finds its numbers and its statistics.
+
+    In a loop over the steps ``program`` and ``row`` are the numbers in the precision of the workspace, and the
+    workspace. On a processor both are the learner's own.
+    """
+
+    program: Array
+    """The policy's program: words that no kernel changes."""
+    record: int
+    """Where the level's record begins in it: the routine's own numbers are ``program[record + PARAMETERS]`` and on."""
+    row: Array
+    """The learner's row."""
+    at: int
+    """Where the level's statistics begin in it."""
+    n: int
+    """The number of children of the group that is played."""
+
+
+@record
+class Sums(NamedTuple):
+    """What one pass over the losses of a level says (:func:`hlmc.engine.ftrl.settle`)."""
+
+    x: float
+    """The normaliser: with it the probabilities sum to 1, or nearly so."""
+    squares: float
+    """S_2, the sum of the probabilities."""
+    cubes: float
+    """S_3, the sum of their powers 3/2."""
+    rest: float
+    """Of losses that are words: the part of S_3 that is of slots with p < eta^2. Of codes: the largest weight."""
+
+
+@record
+class Codes(NamedTuple):
+    """The packed codes of a level's losses (:mod:`hlmc.engine.codes`)."""
+
+    row: Array
+    """The learner's row."""
+    notes: Array
+    """Where a loop keeps the weights of all slots beside it; without notes, the row itself."""
+    at: int
+    """Where the codes begin in the row."""
+    n: int
+    """The number of slots."""
+    width: int
+    """Bits of a code."""
+    inverse: float
+    """1 / 2^width."""
+
+
+@record
+class Rates(NamedTuple):
+    """How a choice weighs coded losses."""
+
+    scale: float
+    """The scale s of the codes."""
+    eta: float
+    """The learning rate."""
