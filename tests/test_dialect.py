@@ -17,7 +17,6 @@ import pytest
 import hlmc
 from hlmc.engine.kernel import is_kernel, is_primitive, is_record, kernel
 from hlmc.engine.linker import Kernel, substitute, substitute_where_used
-from hlmc.engine.records import Codes, Level, Rates, Sums
 from hlmc.errors import BadArgument
 
 NODES = (
@@ -33,20 +32,23 @@ BUILTINS = {"int", "float", "bool", "min", "max", "abs", "range"}
 MATH = ("sqrt", "expm1", "log1p", "floor", "pow", "sin", "cos", "pi", "inf")
 ATTRIBUTES = {"np.uint64"} | {f"math.{name}" for name in MATH}
 SCALARS = {"float", "int", "bool", "np.uint64"}
-RECORDS = {kind.__name__: kind for kind in (Level, Sums, Codes, Rates)}
-TYPES = SCALARS | {"Array", "Address"} | RECORDS.keys()
-FIELDS = {field for kind in RECORDS.values() for field in kind._fields}
 # The GPU's own kernels talk to CUDA, and are no part of the engine's language.
 OUTSIDE = ("hlmc.targets.cuda", "hlmc.games.cuda")
+MODULES = [
+    importlib.import_module(each.name)
+    for each in pkgutil.walk_packages(hlmc.__path__, "hlmc.")
+    if not each.name.startswith(OUTSIDE) and not each.name.endswith("__main__")
+]
+RECORDS = {kind.__name__: kind for module in MODULES for kind in vars(module).values() if is_record(kind)}
+TYPES = SCALARS | {"Array", "Address"} | RECORDS.keys()
+FIELDS = {field for kind in RECORDS.values() for field in kind._fields}
 
 
 def kernels() -> Iterator[FunctionType]:
     """Every kernel that is written in the package, once; copies made by the linker are not written anywhere."""
     seen = set()
-    for module in pkgutil.walk_packages(hlmc.__path__, "hlmc."):
-        if module.name.startswith(OUTSIDE) or module.name.endswith("__main__"):
-            continue
-        for value in vars(importlib.import_module(module.name)).values():
+    for module in MODULES:
+        for value in vars(module).values():
             written = (
                 is_kernel(value) and not hasattr(value, "__hlmc_source__") and value.__module__.startswith("hlmc.")
             )

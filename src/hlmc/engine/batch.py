@@ -210,14 +210,16 @@ def settle_many(
     listed: int,
     first: int,
     stop: int,
-    tickets_at: Address,
-    rewards_at: Address,
-    learns: int,
-    codes_at: Address,
+    told_at: Address,
 ) -> int:
-    """Tell the learners in places first .. stop - 1 of a batch, in this order, of tickets that have been checked."""
+    """Tell the learners in places first .. stop - 1 of a batch, in this order, of tickets that have been checked.
+
+    ``told_at`` is the address of four whole numbers: the addresses of the tickets and of their rewards, 0 if rewards
+    are only said to be missing, and the address of the answers, which are whole numbers too.
+    """
     program = words(program_at)
-    rewards = words(rewards_at)
+    tickets_at, rewards = int_at(told_at, 0), words(int_at(told_at, 1))
+    learns, codes_at = int_at(told_at, 2), int_at(told_at, 3)
     ticket_width = CHILDREN_AT + 2 * int(program[LEVELS])
     lines = _lines(width)
     for k in range(first, stop):

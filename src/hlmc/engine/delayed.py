@@ -67,10 +67,7 @@ def run_delayed(
     reward_at: Address,
     spec_at: Address,
     law_at: Address,
-    places: int,
-    calendar_at: Address,
-    tickets_at: Address,
-    paid_at: Address,
+    pending_at: Address,
     stops_at: Address,
     sums_at: Address,
     count: int,
@@ -88,13 +85,13 @@ def run_delayed(
         Addresses of the adversary's function and of its numbers.
     law_at
         Address of the numbers of the delays (LAW, ...).
-    places
-        R: more than the longest that a ticket waits.
-    calendar_at
-        3 R integers, at first -1: the first and the last ticket of the list of each step, modulo R, and for every
-        ticket the next one of its list.
-    tickets_at, paid_at
-        The tickets, [R, words of a ticket], and their R rewards.
+    pending_at
+        Address of four whole numbers: R, more than the longest that a ticket waits; and the addresses of
+
+        - 3 R integers, at first -1: the first and the last ticket of the list of each step, modulo R, and for every
+          ticket the next one of its list;
+        - the tickets, [R, words of a ticket];
+        - their R rewards.
     stops_at
         ``count`` increasing times, none before the learner's time and none past the horizon.
     sums_at
@@ -104,6 +101,8 @@ def run_delayed(
     -------
     0, or -(t + 1) if the adversary paid something outside [0, 1] at time t.
     """
+    places, calendar_at = int_at(pending_at, 0), int_at(pending_at, 1)
+    tickets_at, paid_at = int_at(pending_at, 2), int_at(pending_at, 3)
     program = words(program_at)
     row = words(row_at)
     notes = words(notes_at)

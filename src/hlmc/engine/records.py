@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hlmc.engine.kernel import record
+from hlmc.engine.kernel import Address, record
 
 Array = np.ndarray
 
@@ -74,3 +74,41 @@ class Rates(NamedTuple):
     """The scale s of the codes."""
     eta: float
     """The learning rate."""
+
+
+@record
+class Run(NamedTuple):
+    """What a stretch of a learner's run is about, besides its last level (:func:`hlmc.engine.step.stretch`)."""
+
+    program: Array
+    """The policy's program."""
+    row: Array
+    """The learner's row."""
+    notes: Array
+    """What follows from the row and saves work: the arms of the n slots, then the routine's notes."""
+    key: np.uint64
+    """The learner's random stream."""
+    reward_at: Address
+    """The address of the adversary's function."""
+    spec: Array
+    """The adversary's numbers."""
+    state: int
+    """What the adversary's ``phase_at`` says of the stretch."""
+
+
+@record
+class Change(NamedTuple):
+    """What happens to the arms of the group that is played (:func:`hlmc.engine.structures.tree.change_arms`)."""
+
+    before: int
+    """How many it had."""
+    after: int
+    """How many it has."""
+    arm: int
+    """The arm that leaves, whose place arm ``last`` takes, or that is forgotten (``last`` is -1); -1 if arms join."""
+    last: int
+    """The arm that takes its place."""
+    moved: bool
+    """Whether it is another group than before, of which nothing is known."""
+    running: bool
+    """Whether its run has not ended."""

@@ -52,7 +52,7 @@ from hlmc.engine.primitives import (
     offset,
     words,
 )
-from hlmc.engine.records import Level
+from hlmc.engine.records import Level, Run
 from hlmc.engine.routines import RoutineKernels, routine_select, routine_update
 from hlmc.engine.stream import first_number, mix, uniform, unit
 from hlmc.engine.structures.base import LEAST_PROBABILITY, choices_counted
@@ -312,40 +312,16 @@ def acc_result(total: float, earned: float) -> float:
 
 @kernel
 def stretch(
-    program: Array,
-    own: Array,
-    row: Array,
-    workspace: Array,
-    notes: Array,
-    reward_at: Address,
-    spec: Array,
-    key: np.uint64,
-    state: int,
-    level: int,
-    place: int,
-    n: int,
-    t: int,
-    pause: int,
-    a: float,
-    b: float,
-    total: float,
+    run: Run, level: Level, t: int, pause: int, a: float, b: float, total: float
 ) -> tuple[int, int, float, float, float, float]:
     """Take steps between which nothing happens above the last level: until ``pause``, or until a rescale is needed.
 
     Parameters
     ----------
-    program, own
-        The program, and the same numbers in the precision of the workspace. On a processor they are one.
-    row, workspace
-        The learner's row and the statistics of its last level, which begin at ``place``. On a processor they are one.
-    notes
-        What follows from the row and saves work: the arms of the n slots (:func:`slot_arm`), then the routine's notes.
-    reward_at, spec, state
-        The adversary: the address of its function, its numbers, and what ``phase_at`` said of step t.
-    key
-        The learner's random stream.
-    level, n
-        The record of the last level and the number of its slots.
+    run
+        The learner and its adversary.
+    level
+        The last level; its statistics are in the workspace. On a processor that is the row.
     t, pause
         The first step, and the step before which to stop. May stop up to ``stride() - 1`` steps early.
     a, b
@@ -358,9 +334,10 @@ def stretch(
     (t, slot, chance, a, b, total): the time then, or -(t + 1) if the adversary paid something outside [0, 1] at
     time t; the last choice and its probability; the scalars; what was earned since the restart.
     """
-    counter_bits, advance = first_number(key, t, int(program[LEVELS]) - 1)
+    program, row, n = run.program, run.row, level.n
+    counter_bits, advance = first_number(run.key, t, int(program[LEVELS]) - 1)
     neighbours = contiguous(program)
-    beside = offset(notes, n)
+    notes = offset(run.notes, n)
     since = t - int(common(row[BEGAN]))
     base = arm_number(int(row[BASE]))
     slot = 0
@@ -375,16 +352,15 @@ def stretch(
             counter_bits += advance
             following = unit(mix(counter_bits))
             if n > 1:
-                leaf = Level(own, level, workspace, place, n)
-                slot, chance, found = leaf_select(leaf, a, b, since + done, u, beside)
-            arm = arm_number(base + slot if neighbours else slot_arm(program, row, notes, slot))
-            reward = reward_of(reward_at, spec, state, t + done, arm)
+                slot, chance, found = leaf_select(level, a, b, since + done, u, notes)
+            arm = arm_number(base + slot if neighbours else slot_arm(program, row, run.notes, slot))
+            reward = reward_of(run.reward_at, run.spec, run.state, t + done, arm)
             if refused(reward):
                 return -(t + done + 1), slot, chance, a, b, total
-            gain = learned_reward(spec, state, arm, reward)
+            gain = learned_reward(run.spec, run.state, arm, reward)
             earned = acc_add(earned, reward, gain)
             if n > 1:
-                a, b = leaf_update(leaf, found, b, since + done, slot, chance, gain, beside)
+                a, b = leaf_update(level, found, b, since + done, slot, chance, gain, notes)
             u = following
             done = counter(done + 1)
         if needs_rescale(a):
@@ -463,8 +439,9 @@ def run(
                     start_arms(program, row, notes, n)
                 start_notes(Level(own, level, workspace, place, n), offset(notes, n))
             t, slot, chance, a, b, total = stretch(
-                program, own, row, workspace, notes, reward_at, spec, key, state, level, place, n, t, pause, a, b, total
-            )
+                Run(program, row, notes, key, reward_at, spec, state), Level(own, level, workspace, place, n),
+                t, pause, a, b, total,
+            )  # fmt: skip
             if t < 0:
                 return t
             row[control + SCALARS] = store_stats(program, row, at, workspace, t, a)

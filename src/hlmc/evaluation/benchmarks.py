@@ -19,6 +19,7 @@ from hlmc.engine.kernel import Address, kernel
 from hlmc.engine.primitives import offset, words
 from hlmc.evaluation import segments
 from hlmc.evaluation.pruning import Outlook, best_arms, tops_of, tops_seconds, worthwhile
+from hlmc.evaluation.records import Marks
 from hlmc.evaluation.segments import (
     BLOCK,
     REWARD_NS,
@@ -52,10 +53,7 @@ def advance(
     arms: int,
     totals_at: Address,
     errors_at: Address,
-    points_at: Address,
-    point: int,
-    last_point: int,
-    values_at: Address,
+    marks: Marks,
     best_at: Address,
 ) -> int:
     """Add segments of rewards to the totals; record the best arm at each point passed; return the next point."""
@@ -63,8 +61,8 @@ def advance(
     edges = words(edges_at)
     totals = words(totals_at)
     errors = words(errors_at)
-    points = words(points_at)
-    values = words(values_at)
+    points, values = words(marks.points_at), words(marks.values_at)
+    point, last_point = marks.point, marks.stop
     best = words(best_at)
     for i in range(segments):
         row = offset(rewards, i * arms)
@@ -111,10 +109,7 @@ class _Totals:
             self.arms,
             address_of(self.totals),
             address_of(self.errors),
-            address_of(self.points),
-            self.point,
-            len(self.points),
-            address_of(self.values),
+            Marks(address_of(self.points), self.point, len(self.points), address_of(self.values)),
             address_of(self.best),
         )
 

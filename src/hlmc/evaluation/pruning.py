@@ -28,6 +28,7 @@ import numpy as np
 from hlmc.engine.kernel import Address, kernel
 from hlmc.engine.primitives import call_reward, words
 from hlmc.errors import BadReward
+from hlmc.evaluation.records import Found
 from hlmc.evaluation.segments import REWARD_NS, Report, in_order
 from hlmc.evaluation.sums import added, added_product
 from hlmc.targets import address_of, compiled
@@ -62,9 +63,7 @@ def prune(
     points_at: Address,
     point: int,
     count: int,
-    limit_at: Address,
-    values_at: Address,
-    best_at: Address,
+    found: Found,
     budget: int,
 ) -> int:
     """Add up the rewards of the arms from ``arm`` on, each until it cannot be the best any more.
@@ -89,9 +88,9 @@ def prune(
     """
     spec = words(spec_at)
     points = words(points_at)
-    limit = words(limit_at)
-    values = words(values_at)
-    best = words(best_at)
+    limit = words(found.limit_at)
+    values = words(found.values_at)
+    best = words(found.best_at)
     horizon = int(points[count - 1])
     spent = 0
     while arm < last and spent < budget:
@@ -131,9 +130,7 @@ def repeat(
     period: int,
     rests_at: Address,
     count: int,
-    limit_at: Address,
-    values_at: Address,
-    best_at: Address,
+    found: Found,
     budget: int,
 ) -> int:
     """:func:`prune` for rewards that repeat every ``period`` steps; nothing is given up.
@@ -143,9 +140,9 @@ def repeat(
     """
     spec = words(spec_at)
     rests = words(rests_at)
-    limit = words(limit_at)
-    values = words(values_at)
-    best = words(best_at)
+    limit = words(found.limit_at)
+    values = words(found.values_at)
+    best = words(found.best_at)
     spent = 0
     while arm < last and spent < budget:
         total = 0.0
@@ -270,7 +267,7 @@ class _Search:
         self.values = np.full(len(times), -1.0)
         self.best = np.zeros(len(times))
         self._code = (adversary.address, address_of(adversary.spec))
-        self._found = (address_of(self.limit), address_of(self.values), address_of(self.best))
+        self._found = Found(address_of(self.limit), address_of(self.values), address_of(self.best))
         self._period = period
         # Nothing has been earned after no steps: the first arm is as good as any.
         self._first = int(np.searchsorted(times, 0.0, side="right"))
@@ -290,10 +287,10 @@ class _Search:
                 before = arm
                 if self._period is None:
                     at = (address_of(self._times), self._first, len(self._times))
-                    arm = compiled(prune)(*self._code, arm, high, *at, *self._found, _BUDGET)
+                    arm = compiled(prune)(*self._code, arm, high, *at, self._found, _BUDGET)
                 else:
                     at = (self._period, address_of(self._rests), len(self._times))
-                    arm = compiled(repeat)(*self._code, arm, high, *at, *self._found, _BUDGET)
+                    arm = compiled(repeat)(*self._code, arm, high, *at, self._found, _BUDGET)
                 if arm < 0:
                     raise refusal(self._adversary, int(self.limit[2]), -arm - 1)
                 if report is not None:

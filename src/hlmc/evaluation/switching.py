@@ -42,6 +42,7 @@ from hlmc.checks import flag, whole
 from hlmc.engine.kernel import Address, kernel
 from hlmc.engine.primitives import offset, words
 from hlmc.errors import BadArgument
+from hlmc.evaluation.records import Marks
 from hlmc.evaluation.segments import (
     REWARD_NS,
     Report,
@@ -93,10 +94,7 @@ def switching_advance(
     starts_at: Address,
     best_at: Address,
     top_at: Address,
-    points_at: Address,
-    point: int,
-    last_point: int,
-    values_at: Address,
+    marks: Marks,
 ) -> int:
     """Run the recursion over some segments of rewards; record B at each point passed; return the next point.
 
@@ -110,8 +108,8 @@ def switching_advance(
     starts = words(starts_at)
     best = words(best_at)
     top = words(top_at)
-    points = words(points_at)
-    values = words(values_at)
+    points, values = words(marks.points_at), words(marks.values_at)
+    point, last_point = marks.point, marks.stop
     for i in range(segments):
         row = offset(rewards, i * arms)
         now = edges[i]
@@ -198,10 +196,7 @@ def _walk(
             address_of(state.starts.reshape(-1)),
             address_of(state.best),
             address_of(top),
-            address_of(points),
-            point,
-            len(points),
-            address_of(values.reshape(-1)),
+            Marks(address_of(points), point, len(points), address_of(values.reshape(-1))),
         )
         state.time = int(edges[-1])
         yield state

@@ -18,13 +18,10 @@ Three kinds of words take part:
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from hlmc.engine.kernel import indirect
 from hlmc.engine.primitives import function_at
-from hlmc.targets import JIT, address_of
 
 Array = np.ndarray
 
@@ -54,14 +51,6 @@ CHOICES = 16  # [fact, group] sum over rounds and agents on arms that the fact w
 TRUE_OF = 17  # [fact, arm] rounds in which it was true of the arm, since it was last cleared
 TRUE_NOW = 18  # [fact, arm] whether it was in the last round
 HEADER = 19
-
-
-def table_of(entries: list[Any]) -> tuple[Any, Any]:
-    """A table of addresses and whole numbers for kernels: what must be kept alive, and what a kernel takes."""
-    if not JIT:
-        return entries, entries
-    table = np.array(entries, dtype=np.int64)
-    return table, address_of(table)
 
 
 @indirect(*PAY)

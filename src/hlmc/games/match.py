@@ -10,10 +10,9 @@ from hlmc.checks import choice
 from hlmc.errors import BadArgument, BadReward, OutOfTurn, shown
 from hlmc.games import board as layout
 from hlmc.games.base import Game
-from hlmc.games.board import table_of
 from hlmc.games.referee import between
 from hlmc.streams import derive_seed
-from hlmc.targets import address_of, entry
+from hlmc.targets import address_of, address_table, entry
 
 Array = np.ndarray
 
@@ -80,7 +79,7 @@ class Match:
         self._chosen = np.zeros(game.arms)
         parts = [0] * layout.PART
         parts[layout.CHOSEN] = address_of(self._chosen)
-        self._table, table_at = table_of(parts)
+        self._table, table_at = address_table(parts)
         arrays = (self.board.words, game.spec, self.state)
         codes = (game.codes["pay"].address, game.codes["observe"].address)
         self._arguments = (table_at, 1, *map(address_of, arrays), *codes)

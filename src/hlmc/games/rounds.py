@@ -31,7 +31,7 @@ from hlmc.games.board import (
     call_observe,
 )
 from hlmc.games.referee import settle
-from hlmc.games.turn import take_turn
+from hlmc.games.turn import Agent, take_turn
 
 Array = np.ndarray
 
@@ -52,7 +52,8 @@ def take_turns(parts_at: Address, part: int, board: Array, t: int, learn: int, c
             chosen[arm] = 0.0
     for i in range(int_at(parts_at, at + FIRST), int_at(parts_at, at + STOP)):
         row = words(row_of(rows_at, i, width))
-        arm = take_turn(program, program, row, row, row, row, totals, i, payoffs, seen, t, learn, choose)
+        agent = Agent(program, program, row, row, row, row, totals)
+        arm = take_turn(agent, i, payoffs, seen, t, learn, choose)
         if choose:
             chosen[arm] += 1.0
 
@@ -68,9 +69,7 @@ def rounds(
     observe_at: int,
     begin: int,
     end: int,
-    first: int,
-    last: int,
-    referee: int,
+    alone: int,
 ) -> int:
     """Play the rounds begin .. end - 1 in the passes begin .. end.
 
@@ -86,11 +85,9 @@ def rounds(
         Addresses of the game's functions.
     begin, end
         The rounds: the first pass only chooses, the last only learns.
-    first, last
-        The passes that are made in this call.
-    referee
-        0: leave out what happens between passes. Threads that share the rows make one pass each, wait for one
-        another, and call :func:`hlmc.games.referee.between`.
+    alone
+        The one pass that is made in this call, without what happens between passes: threads that share the rows make
+        one pass each, wait for one another, and call :func:`hlmc.games.referee.between`. -1: all passes, with it.
 
     Returns
     -------
@@ -101,14 +98,14 @@ def rounds(
     state = words(state_at)
     counts = offset(board, int(board[COUNTS]))
     payoffs = offset(board, int(board[PAYOFFS]))
-    for t in range(first, last + 1):
+    for t in range(begin if alone < 0 else alone, (end if alone < 0 else alone) + 1):
         learn = 1 if t > begin else 0
         choose = 1 if t < end else 0
-        if referee and choose:
+        if alone < 0 and choose:
             call_observe(observe_at, spec, state, t, counts, payoffs)
         for part in range(parts):
             take_turns(parts_at, part, board, t, learn, choose)
-        if referee and choose:
+        if alone < 0 and choose:
             status = settle(parts_at, parts, board, spec, state, pay_at, t)
             if status < 0:
                 return status

@@ -40,6 +40,7 @@ def play(
     horizon: int,
     runs: int = 10,
     seed: int = 0,
+    *,
     points: Any = 200,
     progress: Progress = None,
     executor: Any = None,

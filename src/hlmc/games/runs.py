@@ -13,7 +13,6 @@ import numpy as np
 
 from hlmc.games import board as layout
 from hlmc.games.base import Game
-from hlmc.games.board import table_of
 from hlmc.games.match import Board, bad_payoff, fact_codes, game_key
 from hlmc.games.population import Group
 from hlmc.games.referee import between as between_passes
@@ -23,7 +22,7 @@ from hlmc.policies.base import Policy
 from hlmc.simulation.own import PythonPolicy, alone, checked_arm, run_seed
 from hlmc.simulation.workers import COMPILING, Watch
 from hlmc.streams import derive_seed, keys
-from hlmc.targets import address_of, entry, linked
+from hlmc.targets import address_of, address_table, entry, linked
 
 Array = np.ndarray
 
@@ -78,7 +77,7 @@ def prepared(task: Task) -> Callable[..., int]:
         _ = task.game.codes, _mean_square()
         used = {policy.routines_used[-1].kernels for policy in policies}
         opaque = any(policy.routines_used[-1].opaque for policy in policies)
-        return entry(rounds_of(used.pop() if len(used) == 1 and not opaque else None), *["int64"] * 13, release=True)
+        return entry(rounds_of(used.pop() if len(used) == 1 and not opaque else None), *["int64"] * 11, release=True)
 
 
 def play(task: Task, watch: Watch | None = None) -> Played | None:
@@ -159,8 +158,8 @@ class Table:
         threads = max(1, min(task.threads, game.agents))
         self._chosen: list[Array] = []
         shares = [self._share(thread, threads) for thread in range(threads)]
-        self._own = [table_of(share) for share in shares]
-        self._all = table_of([number for share in shares for number in share])
+        self._own = [address_table(share) for share in shares]
+        self._all = address_table([number for share in shares for number in share])
         self._counted = [len(share) // layout.PART for share in shares]
         arrays = [address_of(array) for array in (self.board.words, game.spec, self._state)]
         self._codes = (*arrays, game.codes["pay"].address, game.codes["observe"].address)
@@ -192,7 +191,7 @@ class Table:
     def advance(self, begin: int, end: int) -> None:
         """Play the rounds begin .. end - 1, and learn from all of them."""
         if self.pool is None:
-            status = self._rounds(self._all[1], self._counted[0], *self._codes, begin, end, begin, end, 1)
+            status = self._rounds(self._all[1], self._counted[0], *self._codes, begin, end, -1)
             if status < 0:
                 raise bad_payoff(self._game, status)
             return
@@ -200,7 +199,7 @@ class Table:
         for t in range(begin, end + 1):
             if t < end:
                 self._referee(*everyone, t, 0)
-            tails = (*self._codes, begin, end, t, t, 0)
+            tails = (*self._codes, begin, end, t)
             passes = [
                 self.pool.submit(self._rounds, own[1], counted, *tails)
                 for own, counted in zip(self._own, self._counted, strict=True)
@@ -246,7 +245,7 @@ class MixedTable(Table):
         for t in range(begin, end + 1):
             if t < end:
                 self._referee(self._all[1], self._counted[0], *self._codes, t, 0)
-            self._rounds(self._all[1], self._counted[0], *self._codes, begin, end, t, t, 0)
+            self._rounds(self._all[1], self._counted[0], *self._codes, begin, end, t)
             self._take_turns(t, t < end)
             if t < end and (status := self._referee(self._all[1], self._counted[0], *self._codes, t, 1)) < 0:
                 raise bad_payoff(self._game, status)

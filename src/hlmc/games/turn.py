@@ -8,13 +8,14 @@ row. A GPU keeps it together, in the precision asked for, and touches the row on
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from hlmc.engine import arithmetic, routines, step, stream
 from hlmc.engine.arithmetic import working
 from hlmc.engine.hooks import Hook, Hooks
-from hlmc.engine.kernel import kernel
+from hlmc.engine.kernel import kernel, record
 from hlmc.engine.layout import (
     ARM,
     AT,
@@ -125,22 +126,31 @@ def rescale(program: Array, row: Array, level: int, workspace: Array, registers:
     """Rescale a workspace whose statistics have grown or shrunk too far."""
 
 
+@record
+class Agent(NamedTuple):
+    """The words of one agent's turn. On the processor all but the programs and ``totals`` are its row.
+
+    All but the programs are read and written by its own thread alone.
+    """
+
+    program: Array
+    """The policy's program, float64; read only, shared by the group."""
+    own: Array
+    """The same in working precision."""
+    row: Array
+    """The agent's row, float64."""
+    workspace: Array
+    """Its workspace, in working precision."""
+    registers: Array
+    """Its registers, in working precision."""
+    epoch_reward: Array
+    """float64: what it earned in this epoch."""
+    totals: Array
+    """[agent] float64: what every agent has earned; on a GPU [1], what this one earned in the epochs before."""
+
+
 @kernel
-def take_turn(
-    program: Array,
-    own: Array,
-    row: Array,
-    workspace: Array,
-    registers: Array,
-    epoch_reward: Array,
-    totals: Array,
-    i: int,
-    payoffs: Array,
-    seen: Array,
-    t: int,
-    learn: int,
-    choose: int,
-) -> int:
+def take_turn(agent: Agent, i: int, payoffs: Array, seen: Array, t: int, learn: int, choose: int) -> int:
     """Learn from round t - 1, choose for round t: the arm, or -1 where nothing is chosen.
 
     The same as :func:`hlmc.engine.step.update`, then :func:`hlmc.engine.step.select`. The clock is the game's: all
@@ -148,17 +158,15 @@ def take_turn(
 
     Parameters
     ----------
-    program, own
-        The policy's program, and the same numbers in the precision of the workspace.
-    row, workspace, registers, epoch_reward
-        The agent's words; on the processor all four are its row.
-    totals, i
-        [agent] what every agent has earned, and this agent's place there.
+    agent, i
+        The agent's words, and its place in ``agent.totals``.
     payoffs, seen
         [arm] what each arm paid in the last round, in the game's units and as a reward in [0, 1].
     t, learn, choose
         The round to choose for; whether there is a round to learn from, and one to choose for.
     """
+    program, row, workspace, registers = agent.program, agent.row, agent.workspace, agent.registers
+    epoch_reward = agent.epoch_reward
     fresh = epoch_begins(row, t)
     key = bits(row, KEY)
     if learn:
@@ -175,15 +183,15 @@ def take_turn(
         tau = t - 1 - int(row[BEGAN])
         arm = held_arm(row, registers, slot)
         gain = seen[arm]
-        credit(totals, i, payoffs, arm)
+        credit(agent.totals, i, payoffs, arm)
         epoch_reward[earned_at] = earned + gain
         if n > 1:
             place = stats_at(program, level)
-            a, b = routine_update(Level(own, level, workspace, place, n), a, b, tau, slot, chance, working(gain))
+            a, b = routine_update(Level(agent.own, level, workspace, place, n), a, b, tau, slot, chance, working(gain))
             registers[control + SCALARS] = a
             registers[control + SCALARS + 1] = b
         if fresh:
-            store_agent(program, row, level, workspace, registers, epoch_reward, totals, i)
+            store_agent(program, row, level, workspace, registers, epoch_reward, agent.totals, i)
             call_end(program, row, t)
         elif needs_rescale(a):
             rescale(program, row, level, workspace, registers)
@@ -202,7 +210,7 @@ def take_turn(
         place = stats_at(program, level)
         tau = t - int(row[BEGAN])
         u = unit(number(key, increment(key), t, levels_of(program) - 1))
-        slot, chance = routine_select(Level(own, level, workspace, place, n), a, b, tau, u)
+        slot, chance = routine_select(Level(agent.own, level, workspace, place, n), a, b, tau, u)
         registers[control + CHILD] = slot
         registers[control + CHANCE] = chance
     return take_arm(program, row, registers, slot)

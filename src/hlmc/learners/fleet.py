@@ -42,7 +42,7 @@ from hlmc.learners.saving import Seen, create, read, save_over
 from hlmc.learners.tickets import ticket_dtype
 from hlmc.policies.base import Policy
 from hlmc.streams import given_seed, keys
-from hlmc.targets import address_of, linked
+from hlmc.targets import address_of, address_table, linked
 from hlmc.turns import turn
 
 Array = np.ndarray
@@ -297,8 +297,8 @@ class Fleet:
             self._use(chosen)
             codes = np.empty(chosen.size, np.int64)
             settle_many = for_structure(batch.settle_many, self.policy.structure)
-            more = address_of(content), address_of(shares), learns, address_of(codes)
-            self._spread(settle_many, chosen, self._program_at, *more)
+            _table, told_at = address_table([address_of(content), address_of(shares), learns, address_of(codes)])
+            self._spread(settle_many, chosen, self._program_at, told_at)
             return codes.astype(np.int8)
 
     def _check_askable(self, chosen: Batch, rounds: int) -> None:

@@ -77,11 +77,11 @@ class Part:
                 self.horizon,
                 self.runs,
                 settings.seed,
-                list(self.points),
-                settings.device,
-                ThreadPoolExecutor(jobs) if jobs and settings.device == "cpu" else None,
-                store,
-                told,
+                points=list(self.points),
+                device=settings.device,
+                executor=ThreadPoolExecutor(jobs) if jobs and settings.device == "cpu" else None,
+                store=store,
+                progress=told,
             )
 
     def code(self, settings: Settings) -> str:

@@ -72,7 +72,7 @@ class GamePart:
                     return games.load_result(path)
                 seed, points = derive_seed(settings.seed, run), list(self.points)
                 who = {policy: self.policies[policy]}
-                result = games.play(who, self.game, self.horizon, 1, seed, points, progress=told)
+                result = games.play(who, self.game, self.horizon, 1, seed, points=points, progress=told)
                 result.save(path)
                 return result
 

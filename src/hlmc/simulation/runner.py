@@ -33,6 +33,7 @@ def simulate(
     horizon: int | None = None,
     runs: int = 10,
     seed: int = 0,
+    *,
     points: Any = 200,
     device: str = "cpu",
     executor: Any = None,

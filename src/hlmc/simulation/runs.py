@@ -19,7 +19,7 @@ from hlmc.policies.base import Policy
 from hlmc.simulation import own
 from hlmc.simulation.workers import COMPILING, Watch
 from hlmc.streams import derive_seed, keys
-from hlmc.targets import address_of, linked, loop, loop_with_delays, notes_for, side_by_side
+from hlmc.targets import address_of, address_table, linked, loop, loop_with_delays, notes_for, side_by_side
 
 Array = np.ndarray
 
@@ -182,7 +182,8 @@ class Calendar:
         self._tickets = np.zeros((places, ticket_words(int(policy.program[LEVELS]))))
         self._paid = np.zeros(places)
         arrays = (self._lists, self._tickets, self._paid)
-        self.arguments = [address_of(self._law), places, *map(address_of, arrays)]
+        self._pending, pending_at = address_table([places, *map(address_of, arrays)])
+        self.arguments = [address_of(self._law), pending_at]
 
 
 def walk(

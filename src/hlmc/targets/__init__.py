@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -51,6 +51,7 @@ else:
 __all__ = [
     "JIT",
     "address_of",
+    "address_table",
     "callback",
     "compiled",
     "entry",
@@ -60,6 +61,14 @@ __all__ = [
     "notes_for",
     "side_by_side",
 ]
+
+
+def address_table(entries: list[Any]) -> tuple[Any, Any]:
+    """A table of addresses and whole numbers for kernels: what must be kept alive, and what a kernel takes."""
+    if not JIT:
+        return entries, entries
+    table = np.array(entries, dtype=np.int64)
+    return table, address_of(table)
 
 
 def notes_for(policy: Policy, program: Array | None = None) -> Array:
@@ -83,4 +92,4 @@ def loop_with_delays(policy: Policy) -> Callable[..., int]:
     """:func:`hlmc.engine.delayed.run_delayed` for the learners of a policy."""
     last = policy.routines_used[-1]
     run = delayed_loop(policy.structure, None if last.opaque else last.kernels)
-    return entry(run, "int64", *["int64"] * 13, release=True)
+    return entry(run, "int64", *["int64"] * 10, release=True)

@@ -58,6 +58,7 @@ from hlmc.engine.layout import (
 from hlmc.engine.linker import substitute
 from hlmc.engine.permutation import permuted
 from hlmc.engine.primitives import bits, call_select, call_update
+from hlmc.engine.records import Change
 from hlmc.engine.stream import uniform
 from hlmc.engine.structures.base import (
     Structure,
@@ -498,19 +499,7 @@ def _change_groups(
 
 
 @kernel
-def _change_arms(
-    program: Array,
-    changes: Address,
-    row: Array,
-    record: int,
-    base: int,
-    before: int,
-    count: int,
-    arm: int,
-    last: int,
-    moved: bool,
-    running: bool,
-) -> None:
+def _change_arms(program: Array, changes: Address, row: Array, record: int, base: int, change: Change) -> None:
     """A champion that leaves or is forgotten abdicates; one that moves stays champion; one that newcomers have not yet
     challenged is doubted.
 
@@ -518,9 +507,9 @@ def _change_arms(
     changed. (Where there is one level there is no champion.)
     """
     champion = int(row[PLACE])
-    abdicates = champion >= 0 and arm == champion
-    follows = last >= 0 and champion == last and arm != last
-    if abdicates or arm < 0:
+    abdicates = champion >= 0 and change.arm == champion
+    follows = change.last >= 0 and champion == change.last and change.arm != change.last
+    if abdicates or change.arm < 0:
         row[DOUBT] = EVEN
         row[TENURE] = 0.0
         row[CRISIS] = row[CRISIS] if _newcomers(program, row) else 0.0
@@ -529,12 +518,18 @@ def _change_arms(
         if program[PENDING] > 0.0:  # slot 0 is the group's own from now on
             row[int(program[WINDOW]) + CROWNED] = row[int(program[WINDOW]) + REACHED]
     elif follows:
-        row[PLACE] = arm
-    if not running:
-        row[COUNT] = count if base <= row[PLACE] < base + count else count + 1
-    elif moved or abdicates or follows or before != count or base <= arm < base + before:
+        row[PLACE] = change.arm
+    if not change.running:
+        row[COUNT] = change.after if base <= row[PLACE] < base + change.after else change.after + 1
+    elif (
+        change.moved
+        or abdicates
+        or follows
+        or change.before != change.after
+        or base <= change.arm < base + change.before
+    ):
         tau = choices_counted(program, row, record, int(row[TIME]))
-        row[COUNT] = _lay_prior(program, row, record, base, count, tau)
+        row[COUNT] = _lay_prior(program, row, record, base, change.after, tau)
 
 
 _tree_change = substitute(tree_change, {change_groups: _change_groups, change_arms: _change_arms})

@@ -46,6 +46,7 @@ from hlmc.engine.layout import (
     WORDS,
 )
 from hlmc.engine.primitives import bits, call_select, call_start, call_update, floor_log2
+from hlmc.engine.records import Change
 from hlmc.engine.stream import uniform
 from hlmc.engine.structures.base import (
     LEAST_PROBABILITY,
@@ -315,34 +316,18 @@ def change_groups(
 
 
 @kernel
-def change_arms(
-    program: Array,
-    changes: Address,
-    row: Array,
-    record: int,
-    base: int,
-    before: int,
-    count: int,
-    arm: int,
-    last: int,
-    moved: bool,
-    running: bool,
-) -> None:
-    """Hook: the group played has ``count`` arms from ``base`` on after having ``before``; sets COUNT.
-
-    ``arm``: the one that leaves, whose place arm ``last`` takes, or that is forgotten (``last`` is -1); -1 if arms
-    join. ``moved``: it is another group than before, of which nothing is known. ``running``: its run has not ended.
-    """
-    if running:
+def change_arms(program: Array, changes: Address, row: Array, record: int, base: int, change: Change) -> None:
+    """Hook: the group played, from arm ``base`` on, has changed; sets COUNT."""
+    if change.running:
         tau = choices_counted(program, row, record, int(row[TIME]))
-        if moved:
-            change_level(program, changes, row, record, 1, count, 0, tau)
-        elif base <= arm < base + before:
+        if change.moved:
+            change_level(program, changes, row, record, 1, change.after, 0, tau)
+        elif base <= change.arm < base + change.before:
             # The last arm brings its statistics along from the same group; from elsewhere it comes as a fresh one.
-            change_level(program, changes, row, record, before, count, arm - base, tau)
-        elif before != count:
-            change_level(program, changes, row, record, before, count, before - 1, tau)
-    row[COUNT] = count
+            change_level(program, changes, row, record, change.before, change.after, change.arm - base, tau)
+        elif change.before != change.after:
+            change_level(program, changes, row, record, change.before, change.after, change.before - 1, tau)
+    row[COUNT] = change.after
 
 
 @kernel
@@ -412,7 +397,7 @@ def tree_change(program: Array, changes: Address, row: Array, step: int, running
         before = min(size, before - child * size)
         count = min(size, count - child * size)
         level += FIELDS
-    change_arms(program, changes, row, level, base, before, count, arm, last, moved, running)
+    change_arms(program, changes, row, level, base, Change(before, count, arm, last, moved, running))
     row[BASE] = base
 
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -44,7 +44,7 @@ from hlmc.engine.primitives import call_arm_of, noinline
 from hlmc.engine.records import Level
 from hlmc.engine.routines import routine_select, routine_update
 from hlmc.engine.step import needs_rescale
-from hlmc.games.turn import TurnHooks, take_turn
+from hlmc.games.turn import Agent, TurnHooks, take_turn
 from hlmc.targets.cuda.arithmetic import leaf_substitutions, single, single_unit
 from hlmc.targets.cuda.dispatch import calls_of
 from hlmc.targets.cuda.shape import Shape
@@ -300,25 +300,6 @@ def never_needs_rescale(a: float) -> bool:
     return False
 
 
-class Agent(NamedTuple):
-    """The words of one agent's turn. All but the programs are read and written by its own thread alone."""
-
-    program: Any
-    """The policy's program, float64; read only, shared by the group."""
-    own: Any
-    """The same in working precision."""
-    row: Any
-    """The agent's row, float64."""
-    workspace: Any
-    """Its workspace, in working precision."""
-    registers: Any
-    """Its registers, in working precision."""
-    epoch_reward: Any
-    """[1] float64: what it earned in this epoch."""
-    totals: Any
-    """[1] float64: what it earned in the epochs before."""
-
-
 @kernel
 def other_turn(kind: int, agent: Agent, seen: Array, t: int, learn: int, choose: int) -> tuple[int, bool]:
     """Hook: the rest of the chain, or all of it."""
@@ -348,21 +329,7 @@ def turn_link(kind: int, agent: Agent, seen: Array, t: int, learn: int, choose: 
         The round to choose for; whether (1 or 0) there is a round to learn from, and one to choose for.
     """
     if kind == this_kind():
-        arm = take_turn(
-            agent.program,
-            agent.own,
-            agent.row,
-            agent.workspace,
-            agent.registers,
-            agent.epoch_reward,
-            agent.totals,
-            0,
-            seen,
-            seen,
-            t,
-            learn,
-            choose,
-        )
+        arm = take_turn(agent, 0, seen, seen, t, learn, choose)
         return arm, this_needs_rescale(agent.registers[SCALARS])
     return other_turn(kind, agent, seen, t, learn, choose)
 

@@ -30,9 +30,10 @@ from hlmc.engine.linker import Kernel, constant, substitute, substitute_where_us
 from hlmc.engine.primitives import noinline, offset
 from hlmc.games import board as layout
 from hlmc.games.board import call_observe
-from hlmc.games.cuda.agents import REGISTERS, Agent, AgentShape, other_turn, turn_chains
+from hlmc.games.cuda.agents import REGISTERS, AgentShape, other_turn, turn_chains
 from hlmc.games.cuda.rules import Rules
 from hlmc.games.referee import add_up, appraise, price, tally
+from hlmc.games.turn import Agent
 from hlmc.targets.cuda.compiler import SIMULATED, Compiler
 from hlmc.targets.cuda.grid_sync import arrive_last, release
 from hlmc.targets.cuda.primitives import (
@@ -234,11 +235,16 @@ def tile_turn(
 
 
 @kernel
+def bin_of(launch: GameLaunch, run: int, worker: int) -> int:
+    """The bin of arm 0 of group 0 where a block counts choices."""
+    return 0 if counted_in_shared() else (run * COPIES + worker % COPIES) * launch.bins
+
+
+@kernel
 def full_pass(
     launch: GameLaunch,
     board: Array,
     counts: Array,
-    first_bin: int,
     run: int,
     worker: int,
     workers: int,
@@ -250,9 +256,10 @@ def full_pass(
     """Full turns of all agents in those of this block's tiles in which somebody is due for one.
 
     After it, ``due`` of such a tile is the least UNTIL of its agents. All threads of the block take part; the arguments
-    are those of :func:`short_pass`, and ``first_bin`` is the bin of arm 0 of group 0.
+    are those of :func:`short_pass`.
     """
     noinline()
+    first_bin = bin_of(launch, run, worker)
     seen = offset(board, int(board[layout.SEEN]))
     arms = int(board[layout.ARMS])
     sync_threads()
@@ -303,7 +310,7 @@ def short_pass(
     """
     bins = launch.bins
     first_counter = (run * COPIES + worker % COPIES) * bins
-    first_bin = 0 if counted_in_shared() else first_counter
+    first_bin = bin_of(launch, run, worker)
     if counted_in_shared():
         for k in range(lane, bins, LANES):
             clear_count(counts, k)
@@ -322,7 +329,7 @@ def short_pass(
                 if needed:
                     launch.due[run * launch.tile_count + tile] = t + 1
     if some_due:
-        full_pass(launch, board, counts, first_bin, run, worker, workers, lane, t, learn, choose)
+        full_pass(launch, board, counts, run, worker, workers, lane, t, learn, choose)
     if counted_in_shared():
         sync_threads()
         for k in range(lane, bins, LANES):

@@ -23,6 +23,7 @@ from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import FOREVER
 from hlmc.engine.linker import Kernel, constant, substitute, substitute_where_used
 from hlmc.engine.primitives import call_arm_of, call_reward, noinline
+from hlmc.engine.records import Level, Run
 from hlmc.engine.step import last_level, run, stretch
 from hlmc.targets.cuda.arithmetic import always_true, leaf_substitutions, loop_hooks
 from hlmc.targets.cuda.compiler import Compiler
@@ -56,23 +57,7 @@ CHECKED_EVERY = 256
 
 @kernel
 def clean_stretch(
-    program: Array,
-    own: Array,
-    row: Array,
-    workspace: Array,
-    notes: Array,
-    reward_at: Any,
-    spec: Array,
-    key: np.uint64,
-    state: int,
-    level: int,
-    place: int,
-    n: int,
-    t: int,
-    pause: int,
-    a: float,
-    b: float,
-    total: float,
+    run: Run, level: Level, t: int, pause: int, a: float, b: float, total: float
 ) -> tuple[int, int, float, float, float, float]:
     """Hook: :func:`hlmc.engine.step.stretch` for a full group of weights alone, ``clean_stride`` steps at a time."""
     return t, 0, 1.0, a, b, total
@@ -104,29 +89,13 @@ def is_clean(workspace: Array, at: int, n: int) -> bool:
 
 @kernel
 def stretch_by_count(
-    program: Array,
-    own: Array,
-    row: Array,
-    workspace: Array,
-    notes: Array,
-    reward_at: Any,
-    spec: Array,
-    key: np.uint64,
-    state: int,
-    level: int,
-    place: int,
-    n: int,
-    t: int,
-    pause: int,
-    a: float,
-    b: float,
-    total: float,
+    run: Run, level: Level, t: int, pause: int, a: float, b: float, total: float
 ) -> tuple[int, int, float, float, float, float]:
     """:func:`hlmc.engine.step.stretch` by the copy that fits the group; may stop before ``pause``.
 
-    Arguments and results are those of :func:`hlmc.engine.step.stretch`: ``row`` and ``workspace`` belong to this
-    thread, ``program``, ``own`` and ``spec`` are read only. Not inlined: the loop gets registers of its own, and what
-    surrounds it (epochs, time points) does not take any away.
+    Arguments and results are those of :func:`hlmc.engine.step.stretch`: the row and the workspace belong to this
+    thread, the programs and the adversary's numbers are read only. Not inlined: the loop gets registers of its own,
+    and what surrounds it (epochs, time points) does not take any away.
 
     Strides begin at multiples of ``clean_stride``, and whether a workspace is clean is asked at multiples of
     ``check_interval``. Both depend on t alone, which is why a cut there changes no number. A time point elsewhere can
@@ -134,37 +103,16 @@ def stretch_by_count(
     """
     noinline()
     full = full_count()
-    if n != full:
-        return stretch(
-            program, own, row, workspace, notes, reward_at, spec, key, state, level, place, n, t, pause, a, b, total
-        )
-    if is_clean(workspace, place, full):
+    if level.n != full:
+        return stretch(run, level, t, pause, a, b, total)
+    group = Level(level.program, level.record, level.row, level.at, full)
+    if is_clean(level.row, level.at, full):
         if t % clean_stride() == 0 and pause - t >= clean_stride():
-            return clean_stretch(
-                program,
-                own,
-                row,
-                workspace,
-                notes,
-                reward_at,
-                spec,
-                key,
-                state,
-                level,
-                place,
-                full,
-                t,
-                pause,
-                a,
-                b,
-                total,
-            )
+            return clean_stretch(run, group, t, pause, a, b, total)
         pause = min(pause, t - t % clean_stride() + clean_stride())
     else:
         pause = min(pause, t - t % check_interval() + check_interval())
-    return stretch(
-        program, own, row, workspace, notes, reward_at, spec, key, state, level, place, full, t, pause, a, b, total
-    )
+    return stretch(run, group, t, pause, a, b, total)
 
 
 @kernel

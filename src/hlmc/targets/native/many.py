@@ -14,12 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from hlmc.engine.hooks import LoopHooks, StoreHooks
-from hlmc.engine.kernel import Address, indirect, kernel
+from hlmc.engine.kernel import Address, indirect, kernel, record
 from hlmc.engine.layout import (
     AT,
     BEGAN,
@@ -80,7 +80,7 @@ _MOST = 2**63 - 1
 _FEW = 32
 _PAST = 8  # words that a kernel may look at, and not use, past its last slot
 
-STRETCH = ("int64", *["words"] * 4, "int64", "words", *["int64"] * 5)
+STRETCH = ("int64", *["words"] * 4, "int64", "words", *["int64"] * 3)
 REWARDS = ("int64", "words", "int64", "int64", "int64", "words")
 
 
@@ -94,8 +94,6 @@ def call_stretch(
     rewards_at: Address,
     spec: Array,
     level: int,
-    place: int,
-    n: int,
     t: int,
     pause: int,
 ) -> int:
@@ -106,27 +104,41 @@ def call_stretch(
 # --- The loop
 
 
+@record
+class Together(NamedTuple):
+    """Runs that are played together, and memory for it, which holds nothing between two calls."""
+
+    lanes: int
+    """How many learners a block has: as many as the stretch was compiled for."""
+    rows_at: Address
+    """Rows of ``width`` words, at the same time."""
+    runs: int
+    """How many."""
+    width: int
+    """The words of a row."""
+    slots: int
+    """For structures whose slots are no neighbouring arms, the most slots; otherwise 0."""
+    accounts: Array
+    """``runs * 5`` words."""
+    tables: Array
+    """``runs * slots`` words."""
+    desk: Array
+    """What a block takes: :meth:`SideBySide.start` has its size."""
+
+
 @kernel
-def _fill_block(
-    lanes: int,
-    rows_at: Address,
-    runs: int,
-    width: int,
-    slots: int,
-    run: int,
-    accounts: Array,
-    tables: Array,
-    desk: Array,
-) -> int:
+def _fill_block(together: Together, run: int) -> int:
     """Copy the rows of a run and of up to ``lanes - 1`` later ones like it into the block; how many.
 
     They wait no longer. The lanes that are left over repeat the first.
     """
-    first = words(row_of(rows_at, run, width))
+    lanes, width, slots = together.lanes, together.width, together.slots
+    accounts, desk = together.accounts, together.desk
+    first = words(row_of(together.rows_at, run, width))
     count = 0
-    for other in range(run, runs):
+    for other in range(run, together.runs):
         if accounts[_ACCOUNT * other + _WAITING] == 1.0 and count < lanes:
-            row = words(row_of(rows_at, other, width))
+            row = words(row_of(together.rows_at, other, width))
             if row[COUNT] == first[COUNT] and row[RECORD] == first[RECORD] and row[BEGAN] == first[BEGAN]:
                 accounts[_ACCOUNT * other + _WAITING] = 0.0
                 desk[lanes * _CHOSEN + count] = other
@@ -135,36 +147,25 @@ def _fill_block(
     arms = offset(desk, lanes * (_BLOCK + width))
     for lane in range(lanes):
         which = int(desk[lanes * _CHOSEN + lane]) if lane < count else run
-        row = words(row_of(rows_at, which, width))
+        row = words(row_of(together.rows_at, which, width))
         for j in range(width):
             block[j * lanes + lane] = row[j]
         if slots > 0:
             for j in range(int(first[COUNT])):
-                arms[j * lanes + lane] = tables[which * slots + j]
+                arms[j * lanes + lane] = together.tables[which * slots + j]
     return count
 
 
 @kernel
 def _play_block(
-    program: Array,
-    lanes: int,
-    rows_at: Address,
-    runs: int,
-    width: int,
-    slots: int,
-    run: int,
-    t: int,
-    pause: int,
-    stretch_at: Address,
-    rewards_at: Address,
+    program: Array, together: Together, run: int, t: int, pause: int, stretch_at: Address, rewards_at: Address,
     spec: Array,
-    accounts: Array,
-    tables: Array,
-    desk: Array,
-) -> int:
+) -> int:  # fmt: skip
     """Take the steps from t to ``pause`` of a run and of others like it; 0, or -(t + 1)."""
-    filled = _fill_block(lanes, rows_at, runs, width, slots, run, accounts, tables, desk)
-    first = words(row_of(rows_at, run, width))
+    lanes, width = together.lanes, together.width
+    accounts, desk = together.accounts, together.desk
+    filled = _fill_block(together, run)
+    first = words(row_of(together.rows_at, run, width))
     level = int(first[RECORD])
     control = int(program[level + CONTROL])
     at = int(program[level + AT])
@@ -175,12 +176,12 @@ def _play_block(
         desk[lanes * _A + lane] = block[(control + SCALARS) * lanes + lane]
         desk[lanes * _B + lane] = block[(control + SCALARS + 1) * lanes + lane]
         desk[lanes * _TOTAL + lane] = block[(control + SUM) * lanes + lane]
-    status = call_stretch(stretch_at, program, block, arms, desk, rewards_at, spec, level, at, n, t, pause)
+    status = call_stretch(stretch_at, program, block, arms, desk, rewards_at, spec, level, t, pause)
     if status < 0:
         return status
     for lane in range(filled):
         which = int(desk[lanes * _CHOSEN + lane])
-        row = words(row_of(rows_at, which, width))
+        row = words(row_of(together.rows_at, which, width))
         for j in range(at, width):
             row[j] = block[j * lanes + lane]
         chance = desk[lanes * _CHANCE + lane]
@@ -199,41 +200,22 @@ def _play_block(
 
 @kernel
 def run_many(
-    program_at: Address,
-    lanes: int,
-    rows_at: Address,
-    runs: int,
-    width: int,
-    slots: int,
-    stretch_at: Address,
-    rewards_at: Address,
-    spec_at: Address,
-    accounts_at: Address,
-    tables_at: Address,
-    desk_at: Address,
-    stops_at: Address,
-    sums_at: Address,
-    count: int,
-) -> int:
+    program_at: Address, together_at: Address, stretch_at: Address, rewards_at: Address, spec_at: Address,
+    stops_at: Address, sums_at: Address, count: int,
+) -> int:  # fmt: skip
     """Play all runs until each of the times ``stops[:count]`` and note the rewards so far of each.
 
     Parameters
     ----------
     program_at
         Address of the program.
-    lanes
-        How many learners a block has: as many as the stretch was compiled for.
-    rows_at, runs, width
-        Rows of ``width`` words, at the same time.
-    slots
-        For structures whose slots are no neighbouring arms, the most slots; otherwise 0.
+    together_at
+        Address of an array of whole numbers: the fields of :class:`Together`, addresses for runs of words.
     stretch_at, rewards_at
         Address of the compiled stretch (:func:`wide_stretch`) and of a pair of addresses: the adversary's rewards of a
         block (:func:`wide_rewards`), and its function.
     spec_at
         Address of the adversary's numbers.
-    accounts_at, tables_at, desk_at
-        Memory: ``runs * 5``, ``runs * slots`` and :func:`desk_words` words. They hold nothing between two calls.
     stops_at, count
         ``count`` increasing times, none before the rows' time and none past the horizon.
     sums_at
@@ -245,9 +227,10 @@ def run_many(
     """
     program = words(program_at)
     spec = words(spec_at)
-    accounts = words(accounts_at)
-    tables = words(tables_at)
-    desk = words(desk_at)
+    lanes, rows_at = int_at(together_at, 0), int_at(together_at, 1)
+    runs, width, slots = int_at(together_at, 2), int_at(together_at, 3), int_at(together_at, 4)
+    accounts, tables = words(int_at(together_at, 5)), words(int_at(together_at, 6))
+    together = Together(lanes, rows_at, runs, width, slots, accounts, tables, words(int_at(together_at, 7)))
     stops = words(stops_at)
     sums = words(sums_at)
     t = int(words(row_of(rows_at, 0, width))[TIME])
@@ -270,10 +253,7 @@ def run_many(
                         tables[run * slots + slot] = call_arm_of(program, row, slot)
             for run in range(runs):
                 if accounts[_ACCOUNT * run + _WAITING] == 1.0:
-                    status = _play_block(
-                        program, lanes, rows_at, runs, width, slots, run, t, pause, stretch_at, rewards_at, spec,
-                        accounts, tables, desk,
-                    )  # fmt: skip
+                    status = _play_block(program, together, run, t, pause, stretch_at, rewards_at, spec)
                     if status < 0:
                         return status
             t = pause
@@ -342,28 +322,17 @@ def _compiled_stretch(function: Kernel, lanes: int) -> Any:
     from hlmc.targets.native.wide import BITS, INT, REAL, RUN, Value, Writer, integer
 
     def write(writer: Writer, arguments: list[Any]) -> Any:
-        program, block, arms, numbers, rewards_at, spec, level, place, n, t, pause = arguments
+        program, block, arms, numbers, rewards_at, spec, level, t, pause = arguments
         shared, row = Value(RUN, program), Value(RUN, block, True)
         desk = Value(RUN, numbers, True)
         a, b, total = (writer.load(desk, integer(k)) for k in (_A, _B, _TOTAL))
-        results = writer.call(
-            function,
-            [
-                shared,
-                shared,
-                row,
-                row,
-                Value(RUN, arms, True),
-                Value(INT, rewards_at),
-                Value(RUN, spec),
-                writer.load(row, integer(KEY), BITS),
-                integer(0),
-                *(Value(INT, each) for each in (level, place, n, t, pause)),
-                a,
-                b,
-                total,
-            ],
-        )
+        key, rewards = writer.load(row, integer(KEY), BITS), Value(INT, rewards_at)
+        run = (shared, row, Value(RUN, arms, True), key, rewards, Value(RUN, spec), integer(0))
+        at = Value(INT, writer.builder.add(level, integer(AT).ir))
+        place = writer.converted(writer.load(shared, at), INT)
+        count = writer.converted(writer.lane(writer.load(row, integer(COUNT)), 0), INT)  # all lanes have as many slots
+        last = (shared, Value(INT, level), row, place, count)
+        results = writer.call(function, [*run, *last, Value(INT, t), Value(INT, pause), a, b, total])
         for k, value in zip((_SLOT, _CHANCE, _A, _B, _TOTAL), results[1:], strict=True):
             writer.store(desk, integer(k), writer.converted(value, REAL))
         return results[0].ir
@@ -410,7 +379,7 @@ class SideBySide:
         self._rewards = _compiled_rewards(adversary.rule, lanes)
         self._functions = np.array([self._rewards.address, adversary.address], dtype=np.int64)
         self._slots = 0 if policy.structure.contiguous else _most_slots(policy)
-        self._loop = entry(run_many, "int64", *["int64"] * 15, release=True)
+        self._loop = entry(run_many, "int64", *["int64"] * 8, release=True)
 
     def start(self, rows: Array) -> Callable[[Array, Array], int]:
         """``play(stops, sums)`` for rows [run, word]: :func:`run_many` with the memory that it needs.
@@ -424,12 +393,13 @@ class SideBySide:
         desk = _aligned(self._lanes * (_BLOCK + width + self._slots + _PAST))
         rule = [self._stretch.address, address_of(self._functions), address_of(self._adversary.spec)]
         memory = [address_of(accounts), address_of(tables), address_of(desk)]
-        who = [self._program.address, self._lanes, address_of(rows), runs, width, self._slots, *rule, *memory]
+        together = np.array([self._lanes, address_of(rows), runs, width, self._slots, *memory], dtype=np.int64)
+        who = [self._program.address, address_of(together), *rule]
 
         def play(stops: Array, sums: Array) -> int:
             return int(self._loop(*who, address_of(stops), address_of(sums), len(stops)))
 
-        play.memory = accounts, tables, desk, rows  # type: ignore[attr-defined]  # whose addresses are used
+        play.memory = accounts, tables, desk, rows, together  # type: ignore[attr-defined]  # whose addresses are used
         return play
 
 
