@@ -104,4 +104,4 @@ lock: ## choose the newest versions that fit and pin them in the lock files
 
 clean: ## remove everything that git does not keep
 	rm -rf $(VENV) $(OLDEST) build dist report .coverage .coverage.* htmlcov .hypothesis .mypy_cache .pytest_cache .ruff_cache
-	find src tests scripts -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests scripts studies -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,6 +1,6 @@
 """Make src/hlmc/advice/measured.csv from files that `hlmc arena --csv FILE` wrote: python scripts/advice.py FILE...
 
-Files of `scripts/large.py --csv FILE` may be among them, which have no adversaries whose best arm changes. Of what
+Files of `studies/large.py --csv FILE` may be among them, which have no adversaries whose best arm changes. Of what
 several files have, the last one counts; `--keep` begins with what measured.csv has.
 """
 

@@ -21,7 +21,7 @@ def test_what_was_measured_names_policies_of_the_arena() -> None:
     table = pd.read_csv(ROOT / "src" / "hlmc" / "advice" / "measured.csv")
     assert set(table["policy"]) <= set(POLICIES)
     assert not table.drop(columns="changes").isna().any().any()
-    # Of more than a thousand arms only adversaries were measured whose best arm stays (scripts/large.py).
+    # Of more than a thousand arms only adversaries were measured whose best arm stays (studies/large.py).
     assert not table.loc[table["arms"] <= 1000, "changes"].isna().any()
     for _, size in table.groupby(["arms", "horizon"]):
         (base,) = size[size["policy"] == "HLMC"].to_dict("records")

@@ -368,7 +368,7 @@ def test_a_kind_that_was_not_judged_is_refused() -> None:
 
 @pytest.fixture(scope="module")
 def goals() -> Any:
-    spec = importlib.util.spec_from_file_location("champion_goals", ROOT / "scripts" / "champion_goals.py")
+    spec = importlib.util.spec_from_file_location("champion_goals", ROOT / "studies" / "champion_goals.py")
     assert spec is not None
     assert spec.loader is not None
     script = importlib.util.module_from_spec(spec)

@@ -1,7 +1,7 @@
 """Many arms in few words: mean reward and pseudo-regret of K = 10^3 to 10^6 arms with about 2 sqrt(K) words.
 
-    python scripts/large.py                                  # about ten minutes on one core
-    python scripts/large.py --arms 1e5 --horizon 1e7,1e8 --runs 2 --jobs 4 --csv large.csv
+    python studies/large.py                                  # about ten minutes on one core
+    python studies/large.py --arms 1e5 --horizon 1e7,1e8 --runs 2 --jobs 4 --csv large.csv
 
 The best arm is known from what the adversaries expect to pay, so nothing here takes K T evaluations. UCB-M keeps half
 as many arms as there are words. Ratios are of pseudo-regret to that of the paper's HLMC in the same runs.

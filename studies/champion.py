@@ -1,11 +1,11 @@
 """The tables of docs/champion.md: regret over that of the paper's HLMC, K = 100 arms and 20 words, 95 % intervals.
 
-    python scripts/champion.py                                 # 32 runs of 10^6 steps: about five minutes on one core
-    python scripts/champion.py --held-out --runs 8             # and on how many adversaries it is below EXP3
-    python scripts/champion.py --held-out --adversary bursts --runs 1024 --seed 2026
-    python scripts/champion.py --old ../before/src             # beside the Champion of another checkout
-    python scripts/champion.py --memory 14 --held-out          # three levels
-    python scripts/champion.py --policy "HLMC tsallis-rv"
+    python studies/champion.py                                 # 32 runs of 10^6 steps: about five minutes on one core
+    python studies/champion.py --held-out --runs 8             # and on how many adversaries it is below EXP3
+    python studies/champion.py --held-out --adversary bursts --runs 1024 --seed 2026
+    python studies/champion.py --old ../before/src             # beside the Champion of another checkout
+    python studies/champion.py --memory 14 --held-out          # three levels
+    python studies/champion.py --policy "HLMC tsallis-rv"
 
 Every policy plays the same sequences of rewards. ``--policy`` takes the names of ``hlmc.arena.POLICIES``.
 ``--held-out`` also prints the policy's regret less EXP3's, with the interval of the mean difference over the runs.

@@ -1,6 +1,6 @@
 """The figure and the table of docs/arms.md: arms that come at half time, and the best of them leaves again.
 
-    python scripts/arms.py --save docs/figures/arms.png        # 16 runs of 10^5 steps: about two minutes on one core
+    python studies/arms.py --save docs/figures/arms.png        # 16 runs of 10^5 steps: about two minutes on one core
 
 Forty arms have means from 0.1 to 0.5. At half time ten more come, one of them with mean 0.9. After three quarters of
 the time that one is removed. All policies have room for 60 arms and play the same rewards.

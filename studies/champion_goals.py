@@ -1,6 +1,6 @@
 """The champion's goals, measured: its regret over that of the paper's HLMC, adversary by adversary.
 
-    python scripts/champion_goals.py [--store DIR] [--horizon 1e6,1e7] [--runs N] [--seed S] [--csv FILE]
+    python studies/champion_goals.py [--store DIR] [--horizon 1e6,1e7] [--runs N] [--seed S] [--csv FILE]
 
 A goal is reached when the upper end of the ratio's 95 % interval is below it. Where the goal is 0 the champion's own
 regret has to be negative, and the upper end of that one's interval decides. K = 100 arms, 20 words, the champion as it

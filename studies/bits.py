@@ -1,6 +1,6 @@
 """Which code for the losses of Tsallis-INF in b bits? A study of grids, on adversaries used for nothing else.
 
-    python scripts/bits_study.py [horizon] [runs]
+    python studies/bits.py [horizon] [runs]
 
 A code k of 0 .. 2^b - 1 stands for the loss A_k = s g(k / 2^b) above a moving base; s is a multiple of 2 / eta_t that
 doubles when t quadruples. All grids share the update of ``hlmc.engine.codes``: stochastic rounding of the played slot,

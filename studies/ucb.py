@@ -1,6 +1,6 @@
 """How many bits for UCB1's counts and for its means? A study on adversaries used for nothing else.
 
-    python scripts/ucb_study.py [horizon] [runs]
+    python studies/ucb.py [horizon] [runs]
 
 A count is a Morris counter: code k stands for ((1 + a)^k - 1) / a and goes up with the probability that adds 1 on
 average; ``a`` is such that the last code stands for 2^40. A mean is a whole number of 1 / (2^m - 1), rounded at random.
@@ -13,7 +13,7 @@ import sys
 
 import numba
 import numpy as np
-from bits_study import Array, adversaries, best, reward_of
+from bits import Array, adversaries, best, reward_of
 
 
 def base(bits: int, most: float = 2.0**40) -> float:

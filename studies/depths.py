@@ -1,7 +1,7 @@
 """From which horizon on a hierarchy of D levels learns: levels of ten children, K = 10^D, against `Needle`.
 
-    python scripts/depths.py                                 # depths 2 to 5, T to 10^7: about five minutes on one core
-    python scripts/depths.py --depths 6,9 --horizon 1e9 --runs 2
+    python studies/depths.py                                 # depths 2 to 5, T to 10^7: about five minutes on one core
+    python studies/depths.py --depths 6,9 --horizon 1e9 --runs 2
 
 Prints, for HLMC and Champion, the share of what uniform play leaves that the learner gains: 0 is uniform play, 1 is the
 best arm in every step. Expected rewards are compared, so that only the choice of arms is random. A learner has begun

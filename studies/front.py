@@ -1,6 +1,6 @@
 """Draw the picture of the first page: docs/figures/front.png.
 
-    python scripts/front.py
+    python studies/front.py
 
 Mean reward per step of four policies with 100 arms against `Needle`; the script of the gallery shows the same.
 """

@@ -1,8 +1,8 @@
 """Do larger groups help the champion? Regret by split and by length of the epochs, on adversaries for tuning.
 
-    python scripts/split_study.py 100 1e6 16 10,5,4,3,2,1            # K, T, runs, numbers of groups
-    python scripts/split_study.py 1000 1e6 8 32,16,8,4,2,1 1.2,3     # and epochs, 1: two levels balance
-    python scripts/split_study.py 100 1e6 8 10,5,2 1.2 others        # on adversaries on which nothing was chosen
+    python studies/split.py 100 1e6 16 10,5,4,3,2,1            # K, T, runs, numbers of groups
+    python studies/split.py 1000 1e6 8 32,16,8,4,2,1 1.2,3     # and epochs, 1: two levels balance
+    python studies/split.py 100 1e6 8 10,5,2 1.2 others        # on adversaries on which nothing was chosen
 
 Weak regret to the best mean, with half the 95 % interval; the runs have their own rewards. One group is Tsallis-INF
 with memory for all arms. docs/bits.md ("The planner") has the table.
