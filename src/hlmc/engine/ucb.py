@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from hlmc.engine.kernel import kernel
-from hlmc.engine.level import Level
+from hlmc.engine.records import Level
 
 Array = np.ndarray
 

@@ -14,7 +14,7 @@ from typing import ClassVar
 from hlmc.checks import between
 from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import PARAMETERS
-from hlmc.engine.level import Level
+from hlmc.engine.records import Level
 from hlmc.engine.ucb import pairs_change, pairs_sound
 from hlmc.routines.base import RATE_RANGE, SHARE_RANGE, Kernels, LevelContext, Routine
 

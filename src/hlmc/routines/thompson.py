@@ -16,7 +16,7 @@ import numpy as np
 
 from hlmc.engine.codes import next_seed, rounding_bits, rounding_seed, seed_sound
 from hlmc.engine.kernel import kernel
-from hlmc.engine.level import Level
+from hlmc.engine.records import Level
 from hlmc.engine.stream import mix, unit
 from hlmc.engine.ucb import pairs_change, pairs_sound
 from hlmc.engine.variates import beta_variate
