@@ -4,6 +4,7 @@ import ctypes
 import json
 import subprocess
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from c_tools import SANITIZE, STRICT, Compiled, at_once, compiled, library, need
 from hlmc.adversaries import EXAMPLES as ADVERSARIES
 from hlmc.cli import main
 from hlmc.cli.expression import policy_of
-from hlmc.engine.kernel import kernel
+from hlmc.engine.kernel import kernel, record
 from hlmc.errors import BadArgument, BadType
 from hlmc.export import CSource, exported
 from hlmc.export.generic import generic_source
@@ -389,6 +390,51 @@ def test_names_of_the_translator_s_own_are_none_of_the_kernel_s(tmp_path: Path) 
     function = ctypes.CDLL(str(tmp_path / "it.so")).go
     function.restype, function.argtypes = ctypes.c_int64, [ctypes.c_int64, ctypes.c_int64]
     assert [function(a, b) for a, b in ((3, 4), (100, 31))] == [_clashing(3, 4), _clashing(100, 31)]
+
+
+@record
+class Pair(NamedTuple):
+    """Two numbers; ``low`` is a name that the kernels below use for something else, too."""
+
+    low: int
+    high: int
+
+
+@kernel
+def _ordered(pair: Pair) -> tuple[bool, Pair]:
+    """Whether they stood in order, and the two in order."""
+    low = min(pair.low, pair.high)
+    return pair.low <= pair.high, Pair(low, max(pair.low, pair.high))
+
+
+@kernel
+def _widened(pair: Pair, by: int) -> Pair:
+    """The two, further apart."""
+    return Pair(pair.low - by, pair.high + by)
+
+
+@kernel
+def _with_records(a: int, b: int) -> int:
+    """Records made, handed on, received alone and among other results."""
+    stood, pair = _ordered(Pair(a, b))
+    wide = _widened(pair, 3)
+    _, again = _ordered(wide)
+    low, high = wide.low, again.high
+    return 1000 * low + 10 * high + (1 if stood else 0)
+
+
+@needs("gcc")
+def test_records_are_replaced_by_their_fields(tmp_path: Path) -> None:
+    """In C; :mod:`hlmc.targets.native.wide` reads the same trees."""
+    unit = Unit("x", Table({}, {}))
+    name = unit.entry(_with_records, Type.INT, Type.INT).name
+    own = f"int64_t go(int64_t a, int64_t b);\nint64_t go(int64_t a, int64_t b)\n{{\n    return {name}(a, b);\n}}\n"
+    (tmp_path / "it.c").write_text(f"#include <stdint.h>\n#include <stdbool.h>\n{unit.text()}\n{own}")
+    compiled("gcc", *STRICT, "-shared", "-fPIC", "it.c", "-o", "it.so", where=tmp_path)
+    function = ctypes.CDLL(str(tmp_path / "it.so")).go
+    function.restype, function.argtypes = ctypes.c_int64, [ctypes.c_int64, ctypes.c_int64]
+    pairs = [(3, 4), (100, 31), (5, 5)]
+    assert [function(a, b) for a, b in pairs] == [_with_records(a, b) for a, b in pairs] == [71, 29_030, 2081]
 
 
 @needs("gcc")

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, get_args
+
+import numpy as np
 
 from hlmc.engine.kernel import is_kernel, is_record
 
@@ -46,8 +48,14 @@ def flatten(tree: ast.FunctionDef, kernel: Kernel) -> None:
 
 def _annotations(kind: Any) -> dict[str, ast.expr]:
     """The types of a record's fields, as annotations."""
-    written = {field: getattr(hint, "__forward_arg__", hint) for field, hint in kind.__annotations__.items()}
+    written = {
+        field: getattr(hint, "__forward_arg__", None) or _WRITTEN[hint] for field, hint in kind.__annotations__.items()
+    }
     return {field: ast.parse(text, mode="eval").body for field, text in written.items()}
+
+
+_WRITTEN = {float: "float", int: "int", bool: "bool", np.uint64: "np.uint64", np.ndarray: "Array", Any: "Address"}
+"""The types of the dialect as annotations, for modules whose annotations are no text."""
 
 
 def _results(annotation: ast.expr, names: Mapping[str, Any]) -> list[Any]:
@@ -132,8 +140,11 @@ class _Flattener(ast.NodeTransformer):
 
     def _receive(self, node: ast.Assign, target: ast.Name | ast.Tuple, called: Kernel) -> None:
         """Assign the results of a kernel that gives records."""
-        annotation = ast.parse(called.__annotations__["return"], mode="eval").body
-        kinds = _results(annotation, called.__globals__)
+        given = called.__annotations__["return"]
+        if isinstance(given, str):
+            kinds = _results(ast.parse(given, mode="eval").body, called.__globals__)
+        else:
+            kinds = list(get_args(given) or [given])
         if not any(is_record(kind) for kind in kinds):
             return
         targets = target.elts if isinstance(target, ast.Tuple) else [target]
