@@ -170,6 +170,10 @@ def test_measured_delays(tmp_path: Path) -> None:
         (lambda: delays.Uniform(5, 4), "high must be a whole number of at least 5, not 4"),
         (lambda: delays.Geometric(0), "mean must be a number in"),
         (lambda: delays.Pareto(math.nan, 1), "shape must be a number in"),
+        *(
+            (lambda scale=scale: delays.Pareto(2, scale), "scale must be a number in")
+            for scale in (0, -1, math.nan, 2**31)
+        ),
         (lambda: delays.named("Normal"), "there are no delays 'Normal'; there are Constant, Uniform"),
     ],
 )

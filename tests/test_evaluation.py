@@ -626,7 +626,9 @@ def test_quantiles() -> None:
         quantiles(x, [1.5])
 
 
-@pytest.mark.parametrize(("n", "q"), [(5, 0.5), (10, 0.5), (60, 0.95), (200, 0.9), (1000, 0.95)])
+@pytest.mark.parametrize(
+    ("n", "q"), [(5, 0.5), (6, 0.5), (6, 0.4), (7, 0.5), (10, 0.5), (60, 0.95), (200, 0.9), (1000, 0.95)]
+)
 def test_quantile_interval_by_the_binomial(n: int, q: float) -> None:
     ours = quantile_interval(np.arange(1.0, n + 1), q)
     # The ends have the ranks l and u; the number of runs below is in [l, u) but for 2.5 % on each side.

@@ -23,7 +23,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 import hlmc
 from driving import kept
 from fleets import killed_after
-from hlmc.engine.layout import BITS, DUE, TIME, UNANSWERED, UNTIL, WINDOW, describe
+from hlmc.engine.layout import AT, BITS, DUE, FIELDS, LEVELS, TIME, UNANSWERED, UNTIL, WINDOW, describe
+from hlmc.engine.structures.champion import CHALLENGE
 from hlmc.engine.tickets import siphash
 from hlmc.errors import BadArgument, BadReward, BadTicket, BadType, OutOfTurn
 from hlmc.learners.tickets import CODES, ticket_dtype
@@ -382,6 +383,30 @@ def test_no_reward_is_lost_or_counted_twice_after_a_kill(tmp_path: Path) -> None
 
 
 # Windows.
+
+
+@pytest.mark.interpreted
+def test_a_challenge_teaches_the_groups_nothing_not_even_late() -> None:
+    """Its tickets say so; those of other epochs teach them when they come late."""
+    policy = hlmc.Champion(arms=30, memory=12, horizon=4000, pending=4000)
+    levels = int(policy.program[LEVELS])
+    assert levels == 2
+    first = int(policy.program[FIELDS + AT])
+    groups = slice(first, int(policy.program[2 * FIELDS + AT]))
+    learner, seen = policy.start(seed=5), {True: 0, False: 0}
+    for _ in range(12):
+        ticket, base = learner.ask(), int(learner.state[UNTIL])
+        challenge = learner.state[CHALLENGE] > 0.0
+        chances = np.frombuffer(bytes(ticket), ticket_dtype(levels))["chances"][0]
+        assert (chances[0] == 0.0) == challenge
+        assert chances[1] > 0.0
+        while int(learner.state[TIME]) <= base:
+            learner.tell(learner.ask(), 0.5)
+        before = learner.state[groups].copy()
+        assert learner.tell(ticket, 0.0) == ("expired" if challenge else "late")
+        assert np.array_equal(learner.state[groups], before) == challenge
+        seen[bool(challenge)] += 1
+    assert min(seen.values()) > 1
 
 
 def test_the_window() -> None:

@@ -157,6 +157,7 @@ def test_the_judge_tells_its_progress(few: int, monkeypatch: pytest.MonkeyPatch)
     for judge in (
         lambda report: best_fixed(means, [50, 3000], report=report),
         lambda report: best_fixed(adversaries.BlockTrap(), [50, 3000], report=report),
+        lambda report: best_fixed(adversaries.RandomWalk(7), [50, 3000], threads=3, report=report),
         lambda report: best_fixed(adversaries.Sawtooth(5, period=20), [3000], report=report),
         lambda report: dynamic(means, [50, 3000], report=report),
         lambda report: best_switching(means, 3000, 3, report=report),
