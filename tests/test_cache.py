@@ -270,3 +270,35 @@ def test_ctrl_c_waits_until_a_kernel_has_been_compiled(compiler: Compiler, monke
         dispatcher(np.uint64(7))
     assert len(written) == 1
     assert int(dispatcher(np.uint64(7))) == RIGHT
+
+
+class Late(Exception):
+    """What a handler of SIGALRM raises."""
+
+
+@needs_compiler
+@pytest.mark.skipif(not hasattr(signal, "SIGALRM"), reason="there is no such signal here")
+def test_a_signal_waits_until_a_kernel_is_compiled() -> None:
+    """What its handler raises within a callback of LLVM, Python would print and forget."""
+    went_on: list[int] = []
+
+    class Compiling:
+        def compile(self, depth: int) -> str:
+            if depth:
+                return str(native._whole(Compiling()).compile(depth - 1))
+            signal.raise_signal(signal.SIGALRM)
+            went_on.append(depth)
+            return "compiled"
+
+    def late(*_: object) -> None:
+        raise Late
+
+    before = signal.signal(signal.SIGALRM, late)
+    try:
+        for depth in (0, 2):
+            with pytest.raises(Late):
+                native._whole(Compiling()).compile(depth)
+            assert signal.getsignal(signal.SIGALRM) is late
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert went_on == [0, 0]

@@ -9,7 +9,7 @@ import sys
 from _signal import getsignal as _getsignal  # type: ignore[import-not-found]
 from _signal import signal as _signal
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from threading import current_thread, main_thread
 from typing import Any, Self
@@ -41,6 +41,40 @@ def kept_in(store: Any) -> str:
     if store is None:
         return ""
     return f"; what was finished is kept in {store}, and the same call goes on from there"
+
+
+@contextmanager
+def signals_waiting() -> Iterator[None]:
+    """Let signals wait whose handlers are somebody's own, such as one of SIGALRM that raises after a while.
+
+    What a handler raises within a callback of a C library is lost. Here the handlers are called at the end of the
+    block. (To block the signals would not do: the system could give them to threads of other libraries, and Python
+    would then call the handlers at once.)
+    """
+    if current_thread() is not main_thread():
+        yield
+        return
+    came: list[tuple[int, Any]] = []
+    found = {each: signal.getsignal(each) for each in signal.valid_signals()}
+    theirs: dict[int, Any] = {
+        each: handler for each, handler in found.items() if callable(handler) and not _is_interrupt(handler)
+    }
+    with ExitStack() as afterwards:  # everything in it is done, whatever is raised on the way
+        for each, handler in theirs.items():
+            afterwards.callback(signal.signal, each, handler)
+            signal.signal(each, lambda number, frame: came.append((number, frame)))
+        try:
+            yield
+        finally:
+            for number, handler in theirs.items():
+                signal.signal(number, handler)
+            for number, frame in reversed(came):
+                afterwards.callback(theirs[number], number, frame)
+
+
+def _is_interrupt(handler: Any) -> bool:
+    """Whether a handler is that of Ctrl-C, which :class:`Interrupts` makes wait."""
+    return handler is signal.default_int_handler or isinstance(getattr(handler, "__self__", None), Interrupts)
 
 
 class Interrupts:

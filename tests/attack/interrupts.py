@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from functools import cache
@@ -17,7 +19,7 @@ from typing import Any
 
 import hlmc
 from attack.damage import identical
-from attack.harness import Forked, Harm, Trial, attack, attempt
+from attack.harness import Forked, Harm, Trial, at_most, attack, attempt
 from attack.material import compiled
 from hlmc import adversaries
 from hlmc.cli import main as command_line
@@ -122,3 +124,41 @@ COMMANDS: list[Callable[[Path], list[str]]] = [
 def interrupted_commands(trial: Trial) -> None:
     """Interrupt ``hlmc arena``, ``spectrum`` or ``reproduce``. Harm: as above."""
     interrupt(trial, COMMANDS[trial.number % len(COMMANDS)](trial.folder), 1.5)
+
+
+ALARM = """
+import signal, sys
+import numba
+import hlmc
+from hlmc import adversaries, targets
+
+def late(*_):
+    called.append(1)
+    raise TimeoutError
+
+called, raised = [], 0
+signal.signal(signal.SIGALRM, late)
+try:
+    signal.setitimer(signal.ITIMER_REAL, float(sys.argv[1]))
+    learner = hlmc.Uniform(arms=1000).start(seed=1)
+    learner.select()
+    learner.update(0.5)
+    signal.setitimer(signal.ITIMER_REAL, 0)
+except TimeoutError:
+    raised = 1
+print(len(called) - raised)
+"""
+
+
+@attack(short=0, long=100, prepare=compiled, limit=200.0)
+def alarms_while_compiling(trial: Trial) -> None:
+    """Let the handler of an alarm raise while a new process compiles. Harm: what it raised is lost."""
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", ALARM, str(trial.random.uniform(0.01, 4.0))],
+        env={**os.environ, "NUMBA_CACHE_DIR": str(trial.folder / "cache")},
+        capture_output=True,
+        text=True,
+        timeout=at_most(100.0),
+    )
+    if done.stdout.strip() != "0":
+        raise Harm(f"an exception of a handler is lost: {done.stdout.strip()}, {done.stderr.strip()[-200:]!r}")

@@ -25,7 +25,7 @@ from hlmc.errors import BadArgument, BadType, HLMCError, OutOfTurn, shown
 from hlmc.learners.identity import checked as checked_identity
 from hlmc.learners.learner import Learner, checked_reward, fresh_rows
 from hlmc.learners.saving import save
-from hlmc.learners.tickets import CODES, Ticket, as_ticket
+from hlmc.learners.tickets import CODES, NamedTicket, Ticket, as_ticket
 from hlmc.streams import keys
 from hlmc.targets import address_of, callback, entry
 
@@ -270,29 +270,6 @@ class Arms:
                 written = [*written, *(partial(self._since.__setitem__, slot, learner.time) for slot in touched)]
             written = [partial(learner._row.__setitem__, slice(None), row), *written]
         together(written)
-
-
-class NamedTicket(Ticket):
-    """A ticket of a learner whose arms have names: ``arm`` is the name.
-
-    It is stored as any other ticket is, without the name: what :meth:`from_bytes` and :meth:`from_str` read is a
-    :class:`Ticket`, whose ``arm`` is the slot.
-    """
-
-    _name: Name
-
-    @property
-    def arm(self) -> Name:  # type: ignore[override]
-        """The name of the arm to play."""
-        return self._name
-
-    @property
-    def slot(self) -> int:
-        """The slot that the arm had when the decision was made."""
-        return int(Ticket.arm.__get__(self))
-
-    def __repr__(self) -> str:
-        return f"<ticket for {self._name!r} at time {self.time}>"
 
 
 class NamedLearner(Learner):

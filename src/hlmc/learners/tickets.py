@@ -145,6 +145,29 @@ def as_ticket(given: Any) -> Any:
     return given
 
 
+class NamedTicket(Ticket):
+    """A ticket of a learner whose arms have names: ``arm`` is the name.
+
+    It is stored as any other ticket is, without the name: what :meth:`from_bytes` and :meth:`from_str` read is a
+    :class:`Ticket`, whose ``arm`` is the slot.
+    """
+
+    _name: str | int
+
+    @property
+    def arm(self) -> str | int:  # type: ignore[override]
+        """The name of the arm to play."""
+        return self._name
+
+    @property
+    def slot(self) -> int:
+        """The slot that the arm had when the decision was made."""
+        return int(Ticket.arm.__get__(self))
+
+    def __repr__(self) -> str:
+        return f"<ticket for {self._name!r} at time {self.time}>"
+
+
 def ticket_bytes(levels: int) -> int:
     """The bytes of a ticket of a policy with so many levels.
 

@@ -14,7 +14,7 @@ from typing import Any
 from hlmc.engine.kernel import is_primitive
 from hlmc.engine.linker import callees, relink
 from hlmc.errors import HLMCError
-from hlmc.interrupts import Interrupts
+from hlmc.interrupts import Interrupts, signals_waiting
 from hlmc.targets.native.cache import attach as cache_on_disk
 from hlmc.turns import wait_for
 
@@ -36,7 +36,7 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _whole(found: Any) -> Any:
-    """Let Ctrl-C wait until a dispatcher or C function has been compiled, whoever asks for it.
+    """Let Ctrl-C and other signals wait until a dispatcher or C function has been compiled, whoever asks for it.
 
     LLVM calls Python back while it compiles. An exception raised there is printed and ignored, and Numba then fails
     with another because it misses what the callback should have given.
@@ -44,7 +44,7 @@ def _whole(found: Any) -> Any:
     compile_it = found.compile
 
     def compiled_whole(*arguments: Any) -> Any:
-        with Interrupts():
+        with Interrupts(), signals_waiting():
             return compile_it(*arguments)
 
     found.compile = compiled_whole
