@@ -34,6 +34,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 from load import Connection, Measured, Step, connected, driven, get, post, timed
 from postgres import Postgres
 
+BUILD = Path(__file__).resolve().parent.parent / "build"
+"""Stores lie here: a folder for temporary files may be memory, where a sync costs nothing."""
 UNITS = 100_000
 CONNECTIONS = 64
 BATCH = 100
@@ -133,7 +135,7 @@ def measure(name: str, services: list[tuple[int, int]], seconds: float, step: St
 
 def sqlite(seconds: float, rounds: int) -> None:
     """One service on SQLite, and the same without the sync, in turn."""
-    with tempfile.TemporaryDirectory(dir=Path.cwd()) as name, ExitStack() as stack:
+    with tempfile.TemporaryDirectory(dir=BUILD) as name, ExitStack() as stack:
         folder = Path(name)
         print(f"fdatasync: {sync_ms(folder):.2f} ms")
         services = {}
@@ -156,7 +158,7 @@ def sqlite(seconds: float, rounds: int) -> None:
 
 def postgres(seconds: float, rounds: int) -> None:
     """Two services on one PostgreSQL."""
-    with tempfile.TemporaryDirectory(dir=Path.cwd()) as name, Postgres() as server, ExitStack() as stack:
+    with tempfile.TemporaryDirectory(dir=BUILD) as name, Postgres() as server, ExitStack() as stack:
         folder = Path(name)
         print(f"fdatasync: {sync_ms(folder):.2f} ms")
         services = [stack.enter_context(served(folder, server.url)) for _ in range(2)]
@@ -170,7 +172,7 @@ def postgres(seconds: float, rounds: int) -> None:
 def flat(seconds: float) -> None:
     """Resident memory once a minute, while pairs come one by one and a page is open."""
     more = "wait = 20\ndefault = 0.0\ncontrol = 0.02\nkeep = 60"
-    with tempfile.TemporaryDirectory(dir=Path.cwd()) as name:
+    with tempfile.TemporaryDirectory(dir=BUILD) as name:
         folder = Path(name)
         with served(folder, str(folder / "flat.db"), True, more) as service:
             asyncio.run(fill(service[0]))
@@ -191,6 +193,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=5.0, help="of each measurement (5)")
     parser.add_argument("--rounds", type=int, default=3, help="how often each is made (3)")
     options = parser.parse_args()
+    BUILD.mkdir(exist_ok=True)
     uvloop.install()
     if options.flat:
         flat(options.flat)
