@@ -241,7 +241,7 @@ static double tsallis(Trap a, int64_t steps) {
 }
 
 static double champion(Trap a, int64_t steps, int groups, int64_t epoch, double least) {
-    int size = ((int)a.arms + groups - 1) / groups, place[SLOTS], arm[SLOTS], order[4096], best = -1, tenure = 0;
+    int size = ((int)a.arms + groups - 1) / groups, place[SLOTS], arm[SLOTS], order[4096], best = -1;
     int crisis = 0, rematch = 0, group = 0;
     double doubt = 0.5, usual = 0.5, earned = 0.0;
     int64_t turn = 0, s = 0;
@@ -254,7 +254,7 @@ static double champion(Trap a, int64_t steps, int groups, int64_t epoch, double 
     lead(&top, groups, 0.0, -0.5 * sqrt((double)groups), 0.5);
     for (int64_t t = 0; t < steps; s++) {
         int may = best >= 0 && (double)turn + 1.0 <= 4.0 * sqrt((double)s + 1.0), after = crisis;
-        int challenge = may && (crisis || rematch || uniform() < 0.4 / sqrt(tenure + 1.0));
+        int challenge = may && uniform() < (crisis || rematch ? 0.9375 : 0.4 / sqrt((double)s + 1.0));
         if (!challenge) group = follow(&top);
         else if (!rematch) group = (int)(turn % groups);
         turn += challenge;
@@ -263,7 +263,7 @@ static double champion(Trap a, int64_t steps, int groups, int64_t epoch, double 
         for (int j = first; j < first + arms; j++)
             if (j != place[0]) place[n++] = j;
         for (int j = 0; j < n; j++) arm[j] = order[place[j]];
-        double left = best < 0 ? 1.0 : !challenge ? doubt : after ? 0.5 : 0.75;
+        double left = best < 0 ? 1.0 : challenge ? 0.75 : doubt;
         left = left < (n - 1.0) / n ? left : (n - 1.0) / n;
         double scale = 0.5 * sqrt((double)epoch + 1.0), sure = sqrt(1.0 - left);
         lead(&f, n, scale * (sqrt((n - 1.0) / left) - 1.0 / sure), -scale / sure, scale);
@@ -279,24 +279,23 @@ static double champion(Trap a, int64_t steps, int groups, int64_t epoch, double 
         }
         double length = (double)(end - began), loss = 1.0 - within / length;
         crisis = s >= 5 && loss - usual > 2.0 / sqrt(length);
-        usual += (s < 48 ? 1.0 / ((double)s + 2.0) : 0.02) * (loss - usual);
+        if (challenge && s >= 5 && usual - loss > 0.75 / sqrt(length)) doubt = 0.5;
+        usual += (s < 8 ? 1.0 / ((double)s + 2.0) : 0.1) * (loss - usual);
         if (!challenge) lose(&top, group, loss, 0.5, 0.5 * sqrt((double)(s - turn) + 2.0));
         int winner = 0;
         for (int j = 1; j < n; j++)
             if (losses(&f)[j] < losses(&f)[winner]) winner = j;
         double held = chance(&f, 0);
-        int beaten = winner && (!challenge || chance(&f, winner) >= (after ? 0.65 : 0.5));
+        int beaten = winner && (!challenge || chance(&f, winner) >= 0.5);
         int firm = doubt <= 0.1 && !crisis && !rematch && !(challenge && after);
         firm = firm && (double)turn + 1.0 <= 4.0 * sqrt((double)s + 2.0);
-        tenure++;
         rematch = best >= 0 && beaten && firm;
         if (best < 0 || (beaten && !firm)) {
             best = place[winner];
             doubt = 0.5;
-            tenure = crisis = 0;
-        } else if (!beaten && !challenge) {
-            if (held >= 0.5) doubt = 0.6 * doubt > least ? 0.6 * doubt : least;
-            else if (held < 0.25) doubt = 1.5 * doubt < 0.5 ? 1.5 * doubt : 0.5;
+            crisis = 0;
+        } else if (!beaten && !challenge && held >= 0.5) {
+            doubt = 0.6 * doubt > least ? 0.6 * doubt : least;
         }
         earned += within;
     }

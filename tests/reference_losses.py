@@ -186,7 +186,7 @@ class Champion:
     def _stage(self) -> None:
         self.epochs = champion_epochs(self.groups, self.length, self.switches)
         self.lengths = [math.prod(self.epochs[d + 1 :]) for d in range(len(self.groups))]
-        self.local, self.doubt, self.tenure, self.crisis = 0, 0.5, 0, False
+        self.local, self.doubt, self.crisis = 0, 0.5, False
         self.past, self.mean = 0, 0.5  # epochs of the stage, and the mean loss of the last ones
         self.rematch: int | None = None  # the first place of the group in which the champion was beaten once
         self.runs: list[Groups] = [Groups(1, 0)] * (len(self.groups) - 1)
@@ -198,7 +198,7 @@ class Champion:
         """The probability that the next epoch is a challenge, among several groups."""
         if self.place is None or self.challenges + 1 > 4 * math.sqrt(self.epoch + 1):
             return 0.0
-        return 15 / 16 if self.crisis or self.rematch is not None else 0.4 / math.sqrt(self.tenure + 1.0)
+        return 15 / 16 if self.crisis or self.rematch is not None else 0.4 / math.sqrt(self.epoch + 1.0)
 
     def begin(self, base: int, challenged: bool) -> None:
         """An epoch begins, with the group whose first place is ``base``."""
@@ -238,7 +238,6 @@ class Champion:
         self.challenged = challenged
         # A firm champion keeps its place until it is beaten again, unless it was challenged for a crisis.
         self.once = challenged and (self.crisis or self.rematch is not None)
-        self.desperate = challenged and self.crisis
         self.challenges += challenged
         self.all_challenges += challenged
         self.epoch += 1
@@ -266,8 +265,7 @@ class Champion:
             self.losses = [0.0]
             return
         # The probabilities that are wanted, and the losses that have them: 2 / (eta sqrt(p)) + x.
-        prior = 0.5 if self.desperate else 0.75
-        e = min(prior if self.challenged else self.doubt, others / (others + 1.0))
+        e = min(0.75 if self.challenged else self.doubt, others / (others + 1.0))
         scale = 2.0 / self.eta()
         self.losses = [scale / math.sqrt(1.0 - e)] + [scale / math.sqrt(e / others)] * others
 
@@ -316,7 +314,6 @@ class Champion:
         self.mean, self.rematch = faded(self.mean, self.past + 1, loss, 10), None
         self.crises += self.crisis
         self.past += 1
-        self.tenure += 1
         self.due = True
         if len(self.slots) > 1:
             self._crown()
@@ -327,18 +324,15 @@ class Champion:
         # The least loss wins; of several, the first.
         least = min(self.losses)
         best = next(i for i, loss in enumerate(self.losses) if loss - least <= 1e-11 * max(1.0, abs(least)))
-        beaten = best != 0 and (not self.challenged or p[best] >= (0.65 if self.desperate else 0.5))
+        beaten = best != 0 and (not self.challenged or p[best] >= 0.5)
         exhausted = not self.runs or self.challenges + 1 > 4 * math.sqrt(self.epoch + 1)  # no challenge may follow
         hurried = self.once or self.crisis or exhausted or self.rematch is not None
         if beaten and self.doubt <= 0.1 and not hurried:
             self.rematch = self.first
             self.rematches += 1
         elif beaten:
-            self.place, self.doubt, self.tenure, self.crisis = self.slots[best], 0.5, 0, False
+            self.place, self.doubt, self.crisis = self.slots[best], 0.5, False
             self.rematch = None
             self.coronations += 1
-        elif not self.challenged:
-            if p[0] >= 0.5:
-                self.doubt = max(self.least_doubt, 0.6 * self.doubt)
-            elif p[0] < 0.25:
-                self.doubt = min(0.5, 1.5 * self.doubt)
+        elif not self.challenged and p[0] >= 0.5:
+            self.doubt = max(self.least_doubt, 0.6 * self.doubt)

@@ -13,7 +13,7 @@ import hlmc
 from driving import named
 from hlmc.engine.layout import AT, CHILD, CONTROL, FIELDS, IDLE, KEY, PARAMETERS, SCALARS, SIZE, UNTIL
 from hlmc.engine.permutation import permuted
-from hlmc.engine.structures.champion import CHALLENGE, CRISIS, DOUBT, EVEN, PLACE, TENURE
+from hlmc.engine.structures.champion import CHALLENGE, CRISIS, DOUBT, EVEN, PLACE
 from hlmc.errors import OutOfTurn
 from hlmc.learners import gate
 from hlmc.learners.arms import NamedLearner
@@ -359,16 +359,11 @@ def test_a_champion_that_is_removed_abdicates_and_one_that_is_moved_stays() -> N
         learner.update(0.95 if name == good else 0.1)
     assert learner.arms._names[int(learner.state[PLACE])] == good
     assert learner.state[DOUBT] < EVEN
-    tenure, doubt, champion = (
-        learner.state[TENURE],
-        learner.state[DOUBT],
-        learner.arms._names[int(learner.state[PLACE])],
-    )
+    doubt, champion = learner.state[DOUBT], learner.arms._names[int(learner.state[PLACE])]
     learner.arms.remove(7)  # the last arm moves there
     assert learner.arms._names[int(learner.state[PLACE])] == champion
-    assert (learner.state[TENURE], learner.state[DOUBT]) == (tenure, doubt)
+    assert learner.state[DOUBT] == doubt
     learner.arms.remove(champion)
-    assert learner.state[TENURE] == 0
     assert learner.state[DOUBT] == EVEN
     assert sound(learner)
     for _ in range(50):

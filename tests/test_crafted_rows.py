@@ -45,7 +45,7 @@ from hlmc.engine.layout import (
 )
 from hlmc.engine.soundness import check_program
 from hlmc.engine.step import select
-from hlmc.engine.structures.champion import CHALLENGE, CRISIS, DOUBT, TENURE, TURN
+from hlmc.engine.structures.champion import CHALLENGE, CRISIS, DOUBT, TURN
 from hlmc.errors import BadArgument
 from hlmc.learners import gate
 from hlmc.learners.learner import Learner
@@ -178,7 +178,6 @@ ABSURD: dict[str, tuple[hlmc.Policy, Change]] = {
     "champion: chance above": (CHAMPION, top(CHANCE, 1e-300)),
     "champion: doubt 0": (CHAMPION, word(DOUBT, 0.0)),
     "champion: doubt 0.7": (CHAMPION, word(DOUBT, 0.7)),
-    "champion: tenure": (CHAMPION, word(TENURE, -5.0)),
     "champion: turn": (CHAMPION, word(TURN, -1.0)),
     "champion: crisis": (CHAMPION, word(CRISIS, 0.5)),
     "champion: challenge": (CHAMPION, word(CHALLENGE, -1.0)),

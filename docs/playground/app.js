@@ -465,7 +465,7 @@ function buildCards() {
         };
         parts.ring.setAttribute("aria-label", "How much of the epoch has passed");
         parts.row.setAttribute("aria-label", `The row of ${learner.name}: ${learner.words} words. Use the arrow keys.`);
-        parts.crown.hidden = learner.own("TENURE") === undefined;
+        parts.crown.hidden = learner.own("DOUBT") === undefined;
         for (const name of ["pointermove", "pointerdown"]) {
             parts.row.addEventListener(name, (event) => {
                 parts.word.ariaLive = "off";
@@ -522,8 +522,7 @@ function showCard(parts) {
     parts.about.textContent = `${wordsOf(learner)} words\n${epoch}`;
     if (!parts.crown.hidden && levels.length) {
         const challenge = ["", " · challenged by chance", " · challenged after a crisis", " · rematch"][learner.own("CHALLENGE")] ?? "";
-        const tenure = learner.own("TENURE");
-        parts.crown.textContent = `★ Champion: arm ${learner.armOf(0)} · doubt ${learner.own("DOUBT").toFixed(3)} · tenure ${tenure.toLocaleString("en")} epoch${tenure === 1 ? "" : "s"}${challenge}`;
+        parts.crown.textContent = `★ Champion: arm ${learner.armOf(0)} · doubt ${learner.own("DOUBT").toFixed(3)}${challenge}`;
     } else if (!parts.crown.hidden) {
         parts.crown.textContent = "★ No champion yet";
     }

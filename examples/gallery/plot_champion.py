@@ -14,7 +14,7 @@ import numpy as np
 
 import hlmc
 from hlmc.engine.layout import BEGAN
-from hlmc.engine.structures.champion import CHALLENGE, CRISIS, DOUBT, PLACE, TENURE
+from hlmc.engine.structures.champion import CHALLENGE, CRISIS, DOUBT, PLACE, USUAL
 
 T = 60_000
 rng = np.random.default_rng(5)
@@ -27,13 +27,13 @@ for step in range(T):
     arm = learner.select()
     state = learner.state
     if state[BEGAN] != began:  # an epoch begins
-        epochs.append([step, np.mean(paid), state[DOUBT], state[TENURE], state[CHALLENGE], state[CRISIS], state[PLACE]])
+        epochs.append([step, np.mean(paid), state[DOUBT], state[USUAL], state[CHALLENGE], state[CRISIS], state[PLACE]])
         paid, began = [], state[BEGAN]
     best = 42 if step < T // 2 else 77
     reward = float(rng.random() < (0.8 if arm == best else 0.3))
     paid.append(reward)
     learner.update(reward)
-first, mean, doubt, tenure, challenge, _, place = np.array(epochs).T
+first, mean, doubt, usual, challenge, _, place = np.array(epochs).T
 crowned = np.flatnonzero(np.diff(place)) + 1
 print(f"{len(epochs)} epochs, {len(crowned) + 1} champions, {np.sum(challenge > 0)} challenges")
 
@@ -42,7 +42,7 @@ print(f"{len(epochs)} epochs, {len(crowned) + 1} champions, {np.sum(challenge > 
 # others when an epoch begins.
 #
 # - Each epoch that the champion wins makes the doubt smaller.
-# - Challenges (marks) leave three quarters of the prior to the others, and are rarer the longer the champion reigns.
+# - Challenges (marks) leave three quarters of the prior to the others, and become rarer.
 # - At half time the champion pays 0.3. The first bad epoch is a *crisis*. Challenges follow until another arm wins.
 figure, (top, middle, bottom) = plt.subplots(3, 1, figsize=(8, 6), layout="constrained", sharex=True)
 top.plot(first, mean, ".-", color="#0072B2", linewidth=0.8, markersize=4)
@@ -54,8 +54,8 @@ for kind, (label, marker, colour) in names.items():
     if at.any():
         middle.plot(first[at], np.full(at.sum(), 0.62), marker, color=colour, markersize=5, label=f"challenged {label}")
 middle.set(ylabel="doubt", ylim=(0, 0.7))
-bottom.plot(first, tenure, drawstyle="steps-post", color="black")
-bottom.set(ylabel="tenure, epochs", xlabel="step")
+bottom.plot(first, usual, drawstyle="steps-post", color="black")
+bottom.set(ylabel="usual loss", ylim=(0, 1), xlabel="step")
 for ax in (top, middle, bottom):
     ax.axvline(T // 2, color="#777777", linestyle="--", linewidth=1)
     ax.grid(alpha=0.3)

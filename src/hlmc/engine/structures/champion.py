@@ -1,8 +1,8 @@
 """A champion across epochs: one arm that outlives the forgetting and defends itself in every group.
 
 HLMC forgets everything about arms when an epoch ends. Here one arm, the champion, is carried on and plays as slot 0 in
-whatever group is chosen, with a prior that grows with its tenure. It is challenged at times, less often the longer it
-has reigned, and after every epoch that paid much less than those before it (a crisis): a challenge goes to the groups
+whatever group is chosen, with a prior that grows while it holds its own. It is challenged at times, less and less
+often, and after every epoch that paid much less than those before it (a crisis): a challenge goes to the groups
 in turn and starts from a prior that favours it little. Trust must pay: a challenge that paid clearly more than the
 usual epoch shows that the prior was misplaced, whoever won it, and the champion is doubted as a new one. A champion
 that is firm must be beaten twice: whoever wins against it once meets it again in the next epoch, in a challenge in the
@@ -91,12 +91,11 @@ from hlmc.engine.tickets import CHILDREN_AT
 
 Array = np.ndarray
 
-DOUBT, CHALLENGE, TENURE, CRISIS, TURN, USUAL, PLACE = range(COMMON, COMMON + 7)
+DOUBT, CHALLENGE, CRISIS, TURN, USUAL, PLACE = range(COMMON, COMMON + 6)
 
 HEADER = (
     Word("DOUBT", "the share of the prior that is left to others than the champion"),
     Word("CHALLENGE", "while it is being challenged: 1 by chance, 2 after a crisis, 3 in a rematch; else 0", WHOLE),
-    Word("TENURE", "epochs since it was crowned", WHOLE),
     Word(
         "CRISIS",
         "1 when the last epoch paid much less than those before it, 2 when a rematch is due, "
@@ -114,15 +113,13 @@ LEAST_DOUBT = PARAMETERS + 1  # and the least share of an epoch's prior that is 
 
 FADING = 0.02  # a baseline is a mean over about the last 50 losses,
 RECENT = 0.1  # and the usual loss of epochs one over about the last 10: what trust costs is seen soon after a change
-EVEN = 0.5  # the share of the prior that others have after a coronation and in a challenge after a crisis,
-OPEN = 0.75  # and in any other challenge
-CHALLENGES = 0.4  # a champion of tenure s is challenged with probability CHALLENGES / sqrt(s + 1),
-MOST = 4.0  # and never more than MOST sqrt(s) times in s epochs of a run of the lowest group level
-DECISIVE = 0.5  # who has this probability at the end of a challenge has won it,
-CLEAR = 0.65  # or this one after a crisis, when many groups challenge in a row
+EVEN = 0.5  # the share of the prior that others have after a coronation,
+OPEN = 0.75  # and in a challenge
+CHALLENGES = 0.4  # after s epochs of a run of the lowest group level a challenge has probability 0.4 / sqrt(s + 1),
+MOST = 4.0  # and there are never more than MOST sqrt(s)
+DECISIVE = 0.5  # who has this probability at the end of a challenge has won it
 FIRM = 0.1  # a champion that is doubted no more than this is beaten twice before another is crowned
-CALMER = 0.6  # doubt shrinks by this factor when the champion has held its own,
-UNEASIER = 1.5  # and grows by this one when it has not
+CALMER = 0.6  # doubt shrinks by this factor when the champion has held its own
 SETTLED = 5  # epochs before the usual loss is told from the noise of the first ones
 DEVIATIONS = 4.0  # a crisis is a loss so many standard deviations (each at most 0.5 / sqrt(steps)) above the usual one
 PAYS = 1.5  # a challenge pays more than trust where its loss is so many of them below it
@@ -178,7 +175,7 @@ def _challenge_rate(row: Array, epochs: int) -> float:
     """The probability of a challenge after ``epochs`` epochs of a run of the lowest group level."""
     if int(row[PLACE]) < 0 or not _may_challenge(row, epochs):
         return 0.0
-    return SUREST if int(row[CRISIS]) > 0 else CHALLENGES / math.sqrt(row[TENURE] + 1.0)
+    return SUREST if int(row[CRISIS]) > 0 else CHALLENGES / math.sqrt(epochs + 1.0)
 
 
 @kernel
@@ -297,10 +294,7 @@ def _lay_prior(program: Array, row: Array, record: int, base: int, count: int, t
         doubt = 1.0
     else:
         n = count if base <= champion < base + count else count + 1
-        challenge = int(row[CHALLENGE])
-        doubt = row[DOUBT]
-        if challenge > 0:
-            doubt = EVEN if challenge == AFTER_CRISIS else OPEN
+        doubt = OPEN if row[CHALLENGE] > 0.0 else row[DOUBT]
     doubt = min(doubt, (n - 1.0) / n)
     if n > 1:
         eta = contest_rate(program, record, tau)
@@ -339,7 +333,6 @@ def champion_begin(program: Array, row: Array, t: int) -> float:
     if t == origin:
         row[USUAL] = 0.5
         row[DOUBT] = EVEN
-        row[TENURE] = 0.0
         row[CRISIS] = 0.0
     # Where the lowest group level has a choice it decides on a challenge too. Until then there is none.
     row[CHALLENGE] = 0.0
@@ -418,7 +411,6 @@ def champion_end(program: Array, row: Array, t: int) -> None:
     """The epoch is over: the group levels learn, and the winner is champion."""
     _tell_crisis(program, row, t)
     _tree_end(program, row, t)
-    row[TENURE] += 1.0
     if int(row[COUNT]) > 1:
         _crown(program, row, int(row[RECORD]), t)
 
@@ -461,7 +453,7 @@ def _may_follow(program: Array, row: Array, record: int, t: int) -> bool:
 
 @kernel
 def _crown(program: Array, row: Array, record: int, t: int) -> None:
-    """The winner of the epoch is champion, or meets a firm one again; an old champion is doubted less, or more."""
+    """The winner of the epoch is champion, or meets a firm one again; a champion that holds its own is doubted less."""
     at = int(program[record + AT])
     x = row[int(program[record + CONTROL]) + SCALARS]
     eta = contest_rate(program, record, choices_counted(program, row, record, t))
@@ -469,21 +461,16 @@ def _crown(program: Array, row: Array, record: int, t: int) -> None:
     best = leader(program, row, record, at, n)
     challenge = int(row[CHALLENGE])
     chance = slot_chance(program, row, record, at, n, best, x, eta, 0)
-    enough = CLEAR if challenge == AFTER_CRISIS else DECISIVE
-    beaten = best != 0 and (challenge == 0 or chance >= enough)
+    beaten = best != 0 and (challenge == 0 or chance >= DECISIVE)
     firm = row[DOUBT] <= FIRM and challenge < AFTER_CRISIS and int(row[CRISIS]) == 0
     if beaten and firm and _may_follow(program, row, record, t):
         row[CRISIS] = float(REMATCH)
     elif beaten:
         row[PLACE] = _other(int(row[BASE]), int(row[PLACE]), best)
         row[DOUBT] = EVEN
-        row[TENURE] = 0.0
         row[CRISIS] = row[CRISIS] if _newcomers(program, row) else 0.0
-    elif challenge == 0:  # the champion leads
-        if chance >= 0.5:
-            row[DOUBT] = max(program[record + LEAST_DOUBT], CALMER * row[DOUBT])
-        elif chance < 0.25:
-            row[DOUBT] = min(EVEN, UNEASIER * row[DOUBT])
+    elif challenge == 0 and chance >= DECISIVE:  # the champion has held its own
+        row[DOUBT] = max(program[record + LEAST_DOUBT], CALMER * row[DOUBT])
 
 
 @kernel
@@ -511,7 +498,6 @@ def _change_arms(program: Array, changes: Address, row: Array, record: int, base
     follows = change.last >= 0 and champion == change.last and change.arm != change.last
     if abdicates or change.arm < 0:
         row[DOUBT] = EVEN
-        row[TENURE] = 0.0
         row[CRISIS] = row[CRISIS] if _newcomers(program, row) else 0.0
     if abdicates:
         row[PLACE] = -1.0
@@ -579,16 +565,16 @@ def champion_check_row(program: Array, checks: Address, row: Array, step: int, r
 
     Where arms come and go, PLACE can be -1 between two epochs, as it is before the first one.
 
-    DOUBT is from LEAST_DOUBT to EVEN, so the prior divides by no 0; TENURE and TURN are counts, so the rate of
-    challenges is a probability and ``TURN % n`` one of the groups; CHALLENGE is 0 to 3; CRISIS is 0 to 2, or tells a
-    count of groups, of which no more than there are is taken; the group of a rematch is found from BASE, which is that
-    of a group; USUAL is a mean of losses, but for rounding.
+    DOUBT is from LEAST_DOUBT to EVEN, so the prior divides by no 0; TURN is a count, so ``TURN % n`` one of the
+    groups; CHALLENGE is 0 to 3; CRISIS is 0 to 2, or tells a count of groups, of which no more than there are is
+    taken; the group of a rematch is found from BASE, which is that of a group; USUAL is a mean of losses, but for
+    rounding.
     """
     arms = live_arms(program, row)
     least = -1 if program[IDLE] > 0.0 and not running else 0
     if not (whole_within(row[PLACE], least, arms - 1) and whole_within(row[TURN], 0, FOREVER)):
         return False
-    if not (whole_within(row[TENURE], 0, FOREVER) and whole_within(row[CHALLENGE], 0, 3)):
+    if not whole_within(row[CHALLENGE], 0, 3):
         return False
     if not (whole_within(row[CRISIS], 0, FOREVER if program[IDLE] > 0.0 else 2) and -0.01 <= row[USUAL] <= 1.01):
         return False
