@@ -4,6 +4,9 @@ Transactions that write are READ COMMITTED. Each locks the rows that it will cha
 one order of :mod:`hlmc.bandit.store`; a transaction that PostgreSQL refuses all the same (40001, 40P01, or a key that
 another one inserted first) is tried again. What excludes all other writers (a change of the arms, a roll-up) is an
 advisory lock: every transaction that writes holds it shared.
+
+A message to the server and back costs more than most statements. So a transaction begins with its first question, and
+what it writes waits for the next question, or the commit, and goes with it.
 """
 
 from __future__ import annotations
@@ -36,10 +39,13 @@ AT_ONCE = 2000
 AGAIN = ("40001", "40P01", "23505")
 """What PostgreSQL calls a transaction that failed because of others that ran at the same time."""
 
-_TIME = "select extract(epoch from clock_timestamp())::float8"
-_LOCKED = f"begin isolation level read committed; select pg_advisory_xact_lock%s({APPLICATION}); {_TIME}"
-_WRITING = {False: _LOCKED % "_shared", True: _LOCKED % ""}
-_READING = f"begin isolation level repeatable read read only; {_TIME}"
+_BEGIN, _TIME = "begin isolation level read committed", "extract(epoch from clock_timestamp())::float8"
+# For ``alone``: a lock that excludes all others who write, or shares it with them; and the database's clock.
+_WRITING = {
+    False: (_BEGIN, f"select pg_advisory_xact_lock_shared({APPLICATION}), {_TIME}"),
+    True: (_BEGIN, f"select pg_advisory_xact_lock({APPLICATION}), {_TIME}"),
+}
+_READING = ("begin isolation level repeatable read read only", f"select {_TIME}")
 
 
 class PostgresStore(Store):
@@ -55,7 +61,10 @@ class PostgresStore(Store):
         self.bad = (psycopg.Error,)
         self._durable = durable
         self._readonly = readonly
-        self._connection: psycopg.Connection[Any] | None = None
+        self._idle = psycopg.pq.TransactionStatus.IDLE
+        self._connection: Any = None
+        self._queue: list[tuple[str, Any]] = []
+        self._begun = False
         self._time = 0.0
         self._names = count()
         try:
@@ -79,8 +88,7 @@ class PostgresStore(Store):
                 connection.close()
                 raise
             self._connection = connection
-            self._cursor = connection.cursor(binary=True)
-            self._commands: Any = connection.cursor()
+            self._cursor: Any = connection.cursor(binary=True)
         return self._connection
 
     def _prepare(self, connection: Any) -> None:
@@ -135,44 +143,68 @@ class PostgresStore(Store):
     def transaction(self, alone: bool = False) -> Iterator[None]:
         if self._readonly:
             raise BadStore(f"{self.shown} was opened readonly")
-        with self.guard, self.explaining():
-            try:
-                self._begin(_WRITING[alone])
-                yield
-                self._commands.execute("commit")
-            except BaseException:
-                self._roll_back()
-                raise
+        with self.guard, self.explaining(), self._within(_WRITING[alone]):
+            yield
+            if self._begun or len(self._queue) > len(_WRITING[alone]):
+                self._queue.append(("commit", None))
+                self._flush()
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        with self.guard, self.explaining():
-            try:
-                self._begin(_READING)
-                yield
-            finally:
-                self._roll_back()
+        with self.guard, self.explaining(), self._within(_READING):
+            yield
 
-    def _begin(self, commands: str) -> None:
-        """Begin, and read the database's clock."""
+    @contextmanager
+    def _within(self, beginning: tuple[str, str]) -> Iterator[None]:
+        """Begin with the first statement that is sent, and end: what was not committed is rolled back."""
         self._connected()
+        self._queue = [(text, None) for text in beginning]
+        self._begun = False
         try:
-            self._commands.execute(commands)
-        except self._psycopg.OperationalError:
-            if self._connection is not None and self._connection.broken:  # since the last transaction
-                self.close()
-                raise Again("the connection was lost") from None
-            raise
-        while self._commands.nextset():
-            pass
-        self._time = self._commands.fetchone()[0]
+            yield
+        finally:
+            self._queue.clear()
+            if not self._lost() and self._connection.info.transaction_status != self._idle:
+                with suppress(self._psycopg.Error):
+                    self._connection.execute("rollback")
+                self._lost()
 
-    def _roll_back(self) -> None:
-        with suppress(self._psycopg.Error):
-            if self._connection is not None and not self._connection.broken:
-                self._commands.execute("rollback")
+    def _lost(self) -> bool:
+        """Whether the connection is lost; the next use makes another one."""
         if self._connection is not None and self._connection.broken:
             self.close()
+        return self._connection is None
+
+    def _flush(self, *last: tuple[str, Any]) -> Any:
+        """Send what is waiting and a last statement in one message; the cursor of that one."""
+        waiting, self._queue = [*self._queue, *last], []
+        if len(waiting) == 1:
+            return self._cursor.execute(*waiting[0])
+        if not waiting:
+            return None
+        cursors = self._sent(waiting)
+        if not self._begun:
+            self._begun = True
+            self._time = cursors[1].fetchone()[-1]
+        return cursors[-1]
+
+    def _sent(self, statements: list[tuple[str, Any]]) -> list[Any]:
+        """Send statements in one message. After an error psycopg may be wrong about which of them are prepared."""
+        cursors, first = [], None
+        try:
+            with self._connection.pipeline():
+                try:
+                    for text, given in statements:
+                        cursors.append(self._connection.execute(text, given, binary=True))
+                except self._psycopg.Error as error:  # the first one says what is wrong
+                    first = error
+        except self._psycopg.Error as error:
+            first = first or error
+        if first is not None:
+            idle = self._connection.broken and not self._begun  # lost since the last transaction
+            self.close()
+            raise Again("the connection was lost") if idle else first
+        return cursors
 
     def explained(self, error: BaseException) -> HLMCError | Again:
         state = getattr(error, "sqlstate", None) or ""
@@ -189,11 +221,12 @@ class PostgresStore(Store):
     # --- Statements
 
     def all(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
-        self._cursor.execute(_translated(sql), values)
-        return self._cursor.fetchall() if self._cursor.description else []
+        cursor = self._flush((_translated(sql), values))
+        return cursor.fetchall() if cursor.description else []
 
     def each(self, sql: str, *values: Any) -> Iterator[tuple[Any, ...]]:
-        with self._connected().cursor(f"each_{next(self._names)}", binary=True) as cursor:
+        self._flush()
+        with self._connection.cursor(f"each_{next(self._names)}", binary=True) as cursor:
             cursor.itersize = AT_ONCE
             yield from cursor.execute(_translated(sql), values)
 
@@ -206,19 +239,19 @@ class PostgresStore(Store):
             values = f"select * from unnest({', '.join(['%s'] * len(columns))})"
         if rows:
             conflict = "on conflict do nothing" if table == "learners" else ""
-            self._cursor.execute(f"insert into {table} ({names}) {values} {conflict}", given)
+            self._queue.append((f"insert into {table} ({names}) {values} {conflict}", given))
 
     def update(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
         rows = list(rows)
         *changed, key = columns
         if len(rows) == 1:
             setting = ", ".join(f"{name} = %s" for name in changed)
-            self._cursor.execute(f"update {table} set {setting} where {key} = %s", rows[0])
+            self._queue.append((f"update {table} set {setting} where {key} = %s", rows[0]))
         elif rows:
             setting = ", ".join(f"{name} = new.{name}" for name in changed)
             source = f"unnest({', '.join(['%s'] * len(columns))}) as new ({', '.join(columns)})"
             sql = f"update {table} set {setting} from {source} where {table}.{key} = new.{key}"
-            self._cursor.execute(sql, _columns(table, columns, rows))
+            self._queue.append((sql, _columns(table, columns, rows)))
 
     def listed(self, values: Iterable[Any]) -> Any:
         values = list(values)
@@ -227,6 +260,8 @@ class PostgresStore(Store):
         return _Texts(values) if isinstance(values[0], str) else _Numbers(values)
 
     def now(self) -> float:
+        if not self._begun:
+            self._flush()
         return self._time
 
     # --- The whole store
