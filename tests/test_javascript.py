@@ -217,11 +217,11 @@ def test_node_refuses_the_states_that_python_refuses(tmp_path: Path) -> None:
     server, refused = exports.node(tmp_path), 0
     for number in range(1200):
         trial = Trial(number, random.Random(number), tmp_path)
-        which = number % len(exports.learners())
-        state = exports.learners()[which].state
-        row = crafted_row(trial, state) if number >= len(exports.learners()) else state
+        which = number % len(exports.players())
+        state = exports.players()[which].state
+        row = crafted_row(trial, state) if number >= len(exports.players()) else state
         wanted = exports.played(which, row)
-        assert exports.asked(server, which, row) == wanted, exports.learners()[which].policy
+        assert exports.asked(server, which, row) == wanted, exports.players()[which].policy
         refused += bool(wanted["refused"])
     server.close()
     assert 400 < refused < 1100

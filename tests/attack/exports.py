@@ -93,20 +93,26 @@ for await (const line of createInterface({ input: process.stdin })) {
 """
 
 
+@cache
+def players() -> list[hlmc.Learner]:
+    """The learners whose policies JavaScript can play: it tells the probability of every choice."""
+    return [learner for learner in learners() if learner.policy.known_probability]
+
+
 def node(folder: Path) -> Server:
-    """Node, which plays from the states of :func:`learners` that it is sent."""
+    """Node, which plays from the states of :func:`players` that it is sent."""
     for name in javascript.FILES:
         shutil.copy(Path(hlmc.__file__).parent / "export" / "js" / name, folder)
     (folder / "package.json").write_text('{"type": "module"}')
     (folder / "play.js").write_text(PLAY)
-    programs = [json.loads(program_json(learner.policy)) for learner in learners()]
+    programs = [json.loads(program_json(learner.policy)) for learner in players()]
     (folder / "programs.json").write_text(json.dumps(programs))
     return Server(["node", "play.js"], folder)
 
 
 def played(which: int, row: np.ndarray) -> dict[str, Any]:
     """What Node has to answer."""
-    learner, refusal = attempt(lambda: hlmc.Learner(learners()[which].policy, row))
+    learner, refusal = attempt(lambda: hlmc.Learner(players()[which].policy, row))
     if refusal is not None:
         return {"refused": "RangeError", "plays": [], "state": ""}
     plays: list[Any] = []
@@ -131,17 +137,17 @@ def _node() -> Server | None:
     return node(Path(tempfile.mkdtemp(prefix="hlmc-attack-"))) if shutil.which("node") else None
 
 
-@attack(short=300, long=20_000, prepare=learners)
+@attack(short=300, long=20_000, prepare=players)
 def tampered_states_in_javascript(trial: Trial) -> None:
     """Load a crafted state in Node. Harm: Node accepts what Python refuses or plays on in another way."""
     server = _node()
     if server is None:
         return
-    which = trial.random.randrange(len(learners()))
-    row = crafted_row(trial, learners()[which].state)
+    which = trial.random.randrange(len(players()))
+    row = crafted_row(trial, players()[which].state)
     wanted, found = played(which, row), asked(server, which, row)
     if found != wanted:
-        raise Harm(f"{learners()[which].policy!r}: Node says {str(found)[:100]}, Python {str(wanted)[:100]}")
+        raise Harm(f"{players()[which].policy!r}: Node says {str(found)[:100]}, Python {str(wanted)[:100]}")
 
 
 # --- C

@@ -6,6 +6,7 @@ Files are taken apart and put together by what ``docs/format.md`` says, not with
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import random
 import struct
@@ -120,7 +121,7 @@ def plays_on(learner: hlmc.Learner, steps: int = 20) -> None:
             return
         if not 0 <= arm < policy.arms:
             raise Harm(f"{policy!r} selects arm {arm} in step {t}")
-        if not 0.0 < learner.probability <= 1.0:
+        if not (0.0 < learner.probability <= 1.0 if policy.known_probability else math.isnan(learner.probability)):
             raise Harm(f"{policy!r} has probability {learner.probability} in step {t}")
         attempt(lambda t=t: learner.update((0.0, 1.0, 0.5)[t % 3]))
 
