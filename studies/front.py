@@ -17,12 +17,12 @@ from hlmc import plotting
 
 PICTURE = Path(__file__).resolve().parent.parent / "docs" / "figures" / "front.png"
 T = 10**6
-# Each policy's colour, and where its name ends.
+# What each policy is called elsewhere, which gives it its colour and line, and where its name ends.
 PLACES = (
-    ("Champion: 20 numbers", "#0072b2", 7e3, 0.70),
-    ("EXP3: 100 numbers", "#d55e00", 9e5, 0.58),
-    ("HLMC: 20 numbers", "#009e73", 4.4e4, 0.452),
-    ("random choice", "#7f7f7f", 9e5, 0.325),
+    ("Champion: 20 numbers", "Champion", 7e3, 0.70),
+    ("EXP3: 100 numbers", "EXP3", 9e5, 0.58),
+    ("HLMC: 20 numbers", "HLMC", 4.4e4, 0.452),
+    ("random choice", "Uniform", 9e5, 0.325),
 )
 
 
@@ -42,10 +42,11 @@ def main() -> None:
         ax = figure.subplots()
         ax.axhline(0.9, linestyle="--", color="0.6", linewidth=1)
         ax.text(110, 0.915, "best of 100 arms", color="0.4", fontsize=9)
-        for name, colour, x, y in PLACES:
-            ax.plot(time, mean.sel(policy=name), color=colour, linewidth=2.2)
+        for name, known, x, y in PLACES:
+            look = plotting.look(known).line() | {"marker": None, "linewidth": 2.2}
+            ax.plot(time, mean.sel(policy=name), **look)
             label = name.replace(": ", "\n") if y > 0.5 else name
-            ax.text(x, y, label, color=colour, fontsize=10, ha="right")
+            ax.text(x, y, label, color=look["color"], fontsize=10, ha="right")
         ax.set(xscale="log", xlim=(100, T), ylim=(0.2, 1.0), xlabel="steps", ylabel="mean reward per step")
         drawn = io.BytesIO()
         figure.savefig(drawn, dpi=160)

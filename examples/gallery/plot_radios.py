@@ -45,13 +45,13 @@ policies = {
     "Uniform": hlmc.Uniform(arms=CHANNELS),
 }
 results = {name: hlmc.play({name: policy}, game, STEPS, runs=2, progress=False) for name, policy in policies.items()}
-colours = dict(zip(policies, ["#D55E00", "#0072B2", "#56B4E9", "#CC79A7", "black"], strict=True))
+looks = hlmc.plotting.looks(policies)
 
 figure, ax = plt.subplots(figsize=(8, 3.8), layout="constrained")
 for name, result in results.items():
     share = result.mean_reward(window=True).sel(policy=name).mean("run")
     label = f"{name}, {policies[name].words.statistics} words"
-    ax.plot(share["time"], share, color=colours[name], linestyle=":" if name == "Uniform" else "-", label=label)
+    ax.plot(share["time"], share, **looks[name].line() | {"marker": ""}, label=label)
 for change in range(1, 4):
     ax.axvline(change * STEPS // 4, color="#777777", linestyle="--", linewidth=1)
 ax.set(xlabel="step", ylabel="share of radios served", title="the jammer moves on at the dashed lines", ylim=(0, 1))

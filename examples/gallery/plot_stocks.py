@@ -120,7 +120,7 @@ print(pd.DataFrame(rows).T.round(1).to_string(na_rep=""))
 figure, ax = plt.subplots(figsize=(7.5, 4.2), layout="constrained")
 shown = slice(None, None, 21)  # one day per month
 dates = growth.index[shown]
-colours = {"HLMC": "#0072B2", "Champion": "#D55E00", "EXP3": "#E69F00", "Tsallis-INF": "#009E73", "UCB1": "#CC79A7"}
+colours = {"HLMC": "#0072B2", "Champion": "#D55E00", "EXP3": "#E69F00", "Tsallis-INF": "#009E73", "UCB1": "black"}
 for name, arms in held.items():
     wealth = np.exp(returns[np.arange(days), arms].cumsum(axis=1)[:, shown])
     ax.plot(dates, np.median(wealth, axis=0), color=colours[name], label=name)
