@@ -15,8 +15,10 @@ import pytest
 import hlmc
 from hlmc import adversaries
 from hlmc.adversaries.own import adversary_of
+from hlmc.engine.stream import uniform
 from hlmc.errors import BadArgument, BadType, OutOfTurn
 from hlmc.simulation import own
+from hlmc.streams import keys
 from own_policies import (
     MEANS,
     RUNS,
@@ -251,11 +253,63 @@ def test_what_is_no_policy_is_refused_with_the_ways_in(given: Any, error: type[E
 
 
 @pytest.mark.interpreted
-def test_late_rewards_are_refused() -> None:
-    with pytest.raises(BadArgument, match="'mine' is plain Python, and is told every reward at once"):
+def test_late_rewards_need_the_arm() -> None:
+    with pytest.raises(BadArgument, match=r"'mine' is told too little: .* need update\(arm, reward\)"):
         simulate({"mine": Alone}, delays=3)
-    with pytest.raises(BadArgument, match="'mine' is plain Python, and is told every reward at once"):
+    with pytest.raises(BadArgument, match=r"'mine' is told too little"):
         hlmc.arena({"mine": Alone}, against=[], adversaries="Needle", arms=16, horizons=100, delays=3, progress=False)
+
+
+class Round:
+    """Plays the arms in turn and writes down what it is told, and after how many choices."""
+
+    def __init__(self, arms: int) -> None:
+        self.arms, self.made = arms, 0
+        self.told: list[tuple[int, int, float]] = []
+        Round.last = self
+
+    last: "Round"
+
+    def select(self) -> int:
+        self.made += 1
+        return (self.made - 1) % self.arms
+
+    def update(self, arm: int, reward: float) -> None:
+        self.told.append((self.made - 1, arm, reward))
+
+
+def paid(t: int, arm: int) -> float:
+    return ((7 * t + 3 * arm) % 11) / 10
+
+
+@pytest.mark.interpreted
+def test_late_rewards_come_when_they_are_due() -> None:
+    def play(**late: Any) -> list[tuple[int, int, float]]:
+        adversary = hlmc.adversaries.Function(K, paid)
+        hlmc.simulate({"mine": Round}, adversary, horizon=60, runs=1, seed=4, progress=False, **late)
+        return Round.last.told
+
+    assert play() == [(t, t % K, paid(t, t % K)) for t in range(60)]
+    assert play(delays=3) == [(t + 3, t % K, paid(t, t % K)) for t in range(57)]
+    # The environment's own numbers: purposes 61 and 62 of the run's stream.
+    key = keys(hlmc.derive_seed(4, "mine"), 0, 1)[0]
+    with np.errstate(over="ignore"):
+        waits = [int(uniform(key, t, 61) * 6) for t in range(60)]
+        comes = [uniform(key, t, 62) >= 0.4 for t in range(60)]
+    told = play(delays=hlmc.delays.Uniform(0, 5), missing=0.4)
+    due = [
+        (t + w, t % K, paid(t, t % K)) for t, (w, c) in enumerate(zip(waits, comes, strict=True)) if c and t + w < 60
+    ]
+    assert sorted(told) == sorted(due)
+    assert [at for at, _, _ in told] == sorted(at for at, _, _ in told)
+
+
+def test_a_python_policy_with_delays_beside_a_compiled_one() -> None:
+    both = {"mine": Round, "EXP3": hlmc.EXP3(K, 200, pending=8)}
+    adversary = hlmc.adversaries.UniformMeans(K)
+    result = hlmc.simulate(both, adversary, horizon=200, runs=2, delays=3, progress=False)
+    assert result.policies == ["mine", "EXP3"]
+    assert result.reward.notnull().all()
 
 
 @pytest.mark.interpreted

@@ -236,8 +236,8 @@ def made(
     return found
 
 
-def with_window(name: str, policy: AnyPolicy, window: int) -> Policy:
+def with_window(name: str, policy: AnyPolicy, window: int) -> AnyPolicy:
     """A policy that takes late rewards: as it is, or with so many decisions that may await theirs."""
     if isinstance(policy, PythonPolicy):
-        raise BadArgument(f"policy {name!r} is plain Python, and is told every reward at once: no delays")
+        return policy
     return replace(policy, pending=policy.pending or window)

@@ -80,9 +80,7 @@ class Experiment:
         law, never = checked_feedback(arithmetic[0], delays, missing)
         if law is not None:
             for name, each in named.items():
-                if isinstance(each, PythonPolicy):
-                    raise BadArgument(f"policy {name!r} is plain Python, and is told every reward at once: no delays")
-                if not each.pending:
+                if not isinstance(each, PythonPolicy) and not each.pending:
                     raise BadArgument(f"policy {name!r} needs pending=W for rewards that come late, and has none")
         at = time_points(points, steps)
         return cls(named, faced, steps, number, int(seed), at, arithmetic, law, never)

@@ -183,6 +183,7 @@ class Player(NamedTuple):
 
     select: Callable[[], Any]
     update: Callable[[int, float], Any]
+    by_arm: bool = True  # whether update says of which arm, so that a reward may come late
 
 
 def player_of(learner: Any, arms: int, seed: int = 0) -> Player:
@@ -237,7 +238,7 @@ def _plain(learner: Any, arms: int, seed: int) -> Player:
     if len(needed) == 2:
         return Player(select, update)
     if len(needed) == 1:
-        return Player(select, lambda arm, reward: update(reward))
+        return Player(select, lambda arm, reward: update(reward), by_arm=False)
     raise BadType(f"update of {shown(learner)} must be update(reward) or update(arm, reward)")
 
 
@@ -395,7 +396,7 @@ def walk(
     between
         Told now and then how many steps were taken; the answer is whether to stop.
     """
-    select, update = player
+    select, update, _ = player
     pays, arms = adversary.unchecked, adversary.arms
     total, t, length = 0.0, 0, 1
     try:

@@ -13,10 +13,11 @@ from hlmc.adversaries.function import Function
 from hlmc.delays import Delays
 from hlmc.engine.layout import LEVELS
 from hlmc.engine.tickets import ticket_words
-from hlmc.errors import BadReward
+from hlmc.errors import BadArgument, BadReward
 from hlmc.learners.learner import fresh_rows
 from hlmc.policies.base import Policy
 from hlmc.simulation import own
+from hlmc.simulation.late import Mailbox
 from hlmc.simulation.workers import COMPILING, Watch
 from hlmc.streams import derive_seed, keys
 from hlmc.targets import address_of, address_table, linked, loop, loop_with_delays, notes_for, side_by_side
@@ -157,6 +158,12 @@ def _python_runs(task: Task) -> WalkRun:
                 return False
             _ = adversary.spec  # a file that was cut short is noticed here
             player = policy.player(adversary.arms, int(points[-1]), seed)
+            if task.delays is not None:
+                if not player.by_arm:
+                    needs = "rewards that come late need update(arm, reward), and it has update(reward)"
+                    raise BadArgument(f"policy {task.name!r} is told too little: {needs}")
+                mailbox = Mailbox(player.update, task.delays, task.missing, task.keys()[i])
+                player = player._replace(update=mailbox)
             return own.walk(task.name, player, adversary, points, sums, refusal, between)
 
     return walk_run

@@ -84,7 +84,7 @@ def _python_trace(policy: PythonPolicy, adversary: Adversary, steps: int, seed: 
     arms, rewards = np.empty(steps, np.int64), np.empty(steps)
     times = iter(range(steps))
     with own.alone(seed):
-        select, update = policy.player(adversary.arms, steps, seed)
+        select, update, _ = policy.player(adversary.arms, steps, seed)
 
         def noted(arm: int, reward: float) -> None:
             t = next(times)
