@@ -118,6 +118,8 @@ def test_what_holds_at_full_size_alone_needs_the_full_horizon() -> None:
     ]
     assert found[1].measured == "1. At the full horizon: 2"
     assert claims.held_against(given, "two", full) == tuple(given)
+    fewer = claims.held_against(given, "one", full, as_many=False)
+    assert [each.verdict for each in fewer] == [Verdict.HOLDS, Verdict.LATER, Verdict.UNDECIDED]
 
 
 def test_the_stored_claims_are_claims_of_the_figures() -> None:

@@ -72,8 +72,12 @@ def at_full_size() -> dict[str, dict[str, str]]:
     return found
 
 
-def held_against(claims: Sequence[Claim], figure: str, full: Mapping[str, Mapping[str, str]]) -> tuple[Claim, ...]:
+def held_against(
+    claims: Sequence[Claim], figure: str, full: Mapping[str, Mapping[str, str]], as_many: bool = True
+) -> tuple[Claim, ...]:
     """The claims of a figure at a shorter horizon; those that hold at full size alone need it.
+
+    ``as_many``: whether there are as many runs as there. With fewer, what is undecided may need runs and no steps.
 
     >>> claim = fact("a", "", False, "1.1")
     >>> (later,) = held_against([claim], "one", {"one: a": {"verdict": "holds", "measured": "0.9"}})
@@ -85,7 +89,8 @@ def held_against(claims: Sequence[Claim], figure: str, full: Mapping[str, Mappin
     judged_anew = []
     for claim in claims:
         known = full.get(f"{figure}: {claim.name}", {})
-        if claim.verdict in (Verdict.FAILS, Verdict.UNDECIDED) and known.get("verdict") == Verdict.HOLDS:
+        open_ = claim.verdict is Verdict.UNDECIDED and as_many
+        if (open_ or claim.verdict is Verdict.FAILS) and known.get("verdict") == Verdict.HOLDS:
             measured = f"{claim.measured}. At the full horizon: {known['measured']}"
             claim = replace(claim, measured=measured, verdict=Verdict.LATER)
         judged_anew.append(claim)

@@ -107,7 +107,12 @@ def _section(module: Any, parts: Sequence[Any], results: Results, settings: Sett
         " ".join(module.TEXT.split()),
         tuple(module.tables(results, settings)),
         tuple(module.pictures(results, settings)),
-        held_against(module.claims(results, settings), module.NAME, at_full_size() if settings.horizon < FULL else {}),
+        held_against(
+            module.claims(results, settings),
+            module.NAME,
+            at_full_size() if settings.horizon < FULL else {},
+            settings.runs >= Settings().runs,
+        ),
         code,
     )
 
