@@ -400,7 +400,7 @@ def test_words_that_nobody_knows_are_missing(tmp_path: Path) -> None:
     assert np.isnan(table["words"]["mine"])
     assert table["words"]["known"] == 12
     shown = table.shown()
-    assert shown["words"].tolist() == ["-", "12", "12"]
+    assert shown["words"].tolist() == ["-", "12", "12 + 14"]  # statistics + control
     assert shown["bound"]["mine"] == "-"
     result.save(tmp_path / "r.parquet")
     again = hlmc.load_result(tmp_path / "r.parquet")
