@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from bandits import NAMES, POLICY, Opener
+import pytest
+
+from bandits import NAMES, POLICY, Clock, Opener
 from hlmc.bandit.group import GroupCommit, Request
 from hlmc.errors import ConflictingKey
 
@@ -52,3 +54,18 @@ def test_what_one_item_is_refused_stops_no_other(opened: Opener) -> None:
         assert isinstance((await bandit.ask_each(["a"], key=["k0"]))[0], ConflictingKey)
 
     asyncio.run(main())
+
+
+def test_others_have_their_turn_while_much_is_settled(
+    opened: Opener, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hlmc.bandit.upkeep.SETTLED_AT_ONCE", 4)
+    bandit = opened(POLICY, arms=NAMES, seed=1, wait=10.0, default=0.0)
+    bandit.ask(["u"] * 22)
+    clock.time += 100.0
+    sizes: list[int] = []
+    perform = bandit.commits._perform
+    monkeypatch.setattr(bandit.commits, "_perform", lambda group: (sizes.append(len(group)), perform(group)))
+    bandit.settle()
+    assert len(sizes) >= 6  # 22 decisions, 4 at a time: between two of these others are served
+    assert bandit.report().learned.settled == 22

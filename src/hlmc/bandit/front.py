@@ -321,8 +321,10 @@ class Bandit:
         Calls of ``ask`` and ``tell`` do a little of it from time to time; a bandit that nobody calls settles nothing.
         """
         self._check_open()
-        if not self._readonly:
-            self.commits.submit(Call(lambda _: self._upkeep.finish(), None))
+        more, first = not self._readonly, True
+        while more:  # others have their turn between two rounds
+            more = self.commits.submit(Call(lambda _, first=first: self._upkeep.round(first), None))  # type: ignore[misc]
+            first = False
 
     @contextmanager
     def _looking(self) -> Iterator[Experiment]:

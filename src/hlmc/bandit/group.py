@@ -157,9 +157,9 @@ class GroupCommit:
         begun = time.perf_counter()
         self._perform(group)
         seconds = time.perf_counter() - begun
-        _hand_over(group)
         if self.watch is not None and not group[0].alone:
             self.watch(seconds, sum(request.size for request in group))
+        _hand_over(group)
         self._after(group)
 
     def _next_group(self) -> list[Request]:

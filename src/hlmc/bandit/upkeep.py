@@ -46,17 +46,16 @@ class Upkeep:
         moment = time.monotonic()
         if moment < self._next:
             return
+        self._next = moment if self.round() else moment + PAUSE
+
+    def round(self, thorough: bool = False) -> bool:
+        """One step of each kind; whether there is more to do. ``thorough``: also what is done once in a while."""
+        if thorough:
+            self._measure = 0.0
         more = False
         for step in self._steps():
             more = step() or more
-        self._next = moment if more else moment + PAUSE
-
-    def finish(self) -> None:
-        """All that is due."""
-        self._measure = 0.0
-        for step in self._steps():
-            while step():
-                pass
+        return more
 
     def settle(self) -> bool:
         """Settle decisions that are due."""
