@@ -332,6 +332,10 @@ class NamedLearner(Learner):
         """The names of the arms, which may be changed."""
         return self._arms
 
+    def _name(self, arm: int) -> Any:
+        self._check_any()
+        return self._arms._names[arm]
+
     def select(self) -> Any:
         """The name of the arm to play now."""
         self._check_any()

@@ -26,6 +26,7 @@ from hlmc.targets import address_of, entry, linked
 
 if TYPE_CHECKING:
     from hlmc.export import CSource
+    from hlmc.learners.looking import Looked
     from hlmc.policies.base import Policy
 
 Array = np.ndarray
@@ -288,6 +289,50 @@ class Learner:
         :class:`hlmc.Thompson`.
         """
         return float(self._row[PROBABILITY]) if self.policy.known_probability else math.nan
+
+    def _name(self, arm: int) -> Any:
+        """What an arm is called."""
+        return arm
+
+    def distribution(self) -> dict[Any, float]:
+        """The probability of each arm to be the next decision, given everything until now; the likeliest first.
+
+        Arms that cannot be next, such as those outside the group in play, are left out. Of more than 100 arms it is the
+        top ones: those with more than about one percent, or frequencies in 128 draws where groups are chosen next.
+
+        >>> import hlmc
+        >>> learner = hlmc.EXP3(arms=2, horizon=100).start(seed=1)
+        >>> {arm: round(p, 3) for arm, p in learner.distribution().items()}
+        {0: 0.5, 1: 0.5}
+        """
+        return {self._name(arm): share for arm, share in self._looked().distribution().items()}
+
+    def favourite(self) -> Any:
+        """The arm that the learner favours: the champion, if it has one, else the likeliest of :meth:`distribution`.
+
+        >>> import hlmc
+        >>> learner = hlmc.EXP3(arms=5, horizon=100).start(seed=1)
+        >>> for _ in range(100):
+        ...     learner.update(float(learner.select() == 3))
+        >>> learner.favourite()
+        3
+        """
+        return self._name(self._looked().favourite())
+
+    def explain(self) -> str:
+        """What the learner would do next and why, in a few lines: the epoch, the group, the champion, the arms.
+
+        >>> import hlmc
+        >>> print(hlmc.EXP3(arms=2, horizon=100).start(seed=1).explain())
+        0 decisions made of 100
+        next: 0 0.5, 1 0.5
+        """
+        return self._looked().explanation()
+
+    def _looked(self) -> Looked:
+        from hlmc.learners.looking import Looked
+
+        return Looked(self._policy, self._row.copy(), self._name)
 
     def reset(self, seed: int | None = 0, stream: int = 0, identity: int | None = None) -> None:
         """Forget everything and start afresh, as ``policy.start(seed, stream)`` does, in the same row.
