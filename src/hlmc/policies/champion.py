@@ -253,7 +253,10 @@ class Champion(TreePolicy):
     def _measured(self) -> str:
         if self.structure is TREE:
             return super()._measured
-        return "2 to 20 % of HLMC's regret on most adversaries here (docs/champion.md)"
+        return (
+            "2 to 20 % of HLMC's regret on most adversaries here; in a search for the worst at T = 100,000, up to "
+            "0.03 T more than HLMC's (docs/champion.md)"
+        )
 
     @property
     def _lost(self) -> str:
