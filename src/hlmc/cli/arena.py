@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 EXAMPLES = """\
 examples:
   hlmc arena --quick                       a small version, about a minute
-  hlmc arena --store runs --report arena   the full arena: a night on two cores
+  hlmc arena --store runs --report arena   the full arena: some nights on two cores
   hlmc arena --held-out --store runs       adversaries that no policy was tuned on
   hlmc arena --quick --policy mypackage.mymodule:factory
   hlmc arena --arms 100 --horizon 1e6 --adversary Needle --against Champion
@@ -72,7 +72,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--kinds", default="weak,shifting,dynamic", metavar="A,...", help="kinds of regret (default: all three)"
     )
-    parser.add_argument("--runs", type=whole_number, metavar="N", help="runs per policy (default: 8)")
+    parser.add_argument("--runs", type=whole_number, metavar="N", help="runs per policy (default: 32; 4 with --quick)")
     parser.add_argument("--seed", type=whole_number, default=0, metavar="S", help="random seed (default: 0)")
     parser.add_argument("--jobs", type=whole_number, metavar="N", help="threads (default: one per core)")
     parser.add_argument(
