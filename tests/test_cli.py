@@ -14,7 +14,7 @@ import hlmc
 from hlmc import bounds, cli, planning, plotting
 from hlmc.cli import curve, output, plan
 from hlmc.cli.numbers import BadNumber, number, whole_number, whole_numbers
-from hlmc.errors import BadArgument
+from hlmc.errors import BadArgument, BadType
 from hlmc.versions import VERSION
 
 PLAN = "plan --arms 100 --memory 20 --horizon 1e7"
@@ -439,6 +439,9 @@ def test_looks_are_distinct_and_do_not_move() -> None:
     assert plotting.look("UCBM") == plotting.look("UCB-M")
     assert plotting.looks(["EXP3", "mine 3"])["mine 3"] == plotting.look("mine 3")
     assert plotting.looks(["a"] * 3).keys() == {"a"}
+    for colours in (-1.0, "red", ["red"], object()):
+        with pytest.raises(BadType, match="colours must be a dictionary of colours by name, not"):
+            plotting.looks(["a"], colours)  # type: ignore[arg-type]
     assert len(plotting.looks(str(i) for i in range(500))) == 500
 
 

@@ -557,6 +557,7 @@ def test_refusals() -> None:
         ({"delay": 0.5}, "delay must be a whole number"),
         ({"missing": "zero"}, 'missing must be "skip" or a number in'),
         ({"missing": 1.5}, "missing must be a number in"),
+        ({"missing": np.array([0.5, 0.5])}, "missing must be a number in"),
     ],
 )
 def test_arguments(arguments: dict[str, object], message: str) -> None:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from hlmc.errors import BadArgument, need_lab, shown
+from hlmc.errors import BadArgument, BadType, need_lab, shown
 from hlmc.spelling import plain
 
 COLOURS = {
@@ -129,8 +129,11 @@ def looks(names: Iterable[str], colours: Mapping[str, str] | None = None) -> dic
         place = next(free, start % len(_SPARE))
         taken.add(place)
         found[name] = _SPARE[place]
-    for name in set(colours or ()) & set(names):
-        found[name] = found[name]._replace(colour=checked_colour(name, (colours or {})[name]))
+    own = {} if colours is None else colours
+    if not isinstance(own, Mapping):
+        raise BadType(f"colours must be a dictionary of colours by name, not {shown(colours)}")
+    for name in set(own) & set(names):
+        found[name] = found[name]._replace(colour=checked_colour(name, own[name]))
     return found
 
 

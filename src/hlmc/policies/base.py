@@ -93,9 +93,6 @@ class Common(Value):
         flag("dynamic", self.dynamic)
         self._keep(pending=whole("pending", self.pending, 0, MOST_PENDING))
         self._keep(delay=whole("delay", self.delay, 0))
-        for name, value, idle in (("delay", self.delay, 0), ("missing", self.missing, SKIP)):
-            if value != idle and not self.pending:
-                raise BadArgument(f"{name}={shown(value)} needs pending=W, the decisions that may await their rewards")
         if isinstance(self.missing, str):
             if self.missing != SKIP:
                 raise BadArgument(
@@ -103,6 +100,9 @@ class Common(Value):
                 )
         else:
             self._keep(missing=between("missing", self.missing, *self.rewards, self.range_shown))
+        for name, value, idle in (("delay", self.delay, 0), ("missing", self.missing, SKIP)):
+            if value != idle and not self.pending:
+                raise BadArgument(f"{name}={shown(value)} needs pending=W, the decisions that may await their rewards")
 
     @property
     def scale(self) -> tuple[float, float]:
