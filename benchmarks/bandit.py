@@ -303,6 +303,20 @@ def part_lean(options: argparse.Namespace, folder: Path) -> None:
         print(f"  {when}: {float(found.stdout):.2f} s of processor time{found.stderr}")
 
 
+def part_shards(options: argparse.Namespace, folder: Path) -> None:
+    """Rewards do not change here, so that n shards are n learners that play a share of the decisions each."""
+    steps, shards = 100_000, 8
+    print(f"\nregret of {shards} shards against one learner, ten Bernoulli arms, a gap of 0.1, {steps:,} decisions")
+    adversary = hlmc.adversaries.Bernoulli([0.6] + [0.5] * 9)
+    for policy in (hlmc.TsallisINF(arms=10), hlmc.Champion(arms=10)):
+        one, part = (
+            float(hlmc.simulate(policy, adversary, horizon=horizon, runs=32, seed=1).regret("weak")[..., -1].mean())
+            for horizon in (steps, steps // shards)
+        )
+        bound = hlmc.bandit.shard_cost(policy, shards, steps)
+        print(f"  {policy}: {shards * part / one:.1f} times; the bound says {bound and round(bound, 1)}")
+
+
 def part_postgres(options: argparse.Namespace, folder: Path) -> None:
     if options.url is None:
         sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
@@ -369,6 +383,7 @@ PARTS = {
     "processes": part_processes,
     "large": part_large,
     "lean": part_lean,
+    "shards": part_shards,
     "postgres": part_postgres,
 }
 
