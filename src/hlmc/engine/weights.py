@@ -49,10 +49,10 @@ GAIN_LOG = 2.0**54  # more than logarithms can reach in 2^53 steps that change t
 LOSS_LOG = 1e290  # ... or by at most 1e10 / _TINY
 CODE = 1e-300
 LOWEST_LOG = -1e7  # the least logarithm l for which CODE / -l is a positive number in either precision
-SHY = 1.0 - 2.0**-50  # of 1, so that rounding cannot reach it
+BELOW_ONE = 1.0 - 2.0**-50  # of 1, so that rounding cannot reach it
 SINGLE = {
     "CODE": 1e-30,
-    "SHY": 1.0 - 2.0**-20,
+    "BELOW_ONE": 1.0 - 2.0**-20,
     "TINY_LOG": -60.0,
     "_TINY": math.exp(-60.0),
     "_HIGH": 2.0**60,
@@ -355,7 +355,7 @@ def pieces_draw(row: Array, at: int, n: int, total: float, gamma: float, u: floa
     run = offset(row, at)
     place = _pieces_place(row, at, n, (u * scale - gamma * scale) * total)
     if u < gamma:
-        place = slot_count(u * divide(float(n) * SHY, gamma))
+        place = slot_count(u * divide(float(n) * BELOW_ONE, gamma))
     slot = counter(place)
     return slot, (1.0 - gamma) * divide(run[slot], total) + divide(gamma, float(n))
 

@@ -218,7 +218,7 @@ def tree_end(program: Array, row: Array, t: int) -> None:
     level = FIELDS * (1 + stage * levels)
     earned = row[int(program[level + (levels - 1) * FIELDS + CONTROL]) + SUM]
     # A reward that has not come counts for nothing: where losses are learned, as a loss of 0.
-    spared = earned + unanswered(program, row)
+    with_missing = earned + unanswered(program, row)
     base = 0
     count = live_arms(program, row)
     into = local - 1  # steps since the choice above was made, but for the last
@@ -232,7 +232,7 @@ def tree_end(program: Array, row: Array, t: int) -> None:
         tau = into // stands
         into -= tau * stands
         steps = into + 1
-        row[control + SUM] += spared if program[level + FEEDBACK] == LOSS else earned
+        row[control + SUM] += with_missing if program[level + FEEDBACK] == LOSS else earned
         if (steps == stands or local == length) and n > 1:
             mean = min(1.0, row[control + SUM] / steps)
             learn(program, row, d, level, n, groups, control, tau, mean, steps)

@@ -68,11 +68,11 @@ class NotWide(BadArgument):
 
 
 _A, _B, _TOTAL, _SLOT, _CHANCE, _CHOSEN, _BLOCK = range(7)
-# The words of a desk, each of which there are as many as lanes: what a stretch takes and gives, which run is in which
+# The words of the scratch memory, as many of each as lanes: what a stretch takes and gives, which run is in which
 # lane, then the block's rows, then its arms.
 
 _ABOVE, _BEFORE, _EARNED, _NOTED, _WAITING = range(5)
-_ACCOUNT = 5
+_STATE = 5
 # What is kept of a run while the loop runs: the probability of the choices above the last level; what was earned before
 # the last restart, and in all; the restart that its table of arms is about; 1 if its steps are still to be taken.
 
@@ -118,11 +118,11 @@ class Together(NamedTuple):
     """The words of a row."""
     slots: int
     """For structures whose slots are no neighbouring arms, the most slots; otherwise 0."""
-    accounts: Array
+    run_state: Array
     """``runs * 5`` words."""
     tables: Array
     """``runs * slots`` words."""
-    desk: Array
+    scratch: Array
     """What a block takes: :meth:`SideBySide.start` has its size."""
 
 
@@ -133,20 +133,20 @@ def _fill_block(together: Together, run: int) -> int:
     They wait no longer. The lanes that are left over repeat the first.
     """
     lanes, width, slots = together.lanes, together.width, together.slots
-    accounts, desk = together.accounts, together.desk
+    run_state, scratch = together.run_state, together.scratch
     first = words(row_of(together.rows_at, run, width))
     count = 0
     for other in range(run, together.runs):
-        if accounts[_ACCOUNT * other + _WAITING] == 1.0 and count < lanes:
+        if run_state[_STATE * other + _WAITING] == 1.0 and count < lanes:
             row = words(row_of(together.rows_at, other, width))
             if row[COUNT] == first[COUNT] and row[RECORD] == first[RECORD] and row[BEGAN] == first[BEGAN]:
-                accounts[_ACCOUNT * other + _WAITING] = 0.0
-                desk[lanes * _CHOSEN + count] = other
+                run_state[_STATE * other + _WAITING] = 0.0
+                scratch[lanes * _CHOSEN + count] = other
                 count += 1
-    block = offset(desk, lanes * _BLOCK)
-    arms = offset(desk, lanes * (_BLOCK + width))
+    block = offset(scratch, lanes * _BLOCK)
+    arms = offset(scratch, lanes * (_BLOCK + width))
     for lane in range(lanes):
-        which = int(desk[lanes * _CHOSEN + lane]) if lane < count else run
+        which = int(scratch[lanes * _CHOSEN + lane]) if lane < count else run
         row = words(row_of(together.rows_at, which, width))
         for j in range(width):
             block[j * lanes + lane] = row[j]
@@ -163,38 +163,38 @@ def _play_block(
 ) -> int:  # fmt: skip
     """Take the steps from t to ``pause`` of a run and of others like it; 0, or -(t + 1)."""
     lanes, width = together.lanes, together.width
-    accounts, desk = together.accounts, together.desk
+    run_state, scratch = together.run_state, together.scratch
     filled = _fill_block(together, run)
     first = words(row_of(together.rows_at, run, width))
     level = int(first[RECORD])
     control = int(program[level + CONTROL])
     at = int(program[level + AT])
     n = int(first[COUNT])
-    block = offset(desk, lanes * _BLOCK)
-    arms = offset(desk, lanes * (_BLOCK + width))
+    block = offset(scratch, lanes * _BLOCK)
+    arms = offset(scratch, lanes * (_BLOCK + width))
     for lane in range(lanes):
-        desk[lanes * _A + lane] = block[(control + SCALARS) * lanes + lane]
-        desk[lanes * _B + lane] = block[(control + SCALARS + 1) * lanes + lane]
-        desk[lanes * _TOTAL + lane] = block[(control + SUM) * lanes + lane]
-    status = call_stretch(stretch_at, program, block, arms, desk, rewards_at, spec, level, t, pause)
+        scratch[lanes * _A + lane] = block[(control + SCALARS) * lanes + lane]
+        scratch[lanes * _B + lane] = block[(control + SCALARS + 1) * lanes + lane]
+        scratch[lanes * _TOTAL + lane] = block[(control + SUM) * lanes + lane]
+    status = call_stretch(stretch_at, program, block, arms, scratch, rewards_at, spec, level, t, pause)
     if status < 0:
         return status
     for lane in range(filled):
-        which = int(desk[lanes * _CHOSEN + lane])
+        which = int(scratch[lanes * _CHOSEN + lane])
         row = words(row_of(together.rows_at, which, width))
         for j in range(at, width):
             row[j] = block[j * lanes + lane]
-        chance = desk[lanes * _CHANCE + lane]
-        row[control + SCALARS] = desk[lanes * _A + lane]
-        row[control + SCALARS + 1] = desk[lanes * _B + lane]
-        row[control + SUM] = desk[lanes * _TOTAL + lane]
+        chance = scratch[lanes * _CHANCE + lane]
+        row[control + SCALARS] = scratch[lanes * _A + lane]
+        row[control + SCALARS + 1] = scratch[lanes * _B + lane]
+        row[control + SUM] = scratch[lanes * _TOTAL + lane]
         if n > 1:
-            row[control + CHILD] = desk[lanes * _SLOT + lane]
+            row[control + CHILD] = scratch[lanes * _SLOT + lane]
             row[control + CHANCE] = chance
-        above = 1.0 if pause - t > 1 else accounts[_ACCOUNT * which + _ABOVE]
+        above = 1.0 if pause - t > 1 else run_state[_STATE * which + _ABOVE]
         row[PROBABILITY] = max(min(above * chance, 1.0), LEAST_PROBABILITY)
         row[TIME] = pause
-        accounts[_ACCOUNT * which + _EARNED] = accounts[_ACCOUNT * which + _BEFORE] + desk[lanes * _TOTAL + lane]
+        run_state[_STATE * which + _EARNED] = run_state[_STATE * which + _BEFORE] + scratch[lanes * _TOTAL + lane]
     return 0
 
 
@@ -229,30 +229,30 @@ def run_many(
     spec = words(spec_at)
     lanes, rows_at = int_at(together_at, 0), int_at(together_at, 1)
     runs, width, slots = int_at(together_at, 2), int_at(together_at, 3), int_at(together_at, 4)
-    accounts, tables = words(int_at(together_at, 5)), words(int_at(together_at, 6))
-    together = Together(lanes, rows_at, runs, width, slots, accounts, tables, words(int_at(together_at, 7)))
+    run_state, tables = words(int_at(together_at, 5)), words(int_at(together_at, 6))
+    together = Together(lanes, rows_at, runs, width, slots, run_state, tables, words(int_at(together_at, 7)))
     stops = words(stops_at)
     sums = words(sums_at)
     t = int(words(row_of(rows_at, 0, width))[TIME])
     for run in range(runs):
-        accounts[_ACCOUNT * run + _BEFORE] = sums[run * (count + 1) + count]
-        accounts[_ACCOUNT * run + _EARNED] = sums[run * (count + 1) + count]
-        accounts[_ACCOUNT * run + _NOTED] = -1.0
+        run_state[_STATE * run + _BEFORE] = sums[run * (count + 1) + count]
+        run_state[_STATE * run + _EARNED] = sums[run * (count + 1) + count]
+        run_state[_STATE * run + _NOTED] = -1.0
     for point in range(count):
         stop = int(stops[point])
         while t < stop:
             pause = stop
             for run in range(runs):
                 row = words(row_of(rows_at, run, width))
-                accounts[_ACCOUNT * run + _ABOVE] = call_begin(program, row, t) if t == int(row[UNTIL]) else 1.0
-                accounts[_ACCOUNT * run + _WAITING] = 1.0
+                run_state[_STATE * run + _ABOVE] = call_begin(program, row, t) if t == int(row[UNTIL]) else 1.0
+                run_state[_STATE * run + _WAITING] = 1.0
                 pause = min(pause, int(row[UNTIL]))
-                if slots > 0 and accounts[_ACCOUNT * run + _NOTED] != row[BEGAN]:
-                    accounts[_ACCOUNT * run + _NOTED] = row[BEGAN]
+                if slots > 0 and run_state[_STATE * run + _NOTED] != row[BEGAN]:
+                    run_state[_STATE * run + _NOTED] = row[BEGAN]
                     for slot in range(int(row[COUNT])):
                         tables[run * slots + slot] = call_arm_of(program, row, slot)
             for run in range(runs):
-                if accounts[_ACCOUNT * run + _WAITING] == 1.0:
+                if run_state[_STATE * run + _WAITING] == 1.0:
                     status = _play_block(program, together, run, t, pause, stretch_at, rewards_at, spec)
                     if status < 0:
                         return status
@@ -261,11 +261,11 @@ def run_many(
                 row = words(row_of(rows_at, run, width))
                 if t == int(row[UNTIL]):
                     call_end(program, row, t)
-                    accounts[_ACCOUNT * run + _BEFORE] = accounts[_ACCOUNT * run + _EARNED]
+                    run_state[_STATE * run + _BEFORE] = run_state[_STATE * run + _EARNED]
         for run in range(runs):
-            sums[run * (count + 1) + point] = accounts[_ACCOUNT * run + _EARNED]
+            sums[run * (count + 1) + point] = run_state[_STATE * run + _EARNED]
     for run in range(runs):
-        sums[run * (count + 1) + count] = accounts[_ACCOUNT * run + _BEFORE]
+        sums[run * (count + 1) + count] = run_state[_STATE * run + _BEFORE]
     return 0
 
 
@@ -273,13 +273,13 @@ def run_many(
 
 
 @kernel
-def _neighbours(program: Array) -> bool:
+def _contiguous(program: Array) -> bool:
     """``contiguous`` for structures whose slots are neighbouring arms."""
     return True
 
 
 @kernel
-def _strangers(program: Array) -> bool:
+def _scattered(program: Array) -> bool:
     """``contiguous`` for the other structures."""
     return False
 
@@ -312,7 +312,7 @@ def _stretch_kernel(routine: RoutineKernels, neighbours: bool) -> Kernel:
     # Where there are so few weights that they are scanned, the kernels need not ask.
     scanned = StoreHooks(scan_limit=constant(_MOST))
     chosen = {hook.__name__: scanned.into(function) for hook, function in last_level(routine, memory=False).items()}
-    hooks = LoopHooks(**chosen, contiguous=_neighbours if neighbours else _strangers, slot_arm=_arm_in_table)
+    hooks = LoopHooks(**chosen, contiguous=_contiguous if neighbours else _scattered, slot_arm=_arm_in_table)
     return hooks.into(stretch)
 
 
@@ -324,8 +324,8 @@ def _compiled_stretch(function: Kernel, lanes: int) -> Any:
     def write(writer: Writer, arguments: list[Any]) -> Any:
         program, block, arms, numbers, rewards_at, spec, level, t, pause = arguments
         shared, row = Value(RUN, program), Value(RUN, block, True)
-        desk = Value(RUN, numbers, True)
-        a, b, total = (writer.load(desk, integer(k)) for k in (_A, _B, _TOTAL))
+        scratch = Value(RUN, numbers, True)
+        a, b, total = (writer.load(scratch, integer(k)) for k in (_A, _B, _TOTAL))
         key, rewards = writer.load(row, integer(KEY), BITS), Value(INT, rewards_at)
         run = (shared, row, Value(RUN, arms, True), key, rewards, Value(RUN, spec), integer(0))
         at = Value(INT, writer.builder.add(level, integer(AT).ir))
@@ -334,7 +334,7 @@ def _compiled_stretch(function: Kernel, lanes: int) -> Any:
         last = (shared, Value(INT, level), row, place, count)
         results = writer.call(function, [*run, *last, Value(INT, t), Value(INT, pause), a, b, total])
         for k, value in zip((_SLOT, _CHANCE, _A, _B, _TOTAL), results[1:], strict=True):
-            writer.store(desk, integer(k), writer.converted(value, REAL))
+            writer.store(scratch, integer(k), writer.converted(value, REAL))
         return results[0].ir
 
     return written(function, STRETCH, write, lanes)
@@ -387,19 +387,19 @@ class SideBySide:
         ``stops`` are ``count`` times, ``sums`` an array [run, count + 1]; both float64.
         """
         runs, width = rows.shape
-        accounts = np.empty(runs * _ACCOUNT)
+        run_state = np.empty(runs * _STATE)
         tables = np.empty(max(1, runs * self._slots))
         # A row's words, the arms of its slots, and as many more as a kernel may look at past the last slot.
-        desk = _aligned(self._lanes * (_BLOCK + width + self._slots + _PAST))
+        scratch = _aligned(self._lanes * (_BLOCK + width + self._slots + _PAST))
         rule = [self._stretch.address, address_of(self._functions), address_of(self._adversary.spec)]
-        memory = [address_of(accounts), address_of(tables), address_of(desk)]
+        memory = [address_of(run_state), address_of(tables), address_of(scratch)]
         together = np.array([self._lanes, address_of(rows), runs, width, self._slots, *memory], dtype=np.int64)
         who = [self._program.address, address_of(together), *rule]
 
         def play(stops: Array, sums: Array) -> int:
             return int(self._loop(*who, address_of(stops), address_of(sums), len(stops)))
 
-        play.memory = accounts, tables, desk, rows, together  # type: ignore[attr-defined]  # whose addresses are used
+        play.memory = run_state, tables, scratch, rows, together  # type: ignore[attr-defined]  # whose addresses are used
         return play
 
 
