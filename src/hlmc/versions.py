@@ -8,7 +8,7 @@ from importlib.metadata import version
 
 __all__ = ["VERSION", "versions"]
 
-VERSION = "0.2.0"
+VERSION = "0.3.0"
 
 
 @cache
