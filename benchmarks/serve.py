@@ -175,7 +175,6 @@ def flat(seconds: float) -> None:
     with tempfile.TemporaryDirectory(dir=BUILD) as name:
         folder = Path(name)
         with served(folder, str(folder / "flat.db"), True, more) as service:
-            asyncio.run(fill(service[0]))
             process, sizes = psutil.Process(service[1]), []
             for _ in range(10):
                 measure("pairs", [service], seconds / 10, single)
