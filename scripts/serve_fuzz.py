@@ -15,6 +15,9 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
+import urllib.error
+import urllib.request
 from pathlib import Path
 
 from hlmc.serve import rights
@@ -52,6 +55,7 @@ def main() -> int:
             while not (found := re.search(r"http://127\.0\.0\.1:\d+", (folder / "log").read_text())):
                 if service.poll() is not None:
                     raise RuntimeError((folder / "log").read_text())
+            _wait_until_ready(found[0])
             tried = [str(Path(sys.executable).with_name("schemathesis")), "--config-file", "schemathesis.toml", "run"]
             tried += [f"{found[0]}/openapi.json", "--checks", "not_a_server_error", "--exclude-path-regex", "stream$"]
             tried += ["--phases", "examples,coverage,fuzzing", "--continue-on-failure", "--seed", str(options.seed)]
@@ -62,6 +66,16 @@ def main() -> int:
             service.wait()
         print("\n".join(line for line in (folder / "log").read_text().splitlines() if " INFO changed " not in line))
     return status
+
+
+def _wait_until_ready(url: str) -> None:
+    """Return when the service takes requests: before that, /readyz is 503."""
+    while True:
+        try:
+            urllib.request.urlopen(f"{url}/readyz").close()
+            return
+        except urllib.error.HTTPError:
+            time.sleep(0.1)
 
 
 if __name__ == "__main__":

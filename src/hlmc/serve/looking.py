@@ -14,6 +14,8 @@ from hlmc.errors import HLMCError
 
 POINTS = 600
 """Points that the past is kept in. When there are twice as many, every other one of the older half goes."""
+REST = 19
+"""A look that took long is followed by a pause so many times as long: looking takes a twentieth of the time."""
 
 
 class Looker:
@@ -22,7 +24,8 @@ class Looker:
     Parameters
     ----------
     every
-        Seconds between two looks. A look costs some tens of milliseconds of a thread in a large store.
+        Seconds between two looks. A look costs some tens of milliseconds of a thread in a large store; if it takes
+        longer, looks are rarer.
     """
 
     def __init__(self, bandit: Bandit, every: float = 5.0) -> None:
@@ -39,9 +42,10 @@ class Looker:
 
     async def _look_on(self) -> None:
         while True:
+            begun = time.monotonic()
             with suppress(HLMCError):  # a store that is away is seen by those who ask
                 self.note(await asyncio.to_thread(self._bandit.report), time.time())
-            await asyncio.sleep(self._every)
+            await asyncio.sleep(max(self._every, REST * (time.monotonic() - begun)))
 
     def note(self, report: Report, now: float) -> None:
         """Take in a report."""
