@@ -65,7 +65,7 @@ def test_by_name_in_words() -> None:
     assert set(learner.distribution()) <= set(arms)
     said = learner.explain()
     assert said.startswith("60 decisions made of 400")
-    assert f"champion: {learner.favourite()} for" in said
+    assert f"champion: {learner.favourite()}, doubt " in said
     assert "next: " in said
     short = hlmc.EXP3(arms=2, horizon=1).start()
     _play(short, 1, 0)

@@ -116,10 +116,9 @@ class Looked:
         elif self._levels > 1:
             lines.append(f"a group of {int(row[COUNT])} arms is played for {int(row[UNTIL]) - t} more decisions")
         if (champion := self.champion) is not None:
-            doubt, tenure = self._word("DOUBT"), self._word("TENURE")
             why = ("not challenged", "challenged by chance", "challenged after a crisis", "challenged again")
             state = why[int(self._word("CHALLENGE") or 0.0)]
-            lines.append(f"champion: {self._name(champion)} for {tenure:.0f} epochs, doubt {doubt:.3g}, {state}")
+            lines.append(f"champion: {self._name(champion)}, doubt {self._word('DOUBT'):.3g}, {state}")
         likely = self.distribution()
         shown = ", ".join(f"{self._name(arm)} {share:.3g}" for arm, share in list(likely.items())[:_SHOWN])
         lines.append(f"next: {shown}{', ...' if len(likely) > _SHOWN else ''}")
