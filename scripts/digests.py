@@ -178,9 +178,14 @@ def games() -> Found:
             yield f"{game!r} | {policy!r}", digest(*arrays)
 
 
+def in_c() -> Iterator[hlmc.Policy]:
+    """The policies that can be exported."""
+    return (policy for policy in dict.fromkeys((*EXAMPLES, *policies(11))) if policy.known_probability)
+
+
 def c() -> Found:
     with tempfile.TemporaryDirectory() as folder:
-        for policy in dict.fromkeys((*EXAMPLES, *policies(11))):
+        for policy in in_c():
             source = exported(policy, "one")
             source.save(folder)
             flags = ["-O1", "-std=c99", "-ffp-contract=off", "-fPIC", "-shared"]
@@ -217,7 +222,7 @@ def wasm() -> Found:
     with tempfile.TemporaryDirectory() as folder:
         save(folder, hlmc.UCB1(3))
         every = []
-        for policy in dict.fromkeys((*EXAMPLES, *policies(11))):
+        for policy in in_c():
             steps = min(BY_HAND, policy.horizon or BY_HAND)
             every.append((repr(policy), json.loads(program_json(policy)) | {"digest_steps": steps}))
         (Path(folder) / "programs.json").write_text(json.dumps(every))
