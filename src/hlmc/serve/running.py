@@ -6,7 +6,6 @@ import ipaddress
 import logging
 import signal
 import socket
-import sys
 import time
 from typing import Any
 
@@ -24,8 +23,6 @@ except ImportError as error:
 
 log = logging.getLogger("hlmc.serve")
 _FULL = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
-_SWITCH = 0.001
-"""Seconds after which Python lets another thread run: the event loop and the thread that commits take turns."""
 
 
 class Protocol(HttpToolsProtocol):
@@ -101,7 +98,6 @@ def serve(
     ``more`` are tokens that are good for this run beside those of the file. ``beside`` runs in the same event loop.
     """
     server, listening = prepared(config, host, port, more, beside)
-    sys.setswitchinterval(_SWITCH)
     log.info(
         "serving %d experiments at http://%s:%d/ %s",
         len(config.experiments),
