@@ -13,6 +13,7 @@ from hlmc import routines
 from hlmc.engine import weights
 from hlmc.engine.layout import BEGAN, FIELDS, HORIZON, LENGTH, PARAMETERS, SUBLENGTH, SUBPHASES, UNTIL
 from hlmc.engine.linker import substitute
+from hlmc.engine.records import Level
 from hlmc.engine.soundness import check_program
 from hlmc.engine.structures.block_rotation import rotation_begin
 from hlmc.errors import BadArgument
@@ -133,7 +134,7 @@ def test_what_is_too_large_to_be_started_can_still_be_planned(name: str) -> None
     policy = getattr(hlmc, name)(**{"arms": MOST} | ({"horizon": MOST} if name == "EXP3" else {}))
     assert policy.words.total >= MOST
     assert str(policy.plan)
-    with pytest.raises(MemoryError):
+    with pytest.raises(BadArgument, match="so few that memory holds them"):
         policy.start()
 
 
@@ -330,14 +331,15 @@ def test_thresholds_hold_in_single_precision_too(routine: Routine, reward: float
     program, row = np.zeros(FIELDS, np.float32), np.zeros(routine.words(n), np.float32)
     values = routine.packed(LevelContext(arms=n, horizon=1000, children=n, choices=1000))
     program[PARAMETERS : PARAMETERS + len(values)] = values
-    a, b = start(program, 0, row, 0, n)
+    level = Level(program, 0, row, 0, n)
+    a, b = start(level)
     random = np.random.default_rng(1)
     with np.errstate(over="ignore", under="ignore"):
         for tau in range(500):
             u = np.float32(0.0) if tau % 50 == 49 else random.random(dtype=np.float32)
-            slot, chance = select(program, 0, row, 0, n, a, b, tau, u)
+            slot, chance = select(level, a, b, tau, u)
             assert 0.0 < chance <= 1.0 + 1e-6
-            a, b = update(program, 0, row, 0, n, a, b, tau, slot, chance, np.float32(reward))
+            a, b = update(level, a, b, tau, slot, chance, np.float32(reward))
             assert row.dtype == np.float32
             assert np.isfinite([*row, a, b]).all()
     assert substitute(weights._weight, {}, "float32")(np.float32(-1e30)) > 0.0

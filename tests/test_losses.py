@@ -404,7 +404,8 @@ def test_an_update_predicts_the_normaliser(seed: int, n: int, scale: float, base
     kept = -math.sqrt(n) * scale
     for _ in range(12):
         eta = 2.0 / scale
-        x, squares, cubes, beyond = (float(a) for a in settle(row, 0, n, scale, kept))
+        sums = settle(row, 0, n, scale, kept)
+        x, squares, cubes, beyond = (float(a) for a in sums)
         w = [float(probability_of(loss_of(row, 0, j), x, eta)) for j in range(n)]
         exact = tsallis([0.0, *row], eta)
         room = 1e-12 + 4.0 * eta * abs(x) * 2.0**-53
@@ -420,7 +421,7 @@ def test_an_update_predicts_the_normaliser(seed: int, n: int, scale: float, base
         chance = w[slot] / squares
         ftrl_learn(plain, 0, n, eta, x, slot, chance, loss, baseline)
         drawn, scale = scale, scale * float(rng.choice([0.5, 0.99, 1.01, 2.0]))
-        kept = float(ftrl_update(row, 0, n, drawn, x, squares, cubes, beyond, slot, chance, loss, baseline, scale))
+        kept = float(ftrl_update(row, 0, n, sums, drawn, slot, chance, loss, baseline, scale))
         assert row.tobytes() == plain.tobytes()
         assert ftrl_sound(row, 0, n, 2.0 / scale, kept, 1.0)
 
@@ -436,12 +437,13 @@ def test_predictions_are_good_enough_at_the_rates_of_a_run(n: int) -> None:
     taken = 0
     for t in range(1, 1031):
         scale = 0.5 * math.sqrt(t)
-        x, squares, cubes, beyond = (float(a) for a in settle(row, 0, n, scale, kept))
+        sums = settle(row, 0, n, scale, kept)
+        x, squares = float(sums.x), float(sums.squares)
         taken += t > 30 and x == kept
         slot, chance = ftrl_draw(row, 0, n, scale, x, squares, rng.random())
         loss = float(rng.random() > means[slot])
         following = 0.5 * math.sqrt(t + 1.0)
-        kept = float(ftrl_update(row, 0, n, scale, x, squares, cubes, beyond, slot, chance, loss, 0.5, following))
+        kept = float(ftrl_update(row, 0, n, sums, scale, slot, chance, loss, 0.5, following))
     assert taken >= 990
 
 

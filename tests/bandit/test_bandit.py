@@ -88,6 +88,10 @@ def test_an_unknown_id_is_an_error(opened: Opener) -> None:
     bandit = opened(POLICY, arms=NAMES, seed=1)
     with pytest.raises(hlmc.UnknownDecision, match="'nonsense' is not the id"):
         bandit.tell("nonsense", 1.0)
+    for never in ("\ud800", "a\0b", "\u00e9", ""):
+        with pytest.raises(hlmc.UnknownDecision):
+            bandit.drop(never)
+    assert bandit.tell(["\ud800"], [1.0]) == ["unknown"]
     other = opened(POLICY, arms=NAMES, name="other")
     with pytest.raises(hlmc.UnknownDecision):
         other.tell(bandit.ask().id, 1.0)

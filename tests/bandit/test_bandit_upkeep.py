@@ -252,6 +252,15 @@ def test_a_damaged_ticket_is_refused(opened: Opener) -> None:
         bandit.tell(decision.id, 1.0)
 
 
+def test_an_arm_that_is_gone_from_the_store_is_one_line(opened: Opener) -> None:
+    bandit = opened(POLICY, arms=NAMES, seed=1)
+    bandit.ask("u")
+    change(bandit, "update arms set slot = slot + 100")
+    bandit.close()
+    with pytest.raises(BadStore, match=r"is damaged: no arm has slot \d+; restore it from a backup"):
+        opened().ask("v")
+
+
 # --- Copies
 
 

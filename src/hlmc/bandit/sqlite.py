@@ -42,7 +42,7 @@ REMOTE = ("nfs", "cifs", "smb", "afs", "ceph", "lustre", "glusterfs", "fuse.sshf
 class SQLiteStore(Store):
     """A store in an SQLite file, which is made if it is not there, unless ``readonly``."""
 
-    bad = (sqlite3.Error,)
+    bad = (sqlite3.Error, UnicodeDecodeError)
 
     def __init__(self, path: Path, durable: bool = True, readonly: bool = False) -> None:
         super().__init__()

@@ -230,6 +230,8 @@ class Work:
         for k, each in zip(learned, chosen, strict=True):
             played[k] = each
         named = experiment.slots({each.slot for each in played})
+        if lost := [each.slot for each in played if each.slot not in named]:
+            raise BadStore(f"{self._store.shown} is damaged: no arm has slot {lost[0]}; restore it from a backup")
         names = ids.made(experiment.secret, self.now, len(fresh))
         due = None if settings.wait is None else self.now + settings.wait
         hour = int(self.now // HOUR)
