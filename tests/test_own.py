@@ -16,7 +16,7 @@ import hlmc
 from hlmc import adversaries
 from hlmc.adversaries.own import adversary_of
 from hlmc.engine.stream import uniform
-from hlmc.errors import BadArgument, BadType, OutOfTurn
+from hlmc.errors import BadArgument, BadReward, BadType, OutOfTurn
 from hlmc.simulation import own
 from hlmc.streams import keys
 from own_policies import (
@@ -519,3 +519,39 @@ def test_a_trace_is_the_run_that_simulate_plays() -> None:
         arms, paid = hlmc.trace(Alone, MEANS, T, seed=hlmc.derive_seed(0, "mine"), stream=run)
         assert np.cumsum(paid).tolist() == rewards(result, "mine")[run].tolist()
         assert paid.tolist() == [MEANS.reward(t, int(arm)) for t, arm in enumerate(arms)]
+
+
+# --- Fleets of their own ----------------------------------------------------------------------------------------------
+
+
+def test_a_fleet_of_python_learners_plays_what_runs_play() -> None:
+    policy = hlmc.PythonPolicy(Alone)
+    fleet = policy.fleet(3, arms=K, horizon=50, seed=4)
+    alone = [policy.player(K, 50, own.run_seed(4, "Alone", i)) for i in range(3)]
+    rng = np.random.default_rng(1)
+    for t in range(50):
+        ids = None if t % 3 == 0 else rng.permutation(3)[: 1 + t % 3]
+        chosen = range(3) if ids is None else ids
+        arms = fleet.select(ids)
+        assert arms.tolist() == fleet.select(ids).tolist() == [alone[i].select() for i in chosen]
+        rewards = (arms == 1).astype(float)
+        fleet.update(rewards, ids)
+        for i, arm, reward in zip(chosen, arms.tolist(), rewards, strict=True):
+            alone[i].update(arm, reward)
+    assert fleet.time.sum() == sum(3 if t % 3 == 0 else 1 + t % 3 for t in range(50))
+
+
+def test_a_batch_of_python_learners_that_is_refused_changes_nothing() -> None:
+    fleet = hlmc.PythonPolicy(Alone).fleet(2, arms=K)
+    arms = fleet.select()
+    for bad, error in (([1.0], BadArgument), ([1.0, 2.0], BadReward), ([0.5, float("nan")], BadReward)):
+        with pytest.raises(error):
+            fleet.update(bad)
+    for ids in ([0, 0], [2], [-1]):
+        with pytest.raises(BadArgument):
+            fleet.select(ids)
+    assert fleet.select().tolist() == arms.tolist()
+    fleet.update([1.0, 0.0])
+    with pytest.raises(OutOfTurn, match="learner 0 has no arm selected"):
+        fleet.update([1.0, 0.0])
+    assert fleet.time.tolist() == [1, 1]

@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -31,6 +31,9 @@ from hlmc.policies.base import Policy, Words
 from hlmc.streams import derive_seed
 from hlmc.turns import turn
 from hlmc.values import Value
+
+if TYPE_CHECKING:
+    from hlmc.simulation.own_fleet import PythonFleet
 
 Array = np.ndarray
 
@@ -135,6 +138,16 @@ class PythonPolicy(Value):
         else:
             made = _copied(self.source, seed)
         return player_of(made, arms, seed)
+
+    def fleet(self, size: int, arms: int, horizon: int = 10**6, seed: int = 0) -> PythonFleet:
+        """Many learners: the object copied, or the factory called, once for each; ``docs/own.md``.
+
+        ``arms``, ``horizon`` and a seed of its own are what each is made with, as in a simulation.
+        """
+        from hlmc.simulation.own_fleet import PythonFleet  # it needs this module
+
+        horizon = whole("horizon", horizon, 1)
+        return PythonFleet(self, whole("size", size, 1), whole("arms", arms, 1), horizon, whole("seed", seed, 0))
 
     def __repr__(self) -> str:
         further = "".join(
