@@ -74,7 +74,9 @@ class Learners:
         units, numbers = sorted(units), sorted(numbers)
         found: list[tuple[Any, ...]] = []
         if units and numbers:
-            sql = f"{_LEARNER} where experiment = ? and (unit {LISTED} or id {LISTED}) order by id {LOCK}"
+            # Not "unit ... or id ...": SQLite would read every learner of the experiment.
+            both = f"select id from learners where experiment = ? and unit {LISTED} union all select id from learners"
+            sql = f"{_LEARNER} where id in ({both} where id {LISTED}) order by id {LOCK}"
             found = store.all(sql, experiment.number, store.listed(units), store.listed(numbers))
         elif units:
             sql = f"{_LEARNER} where experiment = ? and unit {LISTED} order by id {LOCK}"
