@@ -1,6 +1,6 @@
-"""Regret of policies in equal bytes, played in C on all cores: the tables of docs/bits.md.
+"""Regret of policies in equal bytes, played in C on all cores: the tables of docs/research/bits.md.
 
-    python benchmarks/bits.py plan FOLDER [EXPERIMENT ...]          # the experiments of docs/bits.md
+    python benchmarks/bits.py plan FOLDER [EXPERIMENT ...]          # the experiments of docs/research/bits.md
     python benchmarks/bits.py write FOLDER ARMS HORIZON RUNS NAME=POLICY ...
     python benchmarks/bits.py play FOLDER [--cores N] [--seconds S]
     python benchmarks/bits.py check FOLDER

@@ -7,7 +7,7 @@
  * keeps the sums of g^-2 ... g^-6 at a normaliser X of some time ago, from which a Taylor series gives the sums at x while
  * |x - X| is at most NEAR of the block's least distance; then the sums are taken anew.
  *
- * The estimator lowers every arm with p < eta^2 by 1/2 at every step (docs/bits.md). Arms are therefore of two classes:
+ * The estimator lowers every arm with p < eta^2 by 1/2 at every step (docs/research/bits.md). Arms are therefore of two classes:
  * those of class 1 have the loss value - fallen, where ``fallen`` counts the halves. An arm's class is looked at when its
  * block is summed anew. Until then the estimate that its class says is used, which is unbiased for either class.
  */

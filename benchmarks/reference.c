@@ -130,7 +130,7 @@ static double hlmc(Trap a, int64_t steps, int groups, int64_t epoch, double abov
 
    A step makes one pass over the losses. The pass adds the baseline, takes the power sums S_2 and S_3 of r = scale /
    (loss - x) at the predicted x, and keeps the running sums of r^2, in which the next draw counts. From S_2 and S_3
-   one step of Newton's method predicts the next x (docs/champion.md, "The draw"). --- */
+   one step of Newton's method predicts the next x (docs/research/champion.md, "The draw"). --- */
 
 typedef double Four __attribute__((vector_size(32)));
 typedef int64_t Truths __attribute__((vector_size(32)));

@@ -13,6 +13,7 @@ Sphinx reads only what has changed, and docs/ holds nothing that was generated.
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import shutil
 import subprocess
@@ -44,10 +45,10 @@ LINK = re.compile(r"(\]\()([^)#\s]+)((?:#[^)\s]*)?\))")
 TOCTREE = re.compile(r"^```\{toctree\}\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-def relinked(text: str, folder: Path) -> str:
-    """A page of this folder with its links to other pages as the site has them.
+def relinked(text: str, folder: Path, at: Path) -> str:
+    """A page of a folder with its links to other pages as the site has them; ``at`` is where it would be in docs/.
 
-    >>> relinked("[a](docs/bits.md) [b](CHANGELOG.md#0-2-0) [c](https://example.org)", ROOT)
+    >>> relinked("[a](docs/bits.md) [b](CHANGELOG.md#0-2-0) [c](https://example.org)", ROOT, ROOT / "docs")
     '[a](bits.md) [b](changelog.md#0-2-0) [c](https://example.org)'
     """
 
@@ -55,7 +56,7 @@ def relinked(text: str, folder: Path) -> str:
         before, link, after = match.groups()
         path = (folder / link).resolve()
         if path.is_relative_to(ROOT / "docs"):
-            return f"{before}{path.relative_to(ROOT / 'docs').as_posix()}{after}"
+            return f"{before}{os.path.relpath(path, at)}{after}"
         known = OUTSIDE.get(path.relative_to(ROOT).as_posix()) if path.is_relative_to(ROOT) else None
         return f"{before}{known}{after}" if known else match[0]
 
@@ -73,9 +74,13 @@ def assemble() -> None:
     """Put together all that Sphinx reads."""
     for name in ("figures", "_static"):
         shutil.copytree(ROOT / "docs" / name, SOURCE / name, dirs_exist_ok=True)
-    pages = {page.name: page for page in (ROOT / "docs").glob("*.md")}
+    here = ROOT / "docs"
+    pages = {page.relative_to(here).as_posix(): page for page in (*here.glob("*.md"), *here.glob("research/*.md"))}
     pages |= {name: ROOT / file for file, name in OUTSIDE.items() if (ROOT / file).exists()}
-    texts = {name: relinked(page.read_text(encoding="utf-8"), page.parent) for name, page in pages.items()}
+    texts = {
+        name: relinked(page.read_text(encoding="utf-8"), page.parent, (here / name).parent)
+        for name, page in pages.items()
+    }
     listed = {
         "index",
         *(entry for text in texts.values() for block in TOCTREE.findall(text) for entry in block.split()),
@@ -86,8 +91,8 @@ def assemble() -> None:
     known = site_reference.names()
     for name, text in texts.items():
         write(SOURCE / name, site_links.linked(text, known).replace("{VERSION}", f"{{{VERSION}}}"))
-    for stale in SOURCE.glob("*.md"):
-        if stale.name not in pages:
+    for stale in (*SOURCE.glob("*.md"), *SOURCE.glob("research/*.md")):
+        if stale.relative_to(SOURCE).as_posix() not in pages:
             stale.unlink()
     site_reference.write(SOURCE / "reference", write)
     notebooks()

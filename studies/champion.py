@@ -1,4 +1,4 @@
-"""The tables of docs/champion.md: regret over that of the paper's HLMC, K = 100 arms and 20 words, 95 % intervals.
+"""The tables of research/champion.md: regret over that of the paper's HLMC, K = 100 arms and 20 words, 95 % intervals.
 
     python studies/champion.py                                 # 32 runs of 10^6 steps: about five minutes on one core
     python studies/champion.py --held-out --runs 8             # and on how many adversaries it is below EXP3

@@ -5,7 +5,7 @@
     python studies/split.py 100 1e6 8 10,5,2 1.2 others        # on adversaries on which nothing was chosen
 
 Weak regret to the best mean, with half the 95 % interval; the runs have their own rewards. One group is Tsallis-INF
-with memory for all arms. docs/bits.md ("The planner") has the table.
+with memory for all arms. docs/research/bits.md ("The planner") has the table.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A plain reading of statistics of b bits (docs/bits.md): the codes in a row and the losses that they stand for."""
+"""A plain reading of statistics of b bits (research/bits.md): the codes in a row and the losses that they stand for."""
 
 import math
 from bisect import bisect_right

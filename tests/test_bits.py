@@ -56,7 +56,7 @@ def test_the_planner_fills_the_words_it_is_given() -> None:
 
 
 def test_a_champion_s_memory_never_buys_a_worse_split() -> None:
-    """Levels get fewer as memory grows; between two depths the groups stay as equal as they are (docs/bits.md)."""
+    """Levels get fewer as memory grows; between two depths the groups stay as equal as they are (research/bits.md)."""
     for arms in (100, 1000):
         for bits in (10, 64):
             levels = [arms]

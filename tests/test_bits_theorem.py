@@ -1,4 +1,4 @@
-"""The theorems of docs/bits.md: what roundings cost in the states that learners reach, and the bounds on the page."""
+"""The theorems of research/bits.md: what roundings cost in states that learners reach, and the bounds on the page."""
 
 import math
 
@@ -20,7 +20,7 @@ from reference_losses import KEPT, tsallis, weights
 
 
 def phi(v: float, w: float, eta: float) -> float:
-    """The stability term of one slot of weight w, (1) in docs/champion.md."""
+    """The stability term of one slot of weight w, (1) in docs/research/champion.md."""
     return eta / 2 * v * v * w**1.5 / (1 + eta * v * math.sqrt(w) / 2)
 
 
@@ -171,7 +171,7 @@ def test_rounding_costs_no_more_than_the_theorem_says(bits: int, arms: int, esti
 
 @pytest.mark.parametrize("estimator", ["reduced-variance", "importance-weighted"])
 def test_regret_on_the_codes_is_stability_and_penalty(estimator: str) -> None:
-    """(2) of docs/champion.md before expectations are taken, along a run: what is stored in place of the estimates,
+    """(2) of research/champion.md before expectations are taken, along a run: what is stored in place of the estimates,
     draws that are off, bases and scales that move. The constant is the one at which the stability is least.
     """
     bits, arms = 8, 5
@@ -224,7 +224,7 @@ def test_the_bound_says_what_the_page_says() -> None:
         assert hlmc.TsallisINF(arms=n, bits=bits).bound(H) == bounds.tsallis_coded(H, n, bits)
     assert bounds.tsallis_coded(H, n, 5) == H
     assert bounds.tsallis_coded(H, n, 30, reduced=False) == pytest.approx(bounds.tsallis_iw_sharp(H, n), rel=1e-6)
-    assert hlmc.TsallisINF(arms=n, bits=16).guarantee.source == "the theorem of docs/bits.md"
+    assert hlmc.TsallisINF(arms=n, bits=16).guarantee.source == "the theorem of docs/research/bits.md"
     levels = hlmc.HLMC(arms=100, groups=(10, 10), horizon=10**6, epochs=(1000, 1000), routines="tsallis-inf", bits=14)
     assert levels.bound() == pytest.approx(2 * 1000 * bounds.tsallis_coded(1000, 10, 14))
 
@@ -313,7 +313,7 @@ def test_the_second_bound_says_what_the_page_says() -> None:
         assert hlmc.EXP3(arms=n, horizon=H, bits=bits).bound() == pytest.approx(plain + more)
     assert bounds.exp3_coded(H, n, 0.01, 5) == bounds.exp3_loss_coded(H, n, 0.001, 5) == H
     assert bounds.exp3_loss_coded(H, n, 0.02, 20) == H  # the rate is above 1 / n
-    assert hlmc.EXP3(arms=n, horizon=H, bits=16).guarantee.source == "the second theorem of docs/bits.md"
+    assert hlmc.EXP3(arms=n, horizon=H, bits=16).guarantee.source == "the second theorem of docs/research/bits.md"
     levels = hlmc.HLMC(arms=100, groups=(10, 10), horizon=10**6, bits=16)
     assert levels.bound() == pytest.approx(
         sum(10**6 / level.context.choices * level.routine.regret(level.context) for level in levels.levels_at(10**6))
@@ -322,7 +322,7 @@ def test_the_second_bound_says_what_the_page_says() -> None:
     eta = math.sqrt(2 * math.log(n + 1) / (n * H))
     assert policy.bound() == pytest.approx(math.log(n) / eta + eta * n * H + 61 * (n + 1) * H / eta / 4**16)
     assert policy.bound() == pytest.approx(50_260, abs=1)
-    assert policy.guarantee.source == "the second theorem of docs/bits.md"
+    assert policy.guarantee.source == "the second theorem of docs/research/bits.md"
     assert "probability" not in policy.guarantee.proved
     assert bounds.exp3_ix_coded(H, n, 0.02, 20) == bounds.exp3_ix_coded(H, n, 0.001, 5) == H
 
@@ -377,7 +377,7 @@ def test_the_epochs_of_a_champion_are_what_the_third_theorem_says(bits: int) -> 
 
 
 def test_a_baseline_in_few_units_pays_little_more_than_a_quarter() -> None:
-    """Lemma 2 of docs/champion.md with a baseline that is off by up to 2^-20 after every step."""
+    """Lemma 2 of docs/research/champion.md with a baseline that is off by up to 2^-20 after every step."""
     for kind in range(3):
         losses = [np.ones(4000), np.arange(4000) // 60 % 2, np.random.default_rng(1).random(4000)][kind]
         b, paid = 0.5, 0.0
@@ -409,7 +409,7 @@ def test_the_champion_s_bound_with_few_bits() -> None:
     beta = 1.0001 * bounds.contest(D, 11, least) + 0.36 * 11 + 12 * 12 * (D + 1) ** 1.5 / 4**12
     groups = bounds.tsallis_coded(S, 10, 12) + math.floor(4 * math.sqrt(S))
     assert policy.bound() == pytest.approx(D * groups + S * beta)
-    assert policy.guarantee.source == "the third theorem of docs/bits.md"
+    assert policy.guarantee.source == "the third theorem of docs/research/bits.md"
     assert policy.guarantee.adversarial
     shares = [
         [round(hlmc.Champion(100, horizon=H, bits=bits).bound() / H, 3) for bits in (10, 12)]  # type: ignore[operator]
@@ -424,4 +424,6 @@ def test_the_champion_s_bound_with_few_bits() -> None:
     assert (told.groups_used, told.words.statistics) == ((1, 10, 10), 6)
     exact = hlmc.Champion(100, horizon=10**9, switches=2).bound()
     assert exact < told.bound() < 1.02 * exact  # type: ignore[operator]
-    assert told.guarantee.source == "the third theorem of docs/bits.md and Theorem 2 of docs/champion.md"
+    assert (
+        told.guarantee.source == "the third theorem of docs/research/bits.md and Theorem 2 of docs/research/champion.md"
+    )

@@ -1,4 +1,4 @@
-"""The proofs of docs/champion.md, inequality by inequality on random instances, and the bounds that follow."""
+"""The proofs of docs/research/champion.md, inequality by inequality on random instances, and the bounds that follow."""
 
 from __future__ import annotations
 
@@ -446,7 +446,7 @@ def test_the_bound_on_shifting_regret_is_the_theorem_s(T: int, V: int) -> None:
     assert policy.bound() == policy.bound(switches=V)
     with pytest.raises(ValueError, match="switches must be"):
         policy.bound(switches=0)
-    assert policy.guarantee.source == "Theorem 2 of docs/champion.md"
+    assert policy.guarantee.source == "Theorem 2 of docs/research/champion.md"
     assert policy.bound() < hlmc.HLMC(100, memory=20, horizon=T, switches=V).bound()  # type: ignore[operator]
 
 
@@ -462,14 +462,14 @@ def test_with_an_unknown_horizon_stages_are_added() -> None:
 
 
 def test_the_bounds_at_ten_million_steps() -> None:
-    """What docs/champion.md says about who has the smaller bound."""
+    """What docs/research/champion.md says about who has the smaller bound."""
     T = 10**7
     champion = hlmc.Champion(100, memory=20, horizon=T)
     tsallis = hlmc.HLMC(100, memory=20, horizon=T, routines="tsallis-inf")
     shares = [policy.bound() / T for policy in (champion, tsallis)]  # type: ignore[operator]
     assert [round(share, 3) for share in shares] == [0.670, 0.284]
     assert champion.bound() < hlmc.HLMC(100, memory=20, horizon=T).bound()  # type: ignore[operator]
-    assert "docs/champion.md" in champion.guarantee.source
+    assert "docs/research/champion.md" in champion.guarantee.source
 
 
 # --- The policy -----------------------------------------------------------------------------------------------

@@ -64,7 +64,7 @@ def test_every_docstring_says_it_in_words() -> None:
         (hlmc.EXP3S(K, T, switches=7), "Lemma 5", bounds.lemma_5(T, K, 7)),
         (hlmc.EXP3IX(K, T), "Neu", bounds.exp3_ix(T, K)),
         (hlmc.TsallisINF(K), "Zimmert", bounds.tsallis_rv_sharp(2**20, K)),
-        (hlmc.Champion(K, memory=20, horizon=T), "Theorem 1 of docs/champion.md", 6_701_741),
+        (hlmc.Champion(K, memory=20, horizon=T), "Theorem 1 of docs/research/champion.md", 6_701_741),
     ],
     ids=repr,
 )

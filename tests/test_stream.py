@@ -131,7 +131,7 @@ def test_seeds_by_name_depend_on_every_name_and_on_nothing_else() -> None:
     assert derive_seed(np.int64(7), "a") == derive_seed(7, "a")
 
 
-@pytest.mark.parametrize("seed", [1.0, "0", None, True])
+@pytest.mark.parametrize("seed", [1.0, "0", True])
 def test_seeds_are_whole_numbers(seed: object) -> None:
     with pytest.raises(BadType, match="seed must be a whole number"):
         hlmc.EXP3(3, 10).start(seed=seed)  # type: ignore[arg-type]

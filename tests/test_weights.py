@@ -16,6 +16,7 @@ from hlmc import routines
 from hlmc.engine import weights
 from hlmc.engine.ftrl import settle
 from hlmc.engine.layout import FIELDS, PARAMETERS
+from hlmc.engine.records import Level
 from hlmc.routines.base import LevelContext, Routine
 from hlmc.streams import keys
 from reference import EXP3S, Exact, ExactEXP3, ExactLossEXP3, flat
@@ -156,15 +157,15 @@ class Bench:
         values = routine.packed(context)
         self.program[PARAMETERS : PARAMETERS + len(values)] = values
         self.row = np.zeros(routine.words(n))
-        self.scalars = self.kernels.start(self.program, 0, self.row, 0, n)
+        self.level = Level(self.program, 0, self.row, 0, n)
+        self.scalars = self.kernels.start(self.level)
 
     def select(self, u: float) -> tuple[int, float]:
         with np.errstate(over="ignore"):
-            return self.kernels.select(self.program, 0, self.row, 0, self.n, *self.scalars, self.tau, u)
+            return self.kernels.select(self.level, *self.scalars, self.tau, u)
 
     def update(self, slot: int, chance: float, reward: float) -> None:
-        arguments = (self.program, 0, self.row, 0, self.n, *self.scalars, self.tau, slot, chance, reward)
-        self.scalars = self.kernels.update(*arguments)
+        self.scalars = self.kernels.update(self.level, *self.scalars, self.tau, slot, chance, reward)
         self.tau += 1
 
     def chances(self, grid: int) -> tuple[dict[int, float], dict[int, float]]:

@@ -1,4 +1,4 @@
-"""What is played: the experiments of docs/bits.md."""
+"""What is played: the experiments of docs/research/bits.md."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ PLAN = {
     "tails": Experiment(100, 10**6, 1024, TWO, ("antiphase", "clumps", "bursts", "OneGoodArm")),
     "radio": Experiment(20, 10**6, 32, RADIO),
 }
-"""The experiments of docs/bits.md, in the order of play."""
+"""The experiments of docs/research/bits.md, in the order of play."""
 
 
 def experiments(folder: Path) -> dict[str, dict[str, Any]]:

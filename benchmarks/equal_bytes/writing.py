@@ -195,7 +195,7 @@ def write(folder: Path, what: Experiment) -> None:
 
 
 def plan(folder: Path, names: list[str]) -> None:
-    """Write the experiments of docs/bits.md, and the script that plays them, with its parts."""
+    """Write the experiments of docs/research/bits.md, and the script that plays them, with its parts."""
     for name in names or PLAN:
         write(folder / name, PLAN[name])
     shutil.copy(HERE.with_name("bits.py"), folder)

@@ -335,11 +335,11 @@ def exp3_loss(horizon: float, arms: int, eta: float | None = None) -> float:
 
 
 CODED_ROUNDING = 61.0
-"""What one rounding adds to the logarithm of the sum of the weights, times 4^b (second theorem of ``docs/bits.md``)."""
+"""What one rounding adds to the logarithm of the sum of the weights, times 4^b (the second theorem of bits.md)."""
 
 
 def exp3_coded(horizon: float, arms: int, gamma: float, bits: int) -> float:
-    r"""EXP3 with gains of b bits, by the second theorem of ``docs/bits.md``.
+    r"""EXP3 with gains of b bits, by the second theorem of ``docs/research/bits.md``.
 
     .. math:: \mathbb{E}[R_w(H)] \le (e - 1)\gamma H + \frac{n\ln n}{\gamma} + \frac{61\,n (n + 1) H}{\gamma\,4^b}
 
@@ -356,7 +356,7 @@ def exp3_coded(horizon: float, arms: int, gamma: float, bits: int) -> float:
 
 
 def exp3_loss_coded(horizon: float, arms: int, eta: float, bits: int) -> float:
-    r"""EXP3 on losses of b bits, by the second theorem of ``docs/bits.md``.
+    r"""EXP3 on losses of b bits, by the second theorem of ``docs/research/bits.md``.
 
     .. math:: \mathbb{E}[R_w(H)] \le \frac{\ln n}{\eta} + \frac{\eta n H}{2} + \frac{61\,(n + 1) H}{\eta\,4^b}
 
@@ -372,7 +372,7 @@ def exp3_loss_coded(horizon: float, arms: int, eta: float, bits: int) -> float:
 
 
 def exp3_ix_coded(horizon: float, arms: int, eta: float, bits: int) -> float:
-    r"""EXP3-IX with losses of b bits, by the second theorem of ``docs/bits.md``.
+    r"""EXP3-IX with losses of b bits, by the second theorem of ``docs/research/bits.md``.
 
     .. math:: \mathbb{E}[R_w(H)] \le \frac{\ln n}{\eta} + \eta n H + \frac{61\,(n + 1) H}{\eta\,4^b}
 
@@ -457,7 +457,7 @@ def _excess(H: float, n: int) -> float:
 
 
 def tsallis_iw_sharp(horizon: float, arms: int) -> float:
-    r"""Tsallis-INF with importance-weighted losses, by Lemma 1 of ``docs/champion.md``.
+    r"""Tsallis-INF with importance-weighted losses, by Lemma 1 of ``docs/research/champion.md``.
 
     .. math:: \mathbb{E}[R_w(H)] \le 4\sqrt{nH} - 2\sqrt{H} - 2n\ln(1 + \sqrt{H/n}) + 0.4\ln H + 0.1\sqrt{n}
 
@@ -475,7 +475,7 @@ def tsallis_iw_sharp(horizon: float, arms: int) -> float:
 
 
 def tsallis_rv_sharp(horizon: float, arms: int) -> float:
-    r"""Tsallis-INF with reduced-variance losses, by Lemma 1 of ``docs/champion.md``.
+    r"""Tsallis-INF with reduced-variance losses, by Lemma 1 of ``docs/research/champion.md``.
 
     .. math:: \mathbb{E}[R_w(H)] \le 2\sqrt{nH} - \sqrt{H} + E + 0.8\ln H + 1.2\ln n + 0.3\sqrt{n}, \qquad
               E = \tfrac{10}{3}\,n\Big(1 + \ln\frac{3H}{40n}\Big) \text{ if } 3H \ge 40n, \text{ else } H/4
@@ -494,7 +494,7 @@ def tsallis_rv_sharp(horizon: float, arms: int) -> float:
 
 
 def tsallis_coded(horizon: float, arms: int, bits: int, reduced: bool = True) -> float:
-    r"""Tsallis-INF with losses of b bits, by the theorem of ``docs/bits.md``.
+    r"""Tsallis-INF with losses of b bits, by the theorem of ``docs/research/bits.md``.
 
     .. math:: \mathbb{E}[R_w(H)] \le R(n, H) + \frac{43}{c}\,\frac{(n + 1) (H + 1)^{3/2}}{4^b}
               + \frac{n}{7}\Big(1 + \ln\Big(1 + \frac{H}{16 n}\Big)\Big)
@@ -518,7 +518,7 @@ def tsallis_coded(horizon: float, arms: int, bits: int, reduced: bool = True) ->
 
 
 def contest(steps: int, arms: int, doubt: float) -> float:
-    r"""One epoch of a champion and the arms of a group, by Lemma 3 of ``docs/champion.md``.
+    r"""One epoch of a champion and the arms of a group, by Lemma 3 of ``docs/research/champion.md``.
 
     Bounds what an epoch of at most :math:`\Delta` steps loses to any fixed one of its n arms, the champion
     counted, when the prior leaves the others at least the share :math:`\varepsilon` (``doubt``):
@@ -546,7 +546,7 @@ def contest(steps: int, arms: int, doubt: float) -> float:
 
 
 def contest_coded(steps: int, arms: int, doubt: float, bits: int) -> float:
-    r"""One epoch of a champion and the arms of a group with losses of b bits, by the third theorem of ``docs/bits.md``.
+    r"""One epoch of a champion and the arms of a group with losses of b bits, by the third theorem of bits.md.
 
     .. math:: 1.0001\,\beta(\Delta, n, \varepsilon) + 0.36\,n + 12\,\frac{(n + 1)(\Delta + 1)^{3/2}}{4^b}
 

@@ -110,7 +110,7 @@ class Plan:
 
         >>> import hlmc
         >>> print(*hlmc.HLMC(arms=100, memory=20, horizon=10**6, pending=4096, delay=2000).plan.awaiting(), sep="\\n")
-        pending: up to 4096 decisions, in 76 of the control words
+        pending: up to 4096 decisions, in 79 of the control words
         delay of 2000 decisions: 14.1 % of the rewards come after their epoch and are credited to the groups alone
         """
         lines = []

@@ -277,7 +277,7 @@ def choose_split(arms: int, memory: int, horizon: int | None = None) -> Groups:
 
 
 FEW_STEPS = 30
-"""Steps per arm below which two levels of a champion lose less than Tsallis-INF with all arms (docs/bits.md)."""
+"""Steps per arm below which two levels of a champion lose less than Tsallis-INF with all arms (research/bits.md)."""
 
 
 def few_steps(arms: int, horizon: int | None) -> bool:
@@ -295,7 +295,7 @@ def fewest_levels(arms: int, memory: int, words: Callable[[Groups], int], groupe
 
     ``words`` says how many words a hierarchy takes. Words beyond those of the hierarchy with the fewest are left over
     until one level less fits: unequal groups would fill them, but the regret of D levels of Tsallis-INF depends on the
-    product of the numbers of children only, and with a champion it was never less (docs/bits.md). ``grouped``: two
+    product of the numbers of children only, and with a champion it was never less (research/bits.md). ``grouped``: two
     levels go before one.
 
     >>> [fewest_levels(1000, memory, sum) for memory in (40, 64, 341, 999, 1000)]
@@ -344,7 +344,7 @@ LEVEL_BITS = (10, 8, 6, 4)
 def best_width(arms: int, memory: int, horizon: int | None = None) -> int:
     """Bits of a statistic: what all arms leave each other in M words if that is enough, else 10, 8, 6 or 4.
 
-    Enough for one level over all T steps is half the logarithm of T to the base 2, rounded up (``docs/bits.md``), 15
+    Enough for one level over all T steps is half the logarithm of T to the base 2, rounded up (research/bits.md), 15
     where T is not known; more than 32 are never taken.
 
     >>> best_width(100, 20, 10**7), best_width(20, 10, 10**6), best_width(1000, 20, 10**7), best_width(10**9, 20)

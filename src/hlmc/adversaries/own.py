@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from inspect import signature
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -51,7 +50,7 @@ def adversary_of(given: Any, arms: int | None = None) -> Adversary:
     """
     if isinstance(given, Adversary):
         return given
-    if isinstance(given, str) and not Path(given).exists():
+    if isinstance(given, str) and not os.path.exists(given):  # noqa: PTH110 - Path.exists fails where a text is too long for a path
         from hlmc.adversaries import CATALOGUE, named  # which import this module
 
         classes = {cls.__name__: cls for cls in CATALOGUE}

@@ -79,7 +79,7 @@ def arena(
     size.
 
     Memory is counted in numbers kept, as in the paper, unless ``bytes`` is given. Then no policy has more than that
-    many bytes of statistics, and policies with codes of few bits (``docs/bits.md``) use as many bits as fit.
+    many bytes of statistics, and policies with codes of few bits (``docs/research/bits.md``) use as many bits as fit.
 
     Parameters
     ----------

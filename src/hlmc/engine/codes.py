@@ -6,7 +6,7 @@ A loss matters only by its distance A >= 0 to a base near the least loss. A code
 
 with a scale s near 2 / eta. Tsallis-INF gives a slot at distance A of a leader with probability near 1 the probability
 p = (1 + A/s)^(-2) = w^2, so the codes are evenly spaced in the fourth root of the probability. Two neighbouring codes
-are (2 s / M) p^(-3/4) apart. ``docs/bits.md`` says why this grid and not another.
+are (2 s / M) p^(-3/4) apart. ``docs/research/bits.md`` says why this grid and not another.
 
 What is stored is rounded to one of the two neighbouring codes with the probabilities that leave its mean as it is.
 Only the slot played moves at most steps. All slots are rounded anew (:func:`_rounded_anew`) when

@@ -15,7 +15,7 @@ past the point where the least loss alone has probability 1, which is then taken
 **A step makes one pass over the losses.** The x that is kept is a prediction. Where probabilities are needed
 (:func:`settle`), the sums are taken at this x. If S_2 is 1 but for a tenth of eta^2, slot j is drawn with probability
 r_j^2 / S_2. This is exactly the distribution for the losses at the learning rate eta sqrt(S_2), and estimates divide by
-exactly these probabilities; docs/champion.md has what it adds to the regret, a constant. Where the prediction is not as
+exactly these probabilities; research/champion.md has what it adds to the regret. Where the prediction is not as
 good as that, :func:`normaliser` goes on from it.
 
 **After an update** (:func:`ftrl_update`) the same sums predict the next x in one step of Newton's method, without

@@ -48,6 +48,10 @@ class Looked:
         self._policy, self._row, self._name = policy, row, name
         self._numbers: dict[int, float] = {}
         self._asked: list[int] = []
+        if self.over:
+            # There is no next decision: look at what one more in the same group would be.
+            self._row = row.copy()
+            self._row[UNTIL] = row[TIME] + 1.0
         self._levels = int(policy.program[LEVELS])
         told = {uniform: self._generator()}
         own = policy.structure

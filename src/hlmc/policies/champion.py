@@ -1,4 +1,4 @@
-"""The champion: HLMC that carries one arm across epochs. A design of this library's own; see docs/champion.md."""
+"""The champion: HLMC that carries one arm across epochs. A design of this library's own; see research/champion.md."""
 
 from __future__ import annotations
 
@@ -55,14 +55,14 @@ class Champion(TreePolicy):
         groups start afresh every now and then, which the plan shows as a level of one group. The champion stays.
     bits
         Bits of a loss: 64, 4 to 32, or ``"auto"``: what is best in ``memory``. With fewer than 64 the losses are
-        packed codes, and ``memory`` holds more of them (``docs/bits.md``).
+        packed codes, and ``memory`` holds more of them (``docs/research/bits.md``).
 
     Guarantee
     ---------
     Against every sequence of rewards that is fixed in advance, at every depth and with an unknown horizon: the expected
-    weak regret is at most :meth:`bound`, of order T^(3/4) K^(1/4) for two levels (Theorem 1 of ``docs/champion.md``;
-    with 6 to 32 ``bits``, the third theorem of ``docs/bits.md``). With ``switches`` it is the expected shifting regret,
-    of order T^(5/6) (V K)^(1/6) (Theorem 2 of ``docs/champion.md``).
+    weak regret is at most :meth:`bound`, of order T^(3/4) K^(1/4) for two levels (Theorem 1 of
+    ``docs/research/champion.md``; with 6 to 32 ``bits``, the third theorem of ``docs/research/bits.md``). With
+    ``switches`` it is the expected shifting regret, of order T^(5/6) (V K)^(1/6) (Theorem 2 of the former).
     ``HLMC(..., routines="tsallis-inf")`` has the smaller bound and the larger regret.
 
     Examples
@@ -169,7 +169,7 @@ class Champion(TreePolicy):
 
     def _with_restarts(self, epochs: tuple[int, ...]) -> tuple[int, ...]:
         """The choices of the top level cut into runs, so many that what the V - 1 runs with a change can lose and what
-        the groups lose in all runs add up to about the least (Theorem 2 of docs/champion.md)."""
+        the groups lose in all runs add up to about the least (Theorem 2 of docs/research/champion.md)."""
         assert self.switches is not None
         S, *below = epochs
         groups = self.groups_used[1]
@@ -246,8 +246,9 @@ class Champion(TreePolicy):
         if self.structure is TREE:
             return super()._proof
         if self.bits_used < ALL_BITS:
-            return f"the third theorem of docs/bits.md{' and Theorem 2 of docs/champion.md' if self._told else ''}"
-        return f"Theorem {2 if self._told else 1} of docs/champion.md"
+            also = " and Theorem 2 of docs/research/champion.md" if self._told else ""
+            return f"the third theorem of docs/research/bits.md{also}"
+        return f"Theorem {2 if self._told else 1} of docs/research/champion.md"
 
     @property
     def _measured(self) -> str:
@@ -255,7 +256,7 @@ class Champion(TreePolicy):
             return super()._measured
         return (
             "2 to 20 % of HLMC's regret on most adversaries here; in a search for the worst at T = 100,000, up to "
-            "0.03 T more than HLMC's (docs/champion.md)"
+            "0.03 T more than HLMC's (docs/research/champion.md)"
         )
 
     @property

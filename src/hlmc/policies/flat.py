@@ -86,7 +86,7 @@ class EXP3(FlatPolicy):
     gamma
         Probability of uniform exploration, in [1e-300, 1]. Default: min(1, sqrt(K ln K / (2 T))).
     bits
-        Bits of a statistic: 64, or 4 to 32 (``docs/bits.md``).
+        Bits of a statistic: 64, or 4 to 32 (``docs/research/bits.md``).
 
     Guarantee
     ---------
@@ -260,7 +260,7 @@ class UCB1(FlatPolicy):
         ``"random"``, ``"first"`` or ``"last"``: how ties between arms with the same index are broken.
     bits
         Bits of a statistic: 64, or 4 to 32. With fewer than 64 an arm has 2 ``bits`` bits for a probabilistic count and
-        a mean that is rounded at random (``docs/bits.md``).
+        a mean that is rounded at random (``docs/research/bits.md``).
 
     Guarantee
     ---------
@@ -289,7 +289,7 @@ class UCB1(FlatPolicy):
     def guarantee(self) -> Guarantee:
         if self.bits < 64:
             return Guarantee(
-                measured="about the regret of 64 bits from 12 bits on (docs/bits.md)",
+                measured="about the regret of 64 bits from 12 bits on (docs/research/bits.md)",
                 lost="a bound: the theorem is for exact counts and means; on rewards set by an adversary, everything",
             )
         return Guarantee(
@@ -311,7 +311,7 @@ class EXP3Loss(FlatPolicy):
     eta
         Learning rate. Default: sqrt(2 ln K / (K T)).
     bits
-        Bits of a statistic: 64, or 4 to 32 (``docs/bits.md``).
+        Bits of a statistic: 64, or 4 to 32 (``docs/research/bits.md``).
 
     Guarantee
     ---------
@@ -343,7 +343,7 @@ class EXP3IX(FlatPolicy):
     eta
         Learning rate. Default: sqrt(2 ln(K + 1) / (K T)).
     bits
-        Bits of a statistic: 64, or 4 to 32 (``docs/bits.md``).
+        Bits of a statistic: 64, or 4 to 32 (``docs/research/bits.md``).
 
     Guarantee
     ---------
@@ -392,7 +392,7 @@ class TsallisINF(FlatPolicy):
         ``"reduced-variance"`` or ``"importance-weighted"``.
     bits
         Bits of a loss: 64, or 4 to 32. With fewer than 64 the losses are packed codes, ceil(K bits / 64) words in all,
-        and learn by stochastic rounding (``docs/bits.md``).
+        and learn by stochastic rounding (``docs/research/bits.md``).
     eta
         c, in [1e-6, 4]: the learning rate in step t is c / sqrt(t). Default: 4, or 2 with importance weighting, for
         which alone there is a bound.

@@ -1,4 +1,4 @@
-"""The routine of a champion's epoch with losses of b bits (``docs/bits.md``): :mod:`hlmc.routines.contest` on codes."""
+"""The routine of a champion's epoch with losses of b bits (research/bits.md): :mod:`hlmc.routines.contest` on codes."""
 
 from __future__ import annotations
 

@@ -173,7 +173,7 @@ class CodedEXP3(CodedRoutine):
     name: ClassVar[str] = "exp3"
     feedback: ClassVar[Literal["gain", "loss", "counts"]] = "gain"
     plain_class: ClassVar[type[EXP3]] = EXP3
-    source: ClassVar[str] = "the second theorem of docs/bits.md"
+    source: ClassVar[str] = "the second theorem of docs/research/bits.md"
     kernels: ClassVar[Kernels] = Kernels(coded_shares_start, coded_exp3_select, coded_exp3_update, coded_exp3_check)
 
     def regret(self, context: LevelContext) -> float | None:
@@ -192,7 +192,7 @@ class CodedEXP3Loss(CodedRoutine):
     name: ClassVar[str] = "exp3-loss"
     feedback: ClassVar[Literal["gain", "loss", "counts"]] = "loss"
     plain_class: ClassVar[type[EXP3Loss]] = EXP3Loss
-    source: ClassVar[str] = "the second theorem of docs/bits.md"
+    source: ClassVar[str] = "the second theorem of docs/research/bits.md"
     kernels: ClassVar[Kernels] = _LOSS_KERNELS
 
     def regret(self, context: LevelContext) -> float | None:
@@ -211,7 +211,7 @@ class CodedEXP3IX(CodedRoutine):
     name: ClassVar[str] = "exp3-ix"
     feedback: ClassVar[Literal["gain", "loss", "counts"]] = "loss"
     plain_class: ClassVar[type[EXP3IX]] = EXP3IX
-    source: ClassVar[str] = "the second theorem of docs/bits.md"
+    source: ClassVar[str] = "the second theorem of docs/research/bits.md"
     kernels: ClassVar[Kernels] = _LOSS_KERNELS
 
     def regret(self, context: LevelContext) -> float | None:

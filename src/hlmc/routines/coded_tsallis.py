@@ -1,4 +1,4 @@
-"""Tsallis-INF with losses of b bits each, packed and changed by stochastic rounding (``docs/bits.md``).
+"""Tsallis-INF with losses of b bits each, packed and changed by stochastic rounding (``docs/research/bits.md``).
 
 The algorithm is :mod:`hlmc.routines.tsallis`; what it stores is :mod:`hlmc.engine.codes`.
 """
@@ -94,7 +94,7 @@ class CodedTsallisINF(CodedRoutine):
     name: ClassVar[str] = "tsallis-inf"
     feedback: ClassVar[Literal["gain", "loss", "counts"]] = "loss"
     plain_class: ClassVar[type[TsallisINF]] = TsallisINF
-    source: ClassVar[str] = "the theorem of docs/bits.md"
+    source: ClassVar[str] = "the theorem of docs/research/bits.md"
     anytime: ClassVar[bool] = True
     kernels: ClassVar[Kernels] = Kernels(
         coded_tsallis_start, CODED_TSALLIS.select, CODED_TSALLIS.update, coded_tsallis_check, CODED_TSALLIS.noted

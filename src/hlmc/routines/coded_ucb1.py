@@ -1,4 +1,4 @@
-r"""UCB1 with counts and means of few bits (``docs/bits.md``): Morris counters, and means by stochastic rounding.
+r"""UCB1 with counts and means of few bits (``research/bits.md``): Morris counters, and means by stochastic rounding.
 
 Two codes for a slot. A *count* of c bits is a Morris counter: code k stands for
 

@@ -98,7 +98,7 @@ class TsallisINF(Routine):
 
     name: ClassVar[str] = "tsallis-inf"
     feedback: ClassVar[Literal["gain", "loss", "counts"]] = "loss"
-    source: ClassVar[str] = "Lemma 1 of docs/champion.md (Zimmert and Seldin, 2021, Theorem 1, with constants)"
+    source: ClassVar[str] = "Lemma 1 of docs/research/champion.md (Zimmert and Seldin, 2021, Theorem 1, with constants)"
     anytime: ClassVar[bool] = True
     kernels: ClassVar[Kernels] = Kernels(
         tsallis_start, TSALLIS.select, TSALLIS.update, tsallis_check, TSALLIS.noted, change=tsallis_change

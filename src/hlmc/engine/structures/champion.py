@@ -8,8 +8,8 @@ usual epoch shows that the prior was misplaced, whoever won it, and the champion
 that is firm must be beaten twice: whoever wins against it once meets it again in the next epoch, in a challenge in the
 same group. In a crisis once is enough. Arms are known by their places in a random order.
 
-The walk through the levels is the tree's. The theorem in docs/champion.md rests on three things. Challenges are few: at
-most 4 sqrt(s) among the first s epochs of a run of the lowest group level. That level does not count them among its
+The walk through the levels is the tree's. The theorem (research/champion.md) rests on three things. Challenges are few:
+at most 4 sqrt(s) among the first s epochs of a run of the lowest group level. That level does not count them among its
 choices and learns nothing from them, so that it runs Tsallis-INF as it is published. The levels above it choose as they
 always do.
 """
