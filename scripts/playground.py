@@ -37,7 +37,7 @@ from hlmc.engine.kernel import Address, kernel
 from hlmc.engine.layout import AT, CONTROL, FIELDS, FOREVER, LEVELS, RECORD, ROUTINE
 from hlmc.engine.linker import Kernel, constant, relink, substitute
 from hlmc.engine.primitives import bits, call_select, offset, words
-from hlmc.engine.step import arm_of, reward_of, run
+from hlmc.engine.step import THROUGH_TABLE, arm_of, reward_of, run
 from hlmc.engine.stream import unit
 from hlmc.engine.structures import CATALOGUE as STRUCTURES
 from hlmc.errors import BadArgument
@@ -306,7 +306,7 @@ int32_t play_arm(const double *program, double *row, int32_t slot)
 def source() -> str:
     """The C of the module."""
     unit = generic_unit("play", ("start", "run", "judge", "means", "probe", "arm"))
-    run_ = unit.entry(substitute(run, {reward_of: paid}), *[Type.RUN] * 9, Type.INT)
+    run_ = unit.entry(substitute(run, {**THROUGH_TABLE, reward_of: paid}), *[Type.RUN] * 9, Type.INT)
     judge_ = unit.entry(judged, Type.RUN, Type.RUN, Type.INT, Type.INT, Type.INT)
     means_ = unit.entry(expectations, Type.RUN, Type.RUN, Type.INT, Type.INT)
     probe_ = unit.entry(chosen_by, Type.RUN, Type.RUN, Type.INT, Type.INT, Type.INT, Type.REAL)
