@@ -82,6 +82,17 @@ class Guest:
 
     async def visit(self) -> None:
         """Ask and tell until the end."""
+        try:
+            await self._stay()
+        finally:
+            self._leave()
+
+    def _leave(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    async def _stay(self) -> None:
         while not self._ended():
             unit, key = f"u{random.randrange(UNITS)}", secrets.token_hex(8)
             decision = await self._sure("ask", {"unit": unit, "key": key})
@@ -107,7 +118,7 @@ class Guest:
                 async with asyncio.timeout(60.0):
                     status, text = await self._connection.send(post(f"/v1/shop/{what}", body))
             except (OSError, TimeoutError):
-                self._connection = None
+                self._leave()
                 await asyncio.sleep(0.02)
                 continue
             if status == 200:

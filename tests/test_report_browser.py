@@ -21,7 +21,7 @@ addEventListener("load", () => {
   document.querySelectorAll("details").forEach(each => { each.open = true; });
   const width = document.documentElement.clientWidth;
   const wide = [...document.body.querySelectorAll("*")]
-    .filter(each => !each.parentElement.closest(".scroll") && each.getBoundingClientRect().right > width + 1)
+    .filter(each => !each.parentElement.closest(".scroll, nav") && each.getBoundingClientRect().right > width + 1)
     .map(each => `${each.tagName} ${each.className} ${each.textContent.slice(0, 40)}`);
   const images = [...document.images].map(each => [each.closest("figure").id, each.naturalWidth, each.clientWidth]);
   parent.postMessage({width, across: document.documentElement.scrollWidth, wide, images}, "*");

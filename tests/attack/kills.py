@@ -52,7 +52,7 @@ def kill_while_saving(trial: Trial) -> None:
     def work() -> None:
         while True:
             for version in versions():
-                version.save(path)
+                version.save(path, force=True)
 
     killed(trial, work, 0.01)
     found, refusal = attempt(lambda: hlmc.load(path))

@@ -75,7 +75,7 @@ def same_file_saved(trial: Trial) -> None:
 
     def save(learner: hlmc.Learner) -> None:
         for _ in range(5):
-            learner.save(path)
+            learner.save(path, force=True)
 
     def load() -> None:
         for _ in range(20):
