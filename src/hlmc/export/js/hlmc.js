@@ -110,7 +110,7 @@ class Learner {
         const { memory, __heap_base: base } = exports;
         const first = 8 * Math.ceil(base.value / 8);
         const numbers = program.program.length;
-        const size = program.pending ? 8 * (5 + 2 * program.program[LEVELS]) : 0;
+        const size = program.pending ? 8 * (7 + 2 * program.program[LEVELS]) : 0;
         if (identity && (identity.length !== IDENTITY || BigInt.asUintN(64, identity[IDENTITY - 1]) === 0n)) {
             throw new RangeError("identity must be three BigInts, the last not 0");
         }
