@@ -122,8 +122,12 @@ def _heading(title: str, mark: str = "=") -> str:
 
 
 def _data_text(name: Name) -> str:
-    """What is written below a constant, in its module or in a module of the same folder that defines it."""
-    inside = [module for module in sys.modules if module == name.module or module.startswith(f"{name.module}.")]
+    """What is written below a constant, in its module or in the one that defines it."""
+    inside = [
+        module
+        for module, found in sys.modules.items()
+        if module.partition(".")[0] == "hlmc" and vars(found).get(name.name) is name.item
+    ]
     for module in inside:
         lines = ModuleAnalyzer.for_module(module).find_attr_docs().get(("", name.name))
         if lines:

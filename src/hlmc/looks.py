@@ -32,6 +32,7 @@ LINES = {
     "dotted": (0, (1.2, 1.4)),
     "mixed": (0, (6, 1.6, 1.2, 1.6)),
 }
+"""Line styles by name, as Matplotlib takes them."""
 
 
 class Look(NamedTuple):
