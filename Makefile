@@ -6,7 +6,7 @@ VENV    ?= .venv
 OLDEST  ?= .venv-oldest
 WORKERS ?= 2
 # What `make test-oldest` hands to pytest; `make test-oldest OLDEST_TESTS=` runs the whole suite.
-OLDEST_TESTS ?= -m 'not slow' tests/test_adapters.py tests/test_catalogue.py tests/test_docs.py tests/test_store.py
+OLDEST_TESTS ?= -m 'not slow' tests/adapters/test_adapters.py tests/package/test_catalogue.py tests/docs/test_docs.py tests/simulation/test_store.py
 # The least share of lines and branches that the tests must reach, in percent.
 COVERAGE ?= 85
 
@@ -45,7 +45,7 @@ docs: $(VENV)/.docs ## the documentation site, as build/site/index.html
 
 # The site shows the outputs that are stored in the notebooks; this runs them and compares.
 notebooks: $(VENV)/.docs ## run the notebooks
-	HLMC_DOCS_TESTS=1 $(BIN)/pytest -q tests/test_books.py -k "gives_what_it_shows or look_ahead"
+	HLMC_DOCS_TESTS=1 $(BIN)/pytest -q tests/docs/test_books.py -k "gives_what_it_shows or look_ahead"
 
 test-docs: docs notebooks ## build the site, open it in a browser, and run the notebooks
 	$(BIN)/pytest -q tests/site

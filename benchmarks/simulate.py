@@ -337,7 +337,6 @@ sys.exit(main(["simulate", {example!r}, "--jobs", "1"]))
 def shifting(quick: bool) -> None:
     """The exact benchmark with switches, of which benchmarks/evaluation.py has more."""
     from evaluation import Noise, timed
-
     from hlmc.evaluation import best_switching
 
     best_switching(Noise(4), 100, 2)

@@ -5,7 +5,7 @@ The committed file was made by
     python scripts/make_golden.py --runs 4000 --seed 20210
 
 on the CPU. Make it again when a policy or an adversary is changed on purpose, and say why in the commit: a change that
-moves a mean by more than chance is what tests/test_golden.py is there to catch.
+moves a mean by more than chance is what tests/paper/test_golden.py is there to catch.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 One file holds one family of attacks and one function one attack. An attack is written as a single trial, which raises
 :class:`~attack.harness.Harm` (or anything else) when it has found harm. ``scripts/attack.py`` runs them and prints a
-table; ``tests/test_attack.py`` runs the short form.
+table; ``tests/attack/test_attack.py`` runs the short form.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ import pytest
 
 import hlmc
 from hlmc.errors import BadArgument
-from log_tables import drawn
+from logs.log_tables import drawn
 
 NAMES = ["a", "b", "c"]
 MEANS = {"a": 0.2, "b": 0.5, "c": 0.8}

@@ -15,7 +15,7 @@ import hlmc
 from hlmc.errors import BadArgument, BadFile, BadReward, BadType
 from hlmc.logs import bernstein, betting
 from hlmc.logs.reading import read
-from log_tables import drawn, plain_value, played
+from logs.log_tables import drawn, plain_value, played
 
 CHANCES = {"tea": 0.5, "coffee": 0.3, "cocoa": 0.2}
 MEANS = {"tea": 0.2, "coffee": 0.5, "cocoa": 0.8}

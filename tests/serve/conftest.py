@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from services import ADMIN_TEXT, Running, serving
+from serve.services import ADMIN_TEXT, Running, serving
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ import pytest
 import hlmc
 from hlmc.errors import BadArgument, BadReward, BadType, ConflictingKey, OutOfTurn, StoreUnavailable, UnknownDecision
 from hlmc.serve import AsyncClient, Client
-from services import ADMIN_TEXT, Running
+from serve.services import ADMIN_TEXT, Running
 
 
 def used(bandit: Any) -> list[Any]:

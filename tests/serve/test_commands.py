@@ -17,7 +17,7 @@ from hlmc.errors import BadArgument, BadFile, BadType, MissingExtra
 from hlmc.serve.config import of_store, read_config
 from hlmc.serve.demo import CHANGE, DRINKS, SEGMENTS, SUMMER, chance
 from hlmc.serve.extra import need
-from services import SHOP
+from serve.services import SHOP
 
 
 def test_tokens_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from hlmc.errors import StoreUnavailable
 from hlmc.serve.routes import ROUTES
-from services import Running, error_name, serving
+from serve.services import Running, error_name, serving
 
 # --- Decisions and rewards
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from browser import BROWSER, Tab
-from services import ADMIN, ADMIN_TEXT, Running, serving
+from serve.services import ADMIN, ADMIN_TEXT, Running, serving
 
 pytestmark = [
     pytest.mark.slow,

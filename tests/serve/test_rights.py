@@ -18,7 +18,7 @@ from hlmc.serve.config import read_config
 from hlmc.serve.logs import Json, Plain
 from hlmc.serve.metrics import exposed
 from hlmc.serve.running import prepared
-from services import ADMIN_TEXT, SHOP, Running, error_name, serving
+from serve.services import ADMIN_TEXT, SHOP, Running, error_name, serving
 
 
 @pytest.fixture(scope="module")

@@ -13,8 +13,8 @@ arrangement of K. C. Ng's for fdlibm (Sun Microsystems, 1993). Error below 1 uni
 
 In single precision the constants are those of SINGLE and the two polynomials those of :mod:`hlmc.engine.single`.
 
-The polynomials interpolate at Chebyshev nodes, and their errors are below 2e-17 (``tests/test_elementary.py`` compares
-with 60 digits).
+The polynomials interpolate at Chebyshev nodes, and their errors are below 2e-17
+(``tests/engine/test_elementary.py`` compares with 60 digits).
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ products, quotients and powers of two, so that every machine with IEEE 754 float
 
 Both polynomials interpolate at Chebyshev nodes and are as long as 24 bits need: errors below 2e-8 of the result before
 it is rounded. Exponential and logarithm are then off by less than 1 unit in the last place, e^x - 1 and log(1 + x) by
-less than 2 (``tests/test_single.py``).
+less than 2 (``tests/export/test_single.py``).
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A compiler may not change the order of additions, so a sum in one variable stays one addition after another; and where a
 kernel adds in four variables, LLVM finds the four only sometimes. Here a few kernels are said a second time with the
 type ``lanes``: four float64 in one register, operated on together. They give the same bits as the kernels that they
-stand for (:data:`TWINS`), which say what is computed; ``tests/test_losses.py`` compares them.
+stand for (:data:`TWINS`), which say what is computed; ``tests/routines/test_losses.py`` compares them.
 """
 
 from __future__ import annotations

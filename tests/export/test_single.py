@@ -15,6 +15,7 @@ import pytest
 
 import hlmc
 from c_tools import SANITIZE, STRICT, at_once, compiled, needs
+from export.test_c import LEADER
 from hlmc.cli import main
 from hlmc.engine import arithmetic, single
 from hlmc.engine.layout import SUM
@@ -27,7 +28,6 @@ from hlmc.routines import Custom
 from hlmc.streams import keys
 from hlmc.targets.c import Table, Unit
 from hlmc.targets.c.types import Numbers, Type
-from test_c import LEADER
 
 pytestmark = pytest.mark.slow
 

@@ -10,7 +10,7 @@ import pytest
 
 from hlmc import advice, cli
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 

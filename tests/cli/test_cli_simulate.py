@@ -14,7 +14,7 @@ from hlmc import cli
 from hlmc.errors import BadArgument
 from hlmc.simulation.file import read_experiment
 
-EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("*.toml"))
+EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.toml"))
 
 TEXT = """
 horizon = 2000

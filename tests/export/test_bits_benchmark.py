@@ -13,7 +13,7 @@ from hlmc.policies import CATALOGUE
 from hlmc.targets.c import Table, Unit
 from hlmc.targets.c.types import Type
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture

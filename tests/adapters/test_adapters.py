@@ -35,7 +35,7 @@ from hlmc.adapters.river import RiverPolicy
 from hlmc.adversaries import CATALOGUE, EXAMPLES, Bernoulli, BlockTrap, Trace
 from hlmc.errors import BadArgument, BadType, OutOfTurn
 
-EXAMPLE_FILES = Path(__file__).parent.parent / "examples"
+EXAMPLE_FILES = Path(__file__).parents[2] / "examples"
 
 
 @pytest.mark.parametrize("kind", CATALOGUE, ids=[kind.__name__ for kind in CATALOGUE])

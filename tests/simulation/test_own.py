@@ -416,7 +416,7 @@ def test_it_is_drawn_beside_the_others() -> None:
 def test_the_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
     import runpy
 
-    runpy.run_path(str(Path(__file__).parent.parent / "examples" / "own_policy.py"))["main"](steps=100, runs=2)
+    runpy.run_path(str(Path(__file__).parents[2] / "examples" / "own_policy.py"))["main"](steps=100, runs=2)
     printed = capsys.readouterr().out
     assert printed.count("Thompson") == 2
     assert "BlockTrap(arms=100, memory=20)" in printed

@@ -14,7 +14,7 @@ from hlmc.arenas import POLICIES
 from hlmc.cli import main
 from hlmc.errors import BadType
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 
 
 def test_what_was_measured_names_policies_of_the_arena() -> None:

@@ -26,7 +26,7 @@ from hlmc.streams import derive_seed
 
 pytestmark = pytest.mark.slow
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 SEED = 3
 STEPS = 2000
 ARMS_SHOWN = 200

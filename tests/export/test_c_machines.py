@@ -14,7 +14,7 @@ from hlmc.export.sizes import M4, M7
 
 pytestmark = pytest.mark.slow
 
-RADIO = Path(__file__).parent.parent / "examples" / "radio"
+RADIO = Path(__file__).parents[2] / "examples" / "radio"
 POLICIES = {
     "hlmc": hlmc.HLMC(arms=100, memory=20, horizon=10**6),
     "unknown": hlmc.HLMC(arms=23, levels=3, switches="unknown"),

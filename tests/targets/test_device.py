@@ -24,7 +24,7 @@ from hlmc.targets.cuda import primitives as cuda_primitives
 from hlmc.targets.cuda.launch import driver_errors
 from hlmc.targets.cuda.views import ViewHooks
 
-HERE = Path(__file__).resolve().parent
+TESTS = Path(__file__).resolve().parents[1]
 HOOKED = {LoopHooks: step.run, TurnHooks: take_turn, ViewHooks: loop.play, GameViewHooks: game_kernel.rounds}
 """Which kernel each record of hooks is for."""
 
@@ -34,14 +34,14 @@ def run(*command: str, **environment: str) -> subprocess.CompletedProcess[str]:
         [sys.executable, *command],
         capture_output=True,
         text=True,
-        cwd=HERE.parent,
+        cwd=TESTS.parent,
         env={**os.environ, **environment},
         check=False,
     )
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("module", sorted(path.name for path in (HERE / "device").glob("test_*.py")))
+@pytest.mark.parametrize("module", sorted(path.name for path in (TESTS / "device").glob("test_*.py")))
 def test_in_the_simulator(module: str) -> None:
     """The environment must be set before Numba is imported, hence another process."""
     done = run(

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import hlmc
-from enumeration import Enumerated
 from hlmc.engine.layout import BEGAN, TIME
 from hlmc.policies import EXAMPLES
 from hlmc.routines import TsallisINF
+from learners.enumeration import Enumerated
 
 WAITS = (0, 0, 1, 3, 7)  # decisions later at which rewards are told
 

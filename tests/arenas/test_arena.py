@@ -24,7 +24,7 @@ from hlmc.evaluation import best_fixed, best_switching, dynamic, mean_interval, 
 from hlmc.simulation import Interrupted, runner
 from hlmc.testing import check_adversary
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 
 SMALL = {"arms": [16], "horizons": [400], "runs": 3, "progress": False}
 
