@@ -21,9 +21,9 @@ import hlmc
 from hlmc._testing_adversary import check_adversary
 from hlmc.engine.layout import KEY, SHUFFLE
 from hlmc.errors import BadReward, BadType, OutOfTurn, shown
-from hlmc.files import own_routines
 from hlmc.learners.learner import Learner
 from hlmc.policies.base import Policy
+from hlmc.policies.description import own_routines
 from hlmc.routines.base import LevelContext
 from hlmc.routines.custom import Custom, plain
 from hlmc.streams import keys

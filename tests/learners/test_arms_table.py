@@ -19,9 +19,9 @@ import hlmc
 from driving import named
 from hlmc.engine.layout import ARMS, AT, FIELDS, IDLE
 from hlmc.errors import BadArgument, BadFile, BadType, HLMCError, OutOfTurn
-from hlmc.files.format import FIXED, NAMES, sealed
 from hlmc.learners import gate
 from hlmc.learners.arms import NamedLearner
+from hlmc.learners.format import FIXED, NAMES, sealed
 
 T = 2000
 

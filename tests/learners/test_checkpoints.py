@@ -16,10 +16,11 @@ import hlmc
 from fleets import LONG, POLICY, bits, fixed_rewards, killed_after, loaded, step
 from hlmc.engine.layout import ARM
 from hlmc.errors import BadFile
-from hlmc.files import disk, journal
-from hlmc.files.format import FIXED, Layout
+from hlmc.files import disk
 from hlmc.learners import filed as rows
+from hlmc.learners import journal
 from hlmc.learners.fleet import Fleet
+from hlmc.learners.format import FIXED, Layout
 
 
 @pytest.fixture

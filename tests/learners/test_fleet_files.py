@@ -13,10 +13,10 @@ from fleets import EXAMPLES, POLICY, bits, fixed_rewards, flipped, loaded, step
 from hlmc.engine.layout import ARM, TIME
 from hlmc.errors import BadArgument, BadFile
 from hlmc.files import disk
-from hlmc.files.format import Layout
 from hlmc.learners import filed as rows
 from hlmc.learners import fleet as fleet_module
 from hlmc.learners.fleet import Fleet
+from hlmc.learners.format import Layout
 
 
 @pytest.fixture

@@ -179,7 +179,7 @@ def test_a_range_that_is_none_is_refused(
 
 
 def test_files_of_unscaled_policies_do_not_mention_it(tmp_path: Path) -> None:
-    from hlmc.files.description import described
+    from hlmc.policies.description import described
 
     assert set(json.loads(described(PLAIN))["arguments"]) == {"arms", "horizon"}
     assert json.loads(described(LOSSES))["arguments"]["rewards"] == [-3.0, 7.0]

@@ -20,9 +20,9 @@ from hlmc.bandit.settings import Settings, checked
 from hlmc.bandit.sqlite import SQLiteStore
 from hlmc.bandit.store import Store
 from hlmc.errors import BadArgument, BadStore, BadType, shown
-from hlmc.files.description import described, read_policy
 from hlmc.learners import Learner
 from hlmc.policies.base import Policy
+from hlmc.policies.description import described, read_policy
 
 _POSTGRES = re.compile(r"postgres(ql)?://")
 _HTTP = re.compile(r"https?://")

@@ -6,7 +6,9 @@
 - :mod:`~hlmc.learners.arms`: arms with names, which come and go;
 - :mod:`~hlmc.learners.gate`: the check of rows that come from outside;
 - :mod:`~hlmc.learners.saving`, :mod:`~hlmc.learners.filed`, :mod:`~hlmc.learners.loading`: learners and fleets in
-  files. The format is that of :mod:`hlmc.files`.
+  files;
+- :mod:`~hlmc.learners.format`: where everything lies in such a file, and its checksums;
+- :mod:`~hlmc.learners.journal`: changing a fleet's file in place.
 """
 
 from hlmc.learners.arms import Arms, NamedLearner

@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hlmc.errors import BadArgument
-from hlmc.files import disk, journal
+from hlmc.files import disk
 from hlmc.files.disk import StrPath, bad
-from hlmc.files.format import Front, as_bytes
-from hlmc.learners import gate
+from hlmc.learners import gate, journal
+from hlmc.learners.format import Front, as_bytes
 
 if TYPE_CHECKING:
     from hlmc.policies.base import Policy

@@ -18,9 +18,7 @@ from hlmc.engine.layout import ARM, LEVELS, PROBABILITY, TIME
 from hlmc.engine.scale import scale_many
 from hlmc.engine.step import BAD_REWARD, NOT_SELECTED, PAST_HORIZON
 from hlmc.errors import BadArgument, BadReward, BadType, HLMCError, OutOfTurn, shown
-from hlmc.files.description import own_routines
 from hlmc.files.disk import StrPath
-from hlmc.files.format import Front, Layout
 from hlmc.learners import gate
 from hlmc.learners.batches import (
     Batch,
@@ -35,12 +33,14 @@ from hlmc.learners.batches import (
     spread,
 )
 from hlmc.learners.filed import FiledRows
+from hlmc.learners.format import Front, Layout
 from hlmc.learners.identity import Identity, anonymous, give_secrets
 from hlmc.learners.identity import checked as checked_identity
 from hlmc.learners.learner import Learner, fresh_rows, no_window, outstanding, refusal
 from hlmc.learners.saving import Seen, create, read, save_over
 from hlmc.learners.tickets import ticket_dtype
 from hlmc.policies.base import Policy
+from hlmc.policies.description import own_routines
 from hlmc.streams import given_seed, keys
 from hlmc.targets import address_of, address_table, linked
 from hlmc.turns import turn

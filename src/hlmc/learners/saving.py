@@ -10,11 +10,12 @@ import numpy as np
 
 from hlmc.checks import flag
 from hlmc.errors import BadFile, BadType, shown
-from hlmc.files import disk, journal
+from hlmc.files import disk
 from hlmc.files.disk import StrPath
-from hlmc.files.format import FIXED, SEAL, Front, Layout, as_bytes, digest
 from hlmc.files.writing import replacing
+from hlmc.learners import journal
 from hlmc.learners.filed import FiledRows, check_rows
+from hlmc.learners.format import FIXED, SEAL, Front, Layout, as_bytes, digest
 
 if TYPE_CHECKING:
     from hlmc.policies.base import Policy

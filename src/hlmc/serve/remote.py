@@ -16,8 +16,8 @@ import numpy as np
 from hlmc.bandit import Decision, Report, Settings, Tally
 from hlmc.bandit.arms import text_of
 from hlmc.errors import BadArgument, BadReward, BadType, shown
-from hlmc.files.description import read_policy
 from hlmc.policies.base import Policy
+from hlmc.policies.description import read_policy
 from hlmc.serve.problems import error_of
 
 BATCH = 1000

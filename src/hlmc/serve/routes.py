@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from hlmc.errors import BadArgument
-from hlmc.files.description import described
+from hlmc.policies.description import described
 from hlmc.serve import metrics, wire
 from hlmc.serve.endpoint import JSON, Call, Operation
 from hlmc.serve.problems import AGAIN, Problem

@@ -21,12 +21,12 @@ from fleets import EXAMPLES, STEPS, fixed_rewards, killed_after, played
 from hlmc import routines
 from hlmc.engine import layout, structures
 from hlmc.errors import BadArgument, BadFile, BadType, HLMCError, OutOfTurn
-from hlmc.files.description import _understood_alone, described
-from hlmc.files.format import FIXED, KINDS, VERSION, Front, Layout, digest, sealed
 from hlmc.learners import gate
 from hlmc.learners.arms import NamedLearner
+from hlmc.learners.format import FIXED, KINDS, VERSION, Front, Layout, digest, sealed
 from hlmc.learners.learner import Learner
 from hlmc.learners.saving import create
+from hlmc.policies.description import _understood_alone, described
 from hlmc.simulation.file import read_experiment
 
 POLICY = hlmc.HLMC(arms=100, memory=20, horizon=1000)

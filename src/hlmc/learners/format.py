@@ -19,8 +19,8 @@ import numpy as np
 from hlmc.engine.layout import LATER_WORDS, REACHED, WINDOW
 from hlmc.errors import BadArgument
 from hlmc.files import disk
-from hlmc.files.description import described, read_policy
 from hlmc.files.disk import StrPath, bad
+from hlmc.policies.description import described, read_policy
 
 if TYPE_CHECKING:
     from hlmc.policies.base import Policy

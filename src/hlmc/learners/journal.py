@@ -15,7 +15,7 @@ import numpy as np
 from hlmc.errors import BadArgument
 from hlmc.files import disk
 from hlmc.files.disk import StrPath, bad
-from hlmc.files.format import ENTRY, FIXED, SEAL, Front, Layout, as_bytes, digest, sealed, table_of
+from hlmc.learners.format import ENTRY, FIXED, SEAL, Front, Layout, as_bytes, digest, sealed, table_of
 
 Array = np.ndarray
 
