@@ -51,7 +51,7 @@ def nursery(file: Path, port: int) -> None:
 
     described = config.read_config(file)
     warming.warm(described.experiments[0].policy)
-    assert application.application
+    assert application.Application
     logs.set_up(True, "critical")
     while True:
         child = os.fork()

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from attack.harness import Harm, Trial, attack
-from hlmc.serve.application import application
+from hlmc.serve.application import Application
 from hlmc.serve.config import read_config
 from hlmc.serve.guard import Guard
 from hlmc.serve.rights import RIGHTS, Rights, add, made
@@ -58,7 +58,7 @@ class Caller:
         config = read_config(file, str(trial.folder / "shop.db"))
         self.service = Service(config.opened(), config.limits)
         self.service.ready = True
-        self._called = application(self.service, Guard(("127.0.0.1",)), Rights(config.tokens))
+        self._called = Application(self.service, Guard(("127.0.0.1",)), Rights(config.tokens))
 
     def send(self, method: str, path: str, headers: dict[str, str], body: bytes = b"") -> tuple[int, bytes]:
         """The status and the body of the answer."""

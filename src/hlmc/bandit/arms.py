@@ -34,6 +34,8 @@ def text_of(what: str, value: Any) -> str:
     >>> text_of("unit", 17), text_of("unit", b"17"), text_of("unit", "17")
     ('17', '17', '17')
     """
+    if type(value) is str and 0 < len(value) <= LONGEST and value.isprintable():
+        return value  # nearly always
     if isinstance(value, bytes):
         try:
             value = value.decode()

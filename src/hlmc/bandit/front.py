@@ -184,13 +184,14 @@ class Bandit:
         )
         if len(keys) != len(units):
             raise BadArgument(f"key must be a list of {len(units)} keys, one for each unit, not of {len(keys)}")
+        stored = [self._shared() if each is None else text_of("unit", each) for each in units]
+        if key is None:
+            return many, [Ask(each, None, purpose) for each in stored]
         checked = [None if each is None else text_of("key", each) for each in keys]
-        return many, [Ask(self._stored(each), own, purpose) for each, own in zip(units, checked, strict=True)]
+        return many, [Ask(each, own, purpose) for each, own in zip(stored, checked, strict=True)]
 
-    def _stored(self, unit: Any) -> str:
-        """The name under which the learner of a unit is stored."""
-        if unit is not None:
-            return text_of("unit", unit)
+    def _shared(self) -> str:
+        """The name under which the learner that all share, or one of its shards, is stored."""
         shards = self._experiment.settings.shards
         shard = secrets.randbelow(shards) if shards > 1 else 0
         return f"{SHARD}{shard}" if shard else ""
@@ -198,13 +199,13 @@ class Bandit:
     def _tells(self, decision: Any, reward: Any) -> tuple[bool, list[Tell]]:
         self._check_open(writes=True)
         if isinstance(decision, (str, Decision)):
-            return False, [Tell(_id(decision), self._reward(reward))]
+            return False, [Tell(_id(decision), self._rewards([reward])[0])]
         names = checks.listed("decision", decision, "ids", empty=True)
         rewards = reward.tolist() if isinstance(reward, np.ndarray) else reward
         rewards = checks.listed("reward", rewards, "rewards", empty=True)
         if len(names) != len(rewards):
             raise BadArgument(f"reward must be a list of {len(names)}, one for each decision, not of {len(rewards)}")
-        return True, [Tell(_id(name), self._reward(each)) for name, each in zip(names, rewards, strict=True)]
+        return True, list(map(Tell, [_id(name) for name in names], self._rewards(rewards)))
 
     def _drops(self, decision: Any) -> tuple[bool, list[Tell]]:
         self._check_open(writes=True)
@@ -212,12 +213,14 @@ class Bandit:
         names = checks.listed("decision", decision, "ids", empty=True) if many else [decision]
         return many, [Tell(_id(name), None) for name in names]
 
-    def _reward(self, reward: Any) -> float:
+    def _rewards(self, rewards: list[Any]) -> list[float]:
+        """The rewards, checked."""
         policy = self._experiment.policy
-        found = reward if type(reward) is float else checked_reward(reward, policy)
         low, high = policy.rewards
-        if not low <= found <= high:
-            raise BadReward(f"{policy.accepted}, not {shown(reward)}")
+        found = [each if type(each) is float else checked_reward(each, policy) for each in rewards]
+        for each, given in zip(found, rewards, strict=True):
+            if not low <= each <= high:
+                raise BadReward(f"{policy.accepted}, not {shown(given)}")
         return found
 
     def _told(self, many: bool, tells: Sequence[Tell], answers: list[str]) -> Any:

@@ -33,8 +33,8 @@ class Request:
         self._done = False
         self._appointed = False
         self._future: asyncio.Future[Any] | None = None
-        self._wake = threading.Lock()
-        self._wake.acquire()
+        self._wake: threading.Lock | None = None
+        """Held until a thread that waits is to go on; a task has none."""
 
     def answer(self, result: Any) -> None:
         """Give the result to whoever waits."""
@@ -48,7 +48,7 @@ class Request:
 
     def _finish(self) -> None:
         self._done = True
-        if self._future is None:
+        if self._wake is not None:
             self._wake.release()
 
     def _deliver(self) -> None:
@@ -86,18 +86,19 @@ class GroupCommit:
         self._led = False
         self._pid = os.getpid()
         self._helper: threading.Thread | None = None
-        self._called = threading.Semaphore(0)
+        self._called = _held()
 
     def submit(self, request: Request) -> Any:
         """Have a request done; its result. Returns when it is committed."""
         if self._pid != os.getpid():  # whoever led or waited before a fork is not here
             self._reset()
+        wake = request._wake = _held()
         with self._mutex:
             self._queue.append(request)
             leads, self._led = not self._led, True
         if not leads:
             try:
-                request._wake.acquire()
+                wake.acquire()
             except BaseException:
                 self._abandon(request)
                 raise
@@ -144,10 +145,10 @@ class GroupCommit:
                         continue
                     if own is None or not own._done:
                         continue
-                    heir = next((each for each in self._queue if each._future is None), None)
+                    heir = next((each for each in self._queue if each._wake is not None), None)
                     if heir is not None:
                         heir._appointed = True
-                if heir is not None:
+                if heir is not None and heir._wake is not None:
                     heir._wake.release()
                 else:
                     self._call_helper()
@@ -175,6 +176,7 @@ class GroupCommit:
         return group
 
     def _call_helper(self) -> None:
+        """Have the helper lead. Only one leads at a time, so the helper is called once before it goes on."""
         if self._helper is None:
             self._helper = threading.Thread(target=self._help, name="hlmc-bandit", daemon=True)
             self._helper.start()
@@ -185,6 +187,13 @@ class GroupCommit:
         while True:
             called.acquire()
             self._lead(None)
+
+
+def _held() -> threading.Lock:
+    """A lock that is held: whoever acquires it waits until another releases it."""
+    lock = threading.Lock()
+    lock.acquire()
+    return lock
 
 
 def _hand_over(group: Iterable[Request]) -> None:

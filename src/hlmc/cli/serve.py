@@ -36,7 +36,7 @@ def run(options: argparse.Namespace) -> int | None:
     """Serve until a signal comes."""
     from hlmc.serve.extra import need
 
-    need("uvicorn", "httptools", "uvloop", "starlette", "msgspec", "prometheus_client")
+    need("uvicorn", "httptools", "uvloop", "msgspec", "prometheus_client")
     from hlmc.checks import whole
     from hlmc.serve import config, logs
     from hlmc.serve.running import serve

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any
 
-from starlette.routing import Route, Router
-
-from hlmc.serve.endpoint import Call, Endpoint, Operation
+from hlmc.serve.endpoint import Call, Endpoint, Operation, Receive, Scope, Send
 from hlmc.serve.guard import Guard
 from hlmc.serve.problems import Problem
 from hlmc.serve.rights import Rights
@@ -29,24 +26,42 @@ PAGE = {"/": ("index.html", b"text/html; charset=utf-8")} | {
 """The files of the page and their types."""
 
 
-def application(service: Service, guard: Guard, rights: Rights, beside: Beside | None = None) -> Any:
-    """The ASGI application of a service; ``beside`` runs when it is ready."""
+class Application:
+    """The ASGI application of a service; ``beside`` runs when it is ready.
 
-    @asynccontextmanager
-    async def lifespan(_: Any) -> AsyncIterator[None]:
-        warming = asyncio.create_task(_begin(service, beside))
-        yield
-        service.stopping.set()
+    A request finds its endpoint by one or two look-ups in a table, whatever it asks for.
+    """
+
+    def __init__(self, service: Service, guard: Guard, rights: Rights, beside: Beside | None = None) -> None:
+        self._service, self._beside = service, beside
+
+        def endpoint(path: str, operations: Mapping[str, Operation]) -> Endpoint:
+            return Endpoint(service, guard, rights, path, operations)
+
+        self._endpoints = {path: endpoint(path, operations) for path, operations in ROUTES.items()}
+        self._endpoints |= {path: endpoint(path, {"GET": _file(*file)}) for path, file in PAGE.items()}
+        self._nothing = endpoint("(unknown)", {method: Operation(_nothing, None) for method in _METHODS})
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+            return
+        path, name = scope["path"], None
+        if path.startswith("/v1/"):
+            name, slash, rest = path[4:].partition("/")
+            path = f"/v1/{{experiment}}{slash}{rest}" if name else ""
+        await self._endpoints.get(path, self._nothing)(scope, receive, send, name)
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        """Begin, and end when the server says so."""
+        await receive()
+        warming = asyncio.create_task(_begin(self._service, self._beside))
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        self._service.stopping.set()
         warming.cancel()
-        service.close()
-
-    def endpoint(path: str, operations: Mapping[str, Operation]) -> Endpoint:
-        return Endpoint(service, guard, rights, path, operations)
-
-    routes = [Route(path, endpoint(path, operations)) for path, operations in ROUTES.items()]
-    routes += [Route(path, endpoint(path, {"GET": _file(*file)})) for path, file in PAGE.items()]
-    nothing: Any = endpoint("(unknown)", {method: Operation(_nothing, None) for method in _METHODS})
-    return Router(routes, redirect_slashes=False, default=nothing, lifespan=lifespan)
+        self._service.close()
+        await send({"type": "lifespan.shutdown.complete"})
 
 
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")

@@ -68,7 +68,7 @@ async def visitors(service: Service) -> None:
     orders: set[asyncio.Task[None]] = set()
     while True:
         kinds = draw.choices(list(SEGMENTS), k=GROUP)
-        for kind, decision in zip(kinds, await service.ask(shop, kinds, [None] * GROUP), strict=True):
+        for kind, decision in zip(kinds, await service.ask(shop, kinds), strict=True):
             seen += 1
             if isinstance(decision, Decision) and draw.random() < chance(kind, decision.arm, seen):
                 task = asyncio.create_task(_order(service, shop, decision.id, draw.expovariate(1.0)))

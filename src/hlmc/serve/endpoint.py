@@ -89,9 +89,9 @@ class Endpoint:
         self._service, self._guard, self._rights = service, guard, rights
         self._path = path
         self._operations = dict(operations)
-        self._named = "{experiment}" in path
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send, name: str | None) -> None:
+        """Answer a request about an experiment of this name; None: about no experiment."""
         begun = time.perf_counter()
         method = scope["method"]
         headers: Headers = {}
@@ -102,7 +102,7 @@ class Endpoint:
             if method == "OPTIONS":
                 await _answer(send, 204, b"", (*self._guard.preflight(headers), *SAFE))
                 return
-            result, operation = await self._done(scope, receive, method, headers)
+            result, operation = await self._done(receive, method, name, headers)
             media, more = operation.media, operation.headers
             status = 200
             if isinstance(result, bytes):
@@ -129,7 +129,7 @@ class Endpoint:
         elif log.isEnabledFor(logging.DEBUG):
             log.debug("answered", extra=self._said(method, status, begun, headers))
 
-    async def _done(self, scope: Scope, receive: Receive, method: str, headers: Headers) -> tuple[Any, Operation]:
+    async def _done(self, receive: Receive, method: str, name: str | None, headers: Headers) -> tuple[Any, Operation]:
         """Check a request and do what it asks for."""
         operation = self._operations.get("GET" if method == "HEAD" else method)
         self._guard.check(headers, operation is not None and operation.takes is not None)
@@ -138,7 +138,6 @@ class Endpoint:
             raise Problem(405, "bad-method", f"this address does not take {method[:20]}", ((b"allow", allowed),))
         hosted, token = None, self._rights.EVERYBODY
         if operation.right is not None:
-            name = scope["path_params"]["experiment"] if self._named else None
             hosted, token = self._allowed(operation.right, name, headers)
         body = b"" if operation.takes is None else await self._body(headers, receive)
         result = await operation.function(Call(self._service, hosted, token, headers, body))

@@ -64,12 +64,12 @@ class Counts:
 
     def told(self, results: Sequence[str | Problem], rewards: Sequence[float]) -> None:
         """Count rewards and what became of them."""
-        tells, add = self.tells, self.rewards.add
+        tells, cells = self.tells, self.rewards
         for result, reward in zip(results, rewards, strict=True):
-            if isinstance(result, str):
+            if type(result) is str:
                 tells[result] += 1
                 if result == "applied" or result == "late":
-                    add(reward)
+                    cells.add(reward)
             else:
                 tells["refused"] += 1
 

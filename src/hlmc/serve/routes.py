@@ -36,29 +36,21 @@ async def ask(call: Call) -> Any:
             raise BadArgument("key must be the Idempotency-Key, or one of the two must be left out")
         key = key or asked.key
         if asked.count is msgspec.UNSET:
-            (answer,) = await hosted_ask(call, hosted, [asked.unit], key, [])
+            (answer,) = await call.service.ask(hosted, [asked.unit], None if key is None else [key])
             if isinstance(answer, Problem):
                 raise answer
             return wire.Decision(*answer)
         _check_batch(asked.count, call)
-        answers = await hosted_ask(call, hosted, [asked.unit] * asked.count, key, [])
+        units, keys = [asked.unit] * asked.count, [] if key is None or asked.count > 1 else [key]
     else:
-        keys = [each.key for each in asked]
-        if key is not None and any(each is not None for each in keys):
+        units, keys = [each.unit for each in asked], [each.key for each in asked]
+        if key is not None and any(keys):
             raise BadArgument("key of an item must be left out where the request has an Idempotency-Key")
-        answers = await hosted_ask(call, hosted, [each.unit for each in asked], key, keys)
+    if key is None or any(keys):
+        answers = await call.service.ask(hosted, units, keys if any(keys) else None)
+    else:
+        answers = await call.service.ask_keyed(hosted, units, key)
     return _placed([_item(each) if isinstance(each, Problem) else wire.Decision(*each) for each in answers], bad)
-
-
-async def hosted_ask(
-    call: Call, hosted: Hosted, units: list[str | None], key: str | None, keys: list[str | None]
-) -> Any:
-    """Decisions for units, under one key for all or one for each."""
-    if key is None:
-        return await call.service.ask(hosted, units, keys or [None] * len(units))
-    if len(units) == 1 and not keys:
-        return await call.service.ask(hosted, units, [key])
-    return await call.service.ask_keyed(hosted, units, key)
 
 
 async def tell(call: Call) -> Any:

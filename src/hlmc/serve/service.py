@@ -66,11 +66,11 @@ class Hosted:
         self.looker = Looker(bandit, every)
         bandit.commits.watch = self.counts.commit
 
-    def check_unit(self, unit: str | None) -> None:
+    def check_units(self, units: Sequence[str | None]) -> None:
         """Refuse a unit where all share one learner, and none where each has one."""
-        if unit is None and self.units == "each":
+        if self.units == "each" and None in units:
             raise BadArgument(f"unit is needed: each unit of experiment {self.bandit.name!r} has a learner of its own")
-        if unit is not None and self.units == "all":
+        if self.units == "all" and any(unit is not None for unit in units):
             raise BadArgument(f"unit must be left out: all units of experiment {self.bandit.name!r} share one learner")
 
 
@@ -89,86 +89,87 @@ class Service:
 
     # --- Decisions and rewards
 
-    async def ask(self, hosted: Hosted, units: Sequence[str | None], keys: Sequence[str | None]) -> list[Answer]:
+    async def ask(
+        self, hosted: Hosted, units: Sequence[str | None], keys: Sequence[str | None] | None = None
+    ) -> list[Answer]:
         """A decision for each unit, or what stands against it."""
         try:
-            return await self._ask(hosted, units, keys)
+            hosted.check_units(units)
+            self._enter(len(units))
+            try:
+                answers = await hosted.bandit.ask_each(units, key=keys)
+            finally:
+                self.waiting -= len(units)
         except HLMCError as error:  # nothing was done: find out whose fault it is
             if problem_of(error).status >= 500:
                 raise
             if len(units) == 1:
                 return [problem_of(error)]
-            each = (self.ask(hosted, [unit], [key]) for unit, key in zip(units, keys, strict=True))
+            each = (self.ask(hosted, [unit], keys and [keys[at]]) for at, unit in enumerate(units))
             return [answer for (answer,) in await asyncio.gather(*each)]
-
-    async def _ask(self, hosted: Hosted, units: Sequence[str | None], keys: Sequence[str | None]) -> list[Answer]:
-        for unit in set(units):
-            hosted.check_unit(unit)
-        answers = await self._queued(len(units), lambda: hosted.bandit.ask_each(units, key=keys))
-        return self._counted(hosted, answers)
+        return _counted(hosted, answers)
 
     async def ask_keyed(self, hosted: Hosted, units: Sequence[str | None], key: str) -> list[Answer]:
         """A decision for each unit, once for all requests with this key. With other units the key is refused.
 
         The first decision is made by itself: it takes the key, or tells that another request has it.
         """
-        for unit in set(units):
-            hosted.check_unit(unit)
+        hosted.check_units(units)
         if not units:
             return []
         purpose = hashlib.sha256("\x1f".join("" if unit is None else f"={unit}" for unit in units).encode()).hexdigest()
-        each = hosted.bandit.ask_each
-        first = await self._queued(1, lambda: each(units[:1], key=[key], purpose=purpose))
-        if isinstance(first[0], HLMCError):
-            raise first[0]
-        rest = [f"{key}#{at}" for at in range(1, len(units))]
-        more = await self._queued(len(rest), lambda: each(units[1:], key=rest, purpose=purpose)) if rest else []
-        return self._counted(hosted, [*first, *more])
+        self._enter(len(units))
+        try:
+            answers = await hosted.bandit.ask_each(units[:1], key=[key], purpose=purpose)
+            if isinstance(answers[0], HLMCError):
+                raise answers[0]
+            rest = [f"{key}#{at}" for at in range(1, len(units))]
+            answers += await hosted.bandit.ask_each(units[1:], key=rest, purpose=purpose)
+        finally:
+            self.waiting -= len(units)
+        return _counted(hosted, answers)
 
     async def tell(self, hosted: Hosted, names: Sequence[str], rewards: Sequence[float]) -> list[str | Problem]:
         """What became of each reward, or what is wrong with it."""
-        bandit = hosted.bandit
+        told: list[str | Problem]
         try:
-            told = await self._queued(len(names), lambda: bandit.tell_async(names, rewards))
+            told = await self._tell(hosted, names, rewards)
         except (HLMCError, BadType) as error:
             if problem_of(error).status >= 500:
                 raise
-            told = await asyncio.gather(*(self._tell_one(bandit, *each) for each in zip(names, rewards, strict=True)))
+            told = await asyncio.gather(*(self._tell_one(hosted, *each) for each in zip(names, rewards, strict=True)))
         hosted.counts.told(told, rewards)
-        return told  # type: ignore[no-any-return]
+        return told
 
-    async def _tell_one(self, bandit: Bandit, name: str, reward: float) -> str | Problem:
+    async def _tell(self, hosted: Hosted, names: Sequence[str], rewards: Sequence[float]) -> Any:
+        self._enter(len(names))
         try:
-            return (await self._queued(1, lambda: bandit.tell_async([name], [reward])))[0]  # type: ignore[no-any-return]
+            return await hosted.bandit.tell_async(names, rewards)
+        finally:
+            self.waiting -= len(names)
+
+    async def _tell_one(self, hosted: Hosted, name: str, reward: float) -> str | Problem:
+        try:
+            return (await self._tell(hosted, [name], [reward]))[0]  # type: ignore[no-any-return]
         except (HLMCError, BadType) as error:
             return problem_of(error)
 
     async def drop(self, hosted: Hosted, names: Sequence[str]) -> list[str]:
         """What became of each decision that is given up."""
-        told: list[str] = await self._queued(len(names), lambda: hosted.bandit.drop_async(names))
-        hosted.counts.dropped += sum(each == "applied" for each in told)
+        self._enter(len(names))
+        try:
+            told: list[str] = await hosted.bandit.drop_async(names)
+        finally:
+            self.waiting -= len(names)
+        hosted.counts.dropped += told.count("applied")
         return told
 
-    async def _queued(self, size: int, submit: Callable[[], Any]) -> Any:
-        """Join the group commit, unless too much waits for it."""
+    def _enter(self, size: int) -> None:
+        """Count items that wait for the group commit, unless too many do. Whoever calls this takes them off again."""
         if self.waiting + size > self.limits.waiting and self.waiting:
             self.refused += 1
             raise Problem(429, "overload", "too many requests wait for the database; come back in a second", AGAIN)
         self.waiting += size
-        try:
-            return await submit()
-        finally:
-            self.waiting -= size
-
-    def _counted(self, hosted: Hosted, answers: list[Any]) -> list[Answer]:
-        found: list[Answer] = []
-        for answer in answers:
-            if isinstance(answer, Decision):
-                hosted.counts.asks += 1
-                found.append(answer)
-            else:
-                found.append(problem_of(answer))
-        return found
 
     # --- The rest, in threads
 
@@ -181,3 +182,10 @@ class Service:
         for each in self.hosted.values():
             each.looker.close()
             each.bandit.close()
+
+
+def _counted(hosted: Hosted, answers: list[Any]) -> list[Answer]:
+    """Decisions, which are counted, and the problems that stand for errors."""
+    found: list[Answer] = [each if type(each) is Decision else problem_of(each) for each in answers]
+    hosted.counts.asks += sum(type(each) is Decision for each in answers)
+    return found
