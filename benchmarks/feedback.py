@@ -4,7 +4,7 @@
 ``python benchmarks/feedback.py shop``     K = 10^5, M = 640, T = 10^7, 30 % of the rewards missing
 ``python benchmarks/feedback.py silence``  what ``missing`` does when silence is the answer
 ``python benchmarks/feedback.py speed``    ask and tell against select and update, measured side by side
-``python benchmarks/feedback.py draw FOLDER``  the figures of docs/feedback.md, from the files that these have written
+``python benchmarks/feedback.py draw FOLDER``  the figures of the pages, from the files that these have written
 
 ``--runs``, ``--horizon`` and ``--out`` (a folder for the results as JSON) change the defaults.
 """

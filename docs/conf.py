@@ -21,6 +21,7 @@ from hlmc.versions import VERSION
 logger = logging.getLogger(__name__)
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.append(str(ROOT / "scripts"))
+import site_gallery  # noqa: E402
 from site_links import documents_linked  # noqa: E402
 
 project = "hlmc"
@@ -38,7 +39,13 @@ extensions = [
 ]
 templates_path = ["_templates"]
 # Of what sphinx-gallery writes, only the pages are sources.
-exclude_patterns = ["gallery/*.ipynb", "gallery/*.py", "gallery/*.zip", "gallery/*.json", "gallery/*.md5"]
+exclude_patterns = [
+    "gallery/*.ipynb",
+    "gallery/*.py",
+    "gallery/*.zip",
+    "gallery/*.json",
+    "gallery/*.md5",
+]
 default_role = "py:obj"
 highlight_language = "none"
 
@@ -68,7 +75,8 @@ sphinx_gallery_conf = {
     "show_memory": False,
     "show_signature": False,
     "write_computation_times": False,
-    "thumbnail_size": (480, 300),
+    "within_subsection_order": "site_gallery.place",
+    "image_scrapers": ("site_gallery.scraper",),
     "image_srcset": [],
     "remove_config_comments": True,
     "notebook_images": False,
@@ -78,14 +86,27 @@ sphinx_gallery_conf = {
 html_theme = "pydata_sphinx_theme"
 html_title = "hlmc"
 html_static_path = ["_static"]
-html_sidebars = {"**": ["sidebar-nav-bs"], "index": [], "tutorial": [], "search": [], "genindex": []}
+html_sidebars = {
+    "**": ["sidebar-nav-bs"],
+    "index": [],
+    "tutorial": [],
+    "search": [],
+    "genindex": [],
+}
 html_css_files = ["site.css"]
-html_context = {"default_mode": "auto", "playground": (ROOT / "scripts" / "playground.py").exists()}
+html_context = {
+    "default_mode": "auto",
+    "playground": (ROOT / "scripts" / "playground.py").exists(),
+}
 html_favicon = "_static/icon.svg"
 html_copy_source = False
 html_show_sourcelink = False
 html_theme_options = {
-    "logo": {"text": f"hlmc {VERSION}", "image_light": "_static/icon.svg", "image_dark": "_static/icon.svg"},
+    "logo": {
+        "text": f"hlmc {VERSION}",
+        "image_light": "_static/icon.svg",
+        "image_dark": "_static/icon.svg",
+    },
     "navbar_align": "left",
     "header_links_before_dropdown": 7,
     "navbar_center": ["navbar-nav", "playground-link"],
@@ -106,7 +127,9 @@ html_math_renderer = "mathml"
 def formula(node: nodes.Node, *, block: bool) -> str:
     """A formula of TeX as MathML; one that cannot be translated is a warning, and shown as it is written."""
     text = " ".join(node.astext().split()).replace(r"\dots", r"\ldots")
-    text = re.sub(r"\\([Bb]ig|textstyle|mathrel)(?![a-z])", "", text)  # sizes and spaces that MathML finds by itself
+    text = re.sub(
+        r"\\([Bb]ig|textstyle|mathrel)(?![a-z])", "", text
+    )  # sizes and spaces that MathML finds by itself
     try:
         return str(tex2mathml(text, as_block=block))
     except MathError as error:
@@ -129,9 +152,15 @@ OWN_SECTIONS = ("Guarantee", "Facts")
 _aside: dict[str, list[str]] = {}
 
 
-def set_aside(app: Any, what: str, name: str, item: Any, options: Any, lines: list[str]) -> None:
+def set_aside(
+    app: Any, what: str, name: str, item: Any, options: Any, lines: list[str]
+) -> None:
     documents_linked(lines, lambda page: (ROOT / "docs" / f"{page}.md").exists())
-    heads = [i for i in range(len(lines) - 1) if lines[i].strip() and set(lines[i + 1].strip()) == {"-"}]
+    heads = [
+        i
+        for i in range(len(lines) - 1)
+        if lines[i].strip() and set(lines[i + 1].strip()) == {"-"}
+    ]
     for start in reversed(heads):
         if lines[start].strip() in OWN_SECTIONS:
             end = min((i for i in heads if i > start), default=len(lines))
@@ -144,13 +173,19 @@ def set_aside(app: Any, what: str, name: str, item: Any, options: Any, lines: li
             ]
             del lines[start:end]
             heads = [i - (end - start) if i > start else i for i in heads if i != start]
-    if inspect.isclass(item) and issubclass(item, hlmc.Policy) and item is not hlmc.Policy:
+    if (
+        inspect.isclass(item)
+        and issubclass(item, hlmc.Policy)
+        and item is not hlmc.Policy
+    ):
         _aside[name] = [*shared_parameters(item), *_aside.get(name, [])]
 
 
 def shared_parameters(policy: type) -> list[str]:
     """The parameters that all policies have, as their base describes them, for the page of one."""
-    own = {each.name for each in NumpyDocString(inspect.getdoc(policy) or "")["Parameters"]}
+    own = {
+        each.name for each in NumpyDocString(inspect.getdoc(policy) or "")["Parameters"]
+    }
     lines = [".. rubric:: Parameters of every policy", ""]
     for each in NumpyDocString(inspect.getdoc(hlmc.Policy) or "")["Parameters"]:
         if each.name not in own and each.name in inspect.signature(policy).parameters:
@@ -159,9 +194,14 @@ def shared_parameters(policy: type) -> list[str]:
     return lines
 
 
-def put_back(app: Any, what: str, name: str, item: Any, options: Any, lines: list[str]) -> None:
+def put_back(
+    app: Any, what: str, name: str, item: Any, options: Any, lines: list[str]
+) -> None:
     section = _aside.pop(name, [])
-    place = next((i for i, line in enumerate(lines) if line.startswith(".. rubric::")), len(lines))
+    place = next(
+        (i for i, line in enumerate(lines) if line.startswith(".. rubric::")),
+        len(lines),
+    )
     lines[place:place] = section
 
 
@@ -178,28 +218,47 @@ USED_IN = {
 }
 
 
-def describe(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+def describe(
+    app: Any, page: str, template: str, context: dict[str, Any], doctree: Any
+) -> None:
     """The first paragraph of a page, for search engines and for whoever is sent a link to it."""
-    first = next(iter(doctree.findall(nodes.paragraph)), None) if doctree is not None else None
+    first = (
+        next(iter(doctree.findall(nodes.paragraph)), None)
+        if doctree is not None
+        else None
+    )
     if first is not None:
         text = " ".join(first.astext().split())
-        context["described"] = text if len(text) <= 200 else f"{text[:197].rpartition(' ')[0]} ..."
+        context["described"] = (
+            text if len(text) <= 200 else f"{text[:197].rpartition(' ')[0]} ..."
+        )
 
 
-def leave_out(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+def leave_out(
+    app: Any, page: str, template: str, context: dict[str, Any], doctree: Any
+) -> None:
     """Scripts and styles only where they are used: a page is to be small."""
 
     def used(asset: Any) -> bool:
         name = Path(str(asset.filename or "")).name
-        return all(page.startswith(folder) for start, folder in USED_IN.items() if name.startswith(start))
+        return all(
+            page.startswith(folder)
+            for start, folder in USED_IN.items()
+            if name.startswith(start)
+        )
 
     for kind in ("script_files", "css_files"):
         context[kind] = [asset for asset in context[kind] if used(asset)]
 
 
 def setup(app: Any) -> None:
+    app.connect(
+        "builder-inited", site_gallery.finish, priority=900
+    )  # after sphinx-gallery
     app.connect("html-page-context", leave_out, priority=900)
     app.connect("html-page-context", describe)
-    app.add_html_math_renderer("mathml", (inline_formula, None), (displayed_formula, None))
+    app.add_html_math_renderer(
+        "mathml", (inline_formula, None), (displayed_formula, None)
+    )
     app.connect("autodoc-process-docstring", set_aside, priority=400)
     app.connect("autodoc-process-docstring", put_back, priority=600)

@@ -1,4 +1,5 @@
-"""A plain reading of ask and tell that remembers every decision, written from docs/feedback.md, not from the kernels.
+"""A plain reading of ask and tell that remembers every decision, written from docs/research/feedback.md, not from the
+kernels.
 
 What a level knows is a function of the decisions of its present run and of their rewards so far, in whatever order
 these came: each reward adds its part, over the probability with which the level had chosen. So nothing here is updated:

@@ -12,7 +12,14 @@ import hlmc
 
 contest = hlmc.arena(
     against=["Champion", "UCB-M", "EXP3"],
-    adversaries=["BlockTrap", "Alternating", "Needle", "Decoy", "UniformMeans", "OneGoodArm"],
+    adversaries=[
+        "BlockTrap",
+        "Alternating",
+        "Needle",
+        "Decoy",
+        "UniformMeans",
+        "OneGoodArm",
+    ],
     arms=[100],
     horizons=[100_000],
     runs=4,

@@ -12,40 +12,75 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import hlmc
+from hlmc import plotting
 
 K, T = 100, 100_000
 FLAT = "Tsallis-INF over all arms"
 widths = [4, 6, 8, 10, 12, 16, 64]
 policies = {f"{bits} bits": hlmc.TsallisINF(K, bits=bits) for bits in widths}
-policies |= {"HLMC": hlmc.HLMC(K, memory=20, horizon=T), "Champion": hlmc.Champion(K, memory=20, horizon=T)}
+policies |= {
+    "HLMC": hlmc.HLMC(K, memory=20, horizon=T),
+    "Champion": hlmc.Champion(K, memory=20, horizon=T),
+}
 adversaries = {
     "uniform means": hlmc.adversaries.UniformMeans(arms=K, seed=4),
-    "one arm pays 0.7, others 0.5": hlmc.adversaries.OneGoodArm(arms=K, high=0.7, low=0.5, seed=4),
+    "one arm pays 0.7, others 0.5": hlmc.adversaries.OneGoodArm(
+        arms=K, high=0.7, low=0.5, seed=4
+    ),
 }
-figure, axes = plt.subplots(1, 2, figsize=(11, 4), layout="constrained")
-for ax, (title, adversary) in zip(axes, adversaries.items(), strict=True):
-    table = hlmc.simulate(policies, adversary, horizon=T, runs=12, progress=False).summary("pseudo")
-    size = 8 * table["words"].to_numpy()
-    spread = np.stack([table["regret"] - table["low"], table["high"] - table["regret"]])
-    flat = slice(0, len(widths))
-    ax.errorbar(
-        size[flat], table["regret"].iloc[flat], yerr=spread[:, flat], marker="o", capsize=3, color="#009E73", label=FLAT
-    )
-    for place, bits in enumerate(widths):
-        at = (size[place], table["regret"].iloc[place])
-        ax.annotate(f"{bits} bits", at, xytext=(0, 12 if place % 2 else -16), textcoords="offset points", fontsize=8)
-    for name, colour in (("HLMC", "#0072B2"), ("Champion", "#D55E00")):
-        at = table.index.get_loc(name)
-        ax.errorbar(
-            size[at], table["regret"].iloc[at], yerr=spread[:, [at]], marker="s", capsize=3, color=colour, label=name
+with plotting.style():
+    figure, axes = plt.subplots(1, 2, figsize=(11, 4), layout="constrained")
+    for ax, (title, adversary) in zip(axes, adversaries.items(), strict=True):
+        table = hlmc.simulate(
+            policies, adversary, horizon=T, runs=12, progress=False
+        ).summary("pseudo")
+        size = 8 * table["words"].to_numpy()
+        spread = np.stack(
+            [table["regret"] - table["low"], table["high"] - table["regret"]]
         )
-    ax.set(xscale="log", yscale="log", xlabel="bytes of statistics", ylabel=f"regret after {T:,} steps", title=title)
-    ax.set_xticks([50, 100, 200, 400, 800], ["50", "100", "200", "400", "800"])
-    ax.minorticks_off()
-    ax.set_yticks([500, 1000, 2000, 5000, 10_000, 20_000, 50_000], ["500", "1k", "2k", "5k", "10k", "20k", "50k"])
-    ax.set_ylim(table["low"].min() / 1.4, table["high"].max() * 1.4)
-    ax.grid(alpha=0.3)
-figure.legend(*axes[0].get_legend_handles_labels(), loc="outside right upper", frameon=False)
+        flat = slice(0, len(widths))
+        ax.errorbar(
+            size[flat],
+            table["regret"].iloc[flat],
+            yerr=spread[:, flat],
+            capsize=3,
+            **plotting.look("Tsallis-INF").line() | {"markevery": 1},
+            label=FLAT,
+        )
+        for place, bits in enumerate(widths):
+            at = (size[place], table["regret"].iloc[place])
+            ax.annotate(
+                f"{bits} bits",
+                at,
+                xytext=(0, 12 if place % 2 else -16),
+                textcoords="offset points",
+                fontsize=8,
+            )
+        for name in ("HLMC", "Champion"):
+            at = table.index.get_loc(name)
+            ax.errorbar(
+                size[at],
+                table["regret"].iloc[at],
+                yerr=spread[:, [at]],
+                capsize=3,
+                **plotting.look(name).line(),
+                label=name,
+            )
+        ax.set(
+            xscale="log",
+            yscale="log",
+            xlabel="bytes of statistics",
+            ylabel=f"regret after {T:,} steps",
+            title=title,
+        )
+        ax.set_xticks([50, 100, 200, 400, 800], ["50", "100", "200", "400", "800"])
+        ax.minorticks_off()
+        ax.set_yticks(
+            [500, 1000, 2000, 5000, 10_000, 20_000, 50_000],
+            ["500", "1k", "2k", "5k", "10k", "20k", "50k"],
+        )
+        ax.set_ylim(table["low"].min() / 1.4, table["high"].max() * 1.4)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside right upper")
 plt.show()
 
 # %%

@@ -13,6 +13,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import hlmc
+from hlmc import plotting
 
 K, M, T = 100, 20, 200_000
 adversary = hlmc.adversaries.UniformMeans(arms=K, seed=2)
@@ -22,7 +23,6 @@ kinds = {
     "Champion": lambda **late: hlmc.Champion(K, memory=M, horizon=T, **late),
     "Tsallis-INF": lambda **late: hlmc.TsallisINF(K, **late),
 }
-colours = {"HLMC": "#0072B2", "Champion": "#D55E00", "Tsallis-INF": "#009E73"}
 
 regret = {}
 for mean in means:
@@ -30,30 +30,47 @@ for mean in means:
     for name in ("HLMC", "Champion"):
         policies[f"{name}, told"] = kinds[name](pending=4096, delay=mean)
     result = hlmc.simulate(
-        policies, adversary, horizon=T, runs=6, delays=hlmc.delays.Uniform(0, 2 * mean), progress=False
+        policies,
+        adversary,
+        horizon=T,
+        runs=6,
+        delays=hlmc.delays.Uniform(0, 2 * mean),
+        progress=False,
     )
     table = result.summary("pseudo")
     for name in policies:
-        regret.setdefault(name, []).append(table.loc[name, ["regret", "low", "high"]].astype(float) / T)
+        regret.setdefault(name, []).append(
+            table.loc[name, ["regret", "low", "high"]].astype(float) / T
+        )
 
 # %%
 # Regret per step, with 95 % intervals over six runs. Tsallis-INF has one level and memory for all arms. It forgets
 # nothing, so a late reward is as good as any. HLMC and Champion forget at the end of an epoch, and what comes later is
 # credited to the group alone. Told of the delay, they plan longer epochs. On this adversary, whose arms never change,
 # longer epochs are better even without delay: that is why the solid line of HLMC falls.
-figure, ax = plt.subplots(figsize=(7.5, 4), layout="constrained")
-for name, rows in regret.items():
-    value, low, high = np.array(rows).T
-    told = name.endswith("told")
-    look = {"color": colours[name.removesuffix(", told")], "linestyle": "-" if told or name == "Tsallis-INF" else "--"}
-    ax.errorbar(range(len(means)), value, yerr=[value - low, high - value], capsize=3, marker="o", label=name, **look)
-ax.set_xticks(range(len(means)), [str(mean) for mean in means])
-ax.set(
-    xlabel="mean delay, decisions",
-    ylabel="regret per step",
-    title="K = 100, uniform means, T = 200,000",
-    ylim=(0, None),
-)
-ax.grid(alpha=0.3)
-figure.legend(*ax.get_legend_handles_labels(), loc="outside right upper", frameon=False)
+with plotting.style():
+    figure, ax = plt.subplots(figsize=(7.5, 4), layout="constrained")
+    for name, rows in regret.items():
+        value, low, high = np.array(rows).T
+        told = name.endswith("told")
+        look = plotting.look(name.removesuffix(", told")).line() | {
+            "markevery": 1,
+            "linestyle": "-" if told else "--",
+        }
+        ax.errorbar(
+            range(len(means)),
+            value,
+            yerr=[value - low, high - value],
+            capsize=3,
+            label=name,
+            **look,
+        )
+    ax.set_xticks(range(len(means)), [str(mean) for mean in means])
+    ax.set(
+        xlabel="mean delay, decisions",
+        ylabel="regret per step",
+        title="K = 100, uniform means, T = 200,000",
+        ylim=(0, None),
+    )
+    figure.legend(*ax.get_legend_handles_labels(), loc="outside right upper")
 plt.show()

@@ -12,6 +12,7 @@ flattens has found it.
 import matplotlib.pyplot as plt
 
 import hlmc
+from hlmc import plotting
 
 T = 200_000
 result = hlmc.simulate(
@@ -25,13 +26,18 @@ result = hlmc.simulate(
     runs=10,
     progress=False,
 )
-figure, (linear, logarithmic) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
-result.plot(ax=linear)
-result.plot(ax=logarithmic, log=True).get_legend().remove()
-linear.set_title("arm 0 pays 0.9, all others 0.5", loc="left")
-logarithmic.set_title("the same, both axes logarithmic", loc="left")
+with plotting.style():
+    figure, (linear, logarithmic) = plt.subplots(
+        1, 2, figsize=(10, 4), layout="constrained"
+    )
+    result.plot(ax=linear)
+    result.plot(ax=logarithmic, log=True).get_legend().remove()
+    linear.set_title("arm 0 pays 0.9, all others 0.5", loc="left")
+    logarithmic.set_title("the same, both axes logarithmic", loc="left")
 plt.show()
 
 # %%
 # The table has the same at the horizon. ``words`` counts the numbers kept about arms.
-print(result.summary()[["words", "reward", "regret", "low", "high"]].round(0).to_string())
+print(
+    result.summary()[["words", "reward", "regret", "low", "high"]].round(0).to_string()
+)

@@ -18,7 +18,9 @@ favourite = rng.integers(ITEMS, size=USERS)
 
 policy = hlmc.TsallisINF(arms=ITEMS, bits=12)  # 12 bits per item
 fleet = policy.fleet(size=USERS, seed=1)
-print(f"{fleet.state.nbytes / USERS:.0f} bytes per user, {fleet.state.nbytes / 1e6:.1f} MB in all")
+print(
+    f"{fleet.state.nbytes / USERS:.0f} bytes per user, {fleet.state.nbytes / 1e6:.1f} MB in all"
+)
 
 share = np.empty(ROUNDS)
 for t in range(ROUNDS):
@@ -33,5 +35,10 @@ with plotting.style():
     fig, ax = plt.subplots(figsize=(7, 4), layout="constrained")
     ax.plot(share)
     ax.axhline(1 / ITEMS, linestyle="--", color="0.5", linewidth=1)
-    ax.set(xlim=(0, ROUNDS), ylim=(0, 1), xlabel="rounds", ylabel="share of users with their favourite")
+    ax.set(
+        xlim=(0, ROUNDS),
+        ylim=(0, 1),
+        xlabel="rounds",
+        ylabel="share of users with their favourite",
+    )
 plt.show()

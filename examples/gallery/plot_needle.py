@@ -20,7 +20,9 @@ policies = {
     "random choice": hlmc.Uniform(arms=100),
 }
 needle = hlmc.adversaries.Needle(arms=100)
-result = hlmc.simulate(policies, needle, horizon=T, runs=6, points=("log", 200), progress=False)
+result = hlmc.simulate(
+    policies, needle, horizon=T, runs=6, points=("log", 200), progress=False
+)
 print(result.summary())
 
 # %%
@@ -29,8 +31,20 @@ with plotting.style():
     fig, ax = plt.subplots(figsize=(7, 4), layout="constrained")
     time = result.data.time
     for name in policies:
-        ax.plot(time, result.data.reward.sel(policy=name).mean("run") / time, label=name)
+        look = plotting.look(name.split(",")[0].replace("random choice", "Uniform"))
+        ax.plot(
+            time,
+            result.data.reward.sel(policy=name).mean("run") / time,
+            **look.line(),
+            label=name,
+        )
     ax.axhline(0.9, linestyle="--", color="0.5", linewidth=1)
-    ax.set(xscale="log", xlim=(100, T), ylim=(0, 1), xlabel="steps", ylabel="mean reward per step")
+    ax.set(
+        xscale="log",
+        xlim=(100, T),
+        ylim=(0, 1),
+        xlabel="steps",
+        ylabel="mean reward per step",
+    )
     ax.legend(frameon=False)
 plt.show()

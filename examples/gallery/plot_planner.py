@@ -26,6 +26,11 @@ with plotting.style():
         bound = [hlmc.HLMC(arms=K, memory=int(M), horizon=T).bound() / T for M in sizes]
         ax.plot(sizes, bound, label=f"{K:,} arms")
     ax.axhline(1, linestyle="--", color="0.5", linewidth=1)
-    ax.set(xscale="log", yscale="log", xlabel="words of statistics", ylabel="bound on regret per step")
+    ax.set(
+        xscale="log",
+        yscale="log",
+        xlabel="words of statistics",
+        ylabel="bound on regret per step",
+    )
     ax.legend(frameon=False)
 plt.show()

@@ -15,6 +15,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import hlmc
+from hlmc import plotting
 from hlmc.engine.kernel import kernel
 from hlmc.games.jammers import CLEAR_REWARD, Circulating
 
@@ -33,7 +34,13 @@ class Radios(hlmc.games.Spectrum):
     scale = 1.0
 
 
-game = Radios(RADIOS, CHANNELS, Circulating(period=STEPS // 4, clear=5), clear_reward=RADIOS / 5, jammed_reward=0.0)
+game = Radios(
+    RADIOS,
+    CHANNELS,
+    Circulating(period=STEPS // 4, clear=5),
+    clear_reward=RADIOS / 5,
+    jammed_reward=0.0,
+)
 
 # %%
 # Each kind of radio plays among its own kind. Uniform choice is served in five channels of 20.
@@ -44,30 +51,50 @@ policies = {
     "UCB-M": hlmc.UCBM(arms=CHANNELS, memory=4),
     "Uniform": hlmc.Uniform(arms=CHANNELS),
 }
-results = {name: hlmc.play({name: policy}, game, STEPS, runs=2, progress=False) for name, policy in policies.items()}
-looks = hlmc.plotting.looks(policies)
+results = {
+    name: hlmc.play({name: policy}, game, STEPS, runs=2, progress=False)
+    for name, policy in policies.items()
+}
+looks = plotting.looks(policies)
 
-figure, ax = plt.subplots(figsize=(8, 3.8), layout="constrained")
-for name, result in results.items():
-    share = result.mean_reward(window=True).sel(policy=name).mean("run")
-    label = f"{name}, {policies[name].words.statistics} words"
-    ax.plot(share["time"], share, **looks[name].line() | {"marker": ""}, label=label)
-for change in range(1, 4):
-    ax.axvline(change * STEPS // 4, color="#777777", linestyle="--", linewidth=1)
-ax.set(xlabel="step", ylabel="share of radios served", title="the jammer moves on at the dashed lines", ylim=(0, 1))
-ax.grid(alpha=0.3)
-figure.legend(*ax.get_legend_handles_labels(), loc="outside right upper", frameon=False)
+with plotting.style():
+    figure, ax = plt.subplots(figsize=(8, 3.8), layout="constrained")
+    for name, result in results.items():
+        share = result.mean_reward(window=True).sel(policy=name).mean("run")
+        label = f"{name}, {policies[name].words.statistics} words"
+        ax.plot(
+            share["time"], share, **looks[name].line() | {"marker": ""}, label=label
+        )
+    for change in range(1, 4):
+        ax.axvline(change * STEPS // 4, color="#777777", linestyle="--", linewidth=1)
+    ax.set(
+        xlabel="step",
+        ylabel="share of radios served",
+        title="the jammer moves on at the dashed lines",
+        ylim=(0, 1),
+    )
+    figure.legend(*ax.get_legend_handles_labels(), loc="outside right upper")
 plt.show()
 
 # %%
 # Where Champion's radios are: how many on each channel, over time. The bright channels are the clear ones.
-figure, ax = plt.subplots(figsize=(8, 3.4), layout="constrained")
-where = results["Champion"].data["occupancy"].sel(policy="Champion").mean("run")
-mesh = ax.pcolormesh(where["time"], np.arange(CHANNELS), where.T, cmap="viridis", shading="nearest", rasterized=True)
-figure.colorbar(mesh, ax=ax, label="radios")
-ax.set(xlabel="step", ylabel="channel", title="Champion's radios")
+with plotting.style():
+    figure, ax = plt.subplots(figsize=(8, 3.4), layout="constrained")
+    where = results["Champion"].data["occupancy"].sel(policy="Champion").mean("run")
+    mesh = ax.pcolormesh(
+        where["time"],
+        np.arange(CHANNELS),
+        where.T,
+        cmap="viridis",
+        shading="nearest",
+        rasterized=True,
+    )
+    figure.colorbar(mesh, ax=ax, label="radios")
+    ax.set(xlabel="step", ylabel="channel", title="Champion's radios")
 plt.show()
 
 for name, result in results.items():
     row = result.summary().iloc[0]
-    print(f"{name:9} served {row['reward']:.3f}, {policies[name].words.total * 8} bytes per radio")
+    print(
+        f"{name:9} served {row['reward']:.3f}, {policies[name].words.total * 8} bytes per radio"
+    )

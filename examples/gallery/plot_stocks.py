@@ -23,6 +23,7 @@ import pandas as pd
 from skfolio.datasets import load_sp500_dataset
 
 import hlmc
+from hlmc import plotting
 
 RUNS = int(os.environ.get("HLMC_RUNS", "200"))
 DAYS = 252  # in a year of trading
@@ -32,7 +33,9 @@ growth = np.log(prices).diff().iloc[1:]
 days, stocks = growth.shape
 table = (0.5 + growth.to_numpy() / 0.2).clip(0.0, 1.0)
 cut = (growth.abs() > 0.1).to_numpy().mean()
-print(f"{days:,} days, {stocks} stocks; {cut:.2%} of the returns are cut for the learner")
+print(
+    f"{days:,} days, {stocks} stocks; {cut:.2%} of the returns are cut for the learner"
+)
 
 # %%
 # The learners
@@ -50,7 +53,9 @@ adversary = hlmc.adversaries.Trace(table)
 held = {}  # which stock, [run, day]
 for name, policy in policies.items():
     seed = hlmc.derive_seed(0, name)
-    held[name] = np.array([hlmc.trace(policy, adversary, seed=seed, stream=run)[0] for run in range(RUNS)])
+    held[name] = np.array(
+        [hlmc.trace(policy, adversary, seed=seed, stream=run)[0] for run in range(RUNS)]
+    )
 
 # %%
 # What was earned
@@ -117,38 +122,72 @@ print(pd.DataFrame(rows).T.round(1).to_string(na_rep=""))
 # Pictures
 # --------
 # One dollar, on a logarithmic scale. The band has half of the runs of Champion.
-figure, ax = plt.subplots(figsize=(7.5, 4.2), layout="constrained")
-shown = slice(None, None, 21)  # one day per month
-dates = growth.index[shown]
-colours = {"HLMC": "#0072B2", "Champion": "#D55E00", "EXP3": "#E69F00", "Tsallis-INF": "#009E73", "UCB1": "black"}
-for name, arms in held.items():
-    wealth = np.exp(returns[np.arange(days), arms].cumsum(axis=1)[:, shown])
-    ax.plot(dates, np.median(wealth, axis=0), color=colours[name], label=name)
-    if name == "Champion":
-        ax.fill_between(dates, *np.quantile(wealth, [0.25, 0.75], axis=0), color=colours[name], alpha=0.2, linewidth=0)
-for label, daily, dashes in (
-    (f"{growth.columns[best]}, chosen with hindsight", returns[:, best], "-"),
-    ("1/20 of each", together, "--"),
-    ("uniform play (expected)", uniform, ":"),
-):
-    ax.plot(dates, np.exp(daily.cumsum()[shown]), color="black", linestyle=dashes, linewidth=1.2, label=label)
-ax.set(yscale="log", ylabel="dollars", title=f"A portfolio of one: medians of {RUNS} runs")
-ax.legend(fontsize=8, frameon=False, loc="upper left")
-ax.grid(alpha=0.3)
+with plotting.style():
+    figure, ax = plt.subplots(figsize=(7.5, 4.2), layout="constrained")
+    shown = slice(None, None, 21)  # one day per month
+    dates = growth.index[shown]
+    colours = {name: plotting.COLOURS[plotting.look(name).colour] for name in held}
+    for name, arms in held.items():
+        wealth = np.exp(returns[np.arange(days), arms].cumsum(axis=1)[:, shown])
+        ax.plot(dates, np.median(wealth, axis=0), color=colours[name], label=name)
+        if name == "Champion":
+            ax.fill_between(
+                dates,
+                *np.quantile(wealth, [0.25, 0.75], axis=0),
+                color=colours[name],
+                alpha=0.2,
+                linewidth=0,
+            )
+    for label, daily, dashes in (
+        (f"{growth.columns[best]}, chosen with hindsight", returns[:, best], "-"),
+        ("1/20 of each", together, "--"),
+        ("uniform play (expected)", uniform, ":"),
+    ):
+        ax.plot(
+            dates,
+            np.exp(daily.cumsum()[shown]),
+            color="black",
+            linestyle=dashes,
+            linewidth=1.2,
+            label=label,
+        )
+    ax.set(
+        yscale="log",
+        ylabel="dollars",
+        title=f"A portfolio of one: medians of {RUNS} runs",
+    )
+    ax.legend(fontsize=8, loc="upper left")
 plt.show()
 
 # %%
 # The difference from uniform play, with both intervals.
-figure, ax = plt.subplots(figsize=(7.5, 3.0), layout="constrained")
-for place, name in enumerate(policies):
-    row = rows[name]
-    ax.errorbar(row["over uniform"], place, xerr=row["± years"], color=colours[name], capsize=3, linewidth=1, fmt="o")
-    ax.errorbar(row["over uniform"], place, xerr=row["± runs"], color=colours[name], linewidth=5, alpha=0.6)
-ax.axvline(0, color="black", linewidth=0.8)
-ax.set(xlabel="growth over that of uniform play, % per year (thick: runs, thin: years)")
-ax.set_yticks(range(len(policies)), list(policies))
-ax.invert_yaxis()
-ax.grid(axis="x", alpha=0.3)
+with plotting.style():
+    figure, ax = plt.subplots(figsize=(7.5, 3.0), layout="constrained")
+    for place, name in enumerate(policies):
+        row = rows[name]
+        ax.errorbar(
+            row["over uniform"],
+            place,
+            xerr=row["± years"],
+            color=colours[name],
+            capsize=3,
+            linewidth=1,
+            fmt="o",
+        )
+        ax.errorbar(
+            row["over uniform"],
+            place,
+            xerr=row["± runs"],
+            color=colours[name],
+            linewidth=5,
+            alpha=0.6,
+        )
+    ax.axvline(0, color="black", linewidth=0.8)
+    ax.set(
+        xlabel="growth over that of uniform play, % per year (thick: runs, thin: years)"
+    )
+    ax.set_yticks(range(len(policies)), list(policies))
+    ax.invert_yaxis()
 plt.show()
 
 # %%

@@ -15,19 +15,35 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import hlmc
+from hlmc import plotting
 
 T = 300_000
 trap = hlmc.adversaries.BlockTrap(arms=100, memory=20)
 steps = np.arange(0, 20_000, 40)
 paying = np.array([trap.rewards(int(t), int(t) + 1)[0].argmax() for t in steps])
 
-figure, ax = plt.subplots(figsize=(7.5, 3.2), layout="constrained")
-ucbm = hlmc.UCBM(arms=100, memory=20, shuffle=False)
-arms, rewards = hlmc.trace(ucbm, trap, horizon=20_000)
-ax.plot(steps, arms[steps], ".", color="black", markersize=2, label="played by UCB-M")
-ax.plot(steps, paying, drawstyle="steps-post", color="#D55E00", label="pays 1")
-ax.set(xlabel="step", ylabel="arm", title=f"UCB-M earns {rewards.sum():.0f} in 20,000 steps")
-figure.legend(*ax.get_legend_handles_labels(), loc="outside right upper", frameon=False, markerscale=4)
+with plotting.style():
+    figure, ax = plt.subplots(figsize=(7.5, 3.2), layout="constrained")
+    ucbm = hlmc.UCBM(arms=100, memory=20, shuffle=False)
+    arms, rewards = hlmc.trace(ucbm, trap, horizon=20_000)
+    ax.plot(
+        steps, arms[steps], ".", color="black", markersize=2, label="played by UCB-M"
+    )
+    ax.plot(
+        steps,
+        paying,
+        drawstyle="steps-post",
+        color=plotting.COLOURS["vermillion"],
+        label="pays 1",
+    )
+    ax.set(
+        xlabel="step",
+        ylabel="arm",
+        title=f"UCB-M earns {rewards.sum():.0f} in 20,000 steps",
+    )
+    figure.legend(
+        *ax.get_legend_handles_labels(), loc="outside right upper", markerscale=4
+    )
 plt.show()
 
 # %%
@@ -48,11 +64,14 @@ result = hlmc.simulate(
     runs=10,
     progress=False,
 )
-figure, ax = plt.subplots(figsize=(7.5, 4), layout="constrained")
-result.plot(ax=ax)
-ax.set_title("experiment 1, K = 100, ten runs", loc="left")
+with plotting.style():
+    figure, ax = plt.subplots(figsize=(7.5, 4), layout="constrained")
+    result.plot(ax=ax)
+    ax.set_title("experiment 1, K = 100, ten runs", loc="left")
 plt.show()
 
 # %%
 # Negative regret means more than the best fixed arm earns: the champion follows the reward from block to block.
-print(result.summary()[["words", "reward", "regret", "low", "high"]].round(0).to_string())
+print(
+    result.summary()[["words", "reward", "regret", "low", "high"]].round(0).to_string()
+)

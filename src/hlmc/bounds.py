@@ -278,7 +278,7 @@ def exp3_delayed(horizon: float, arms: int, gamma: float, delay: int) -> float:
               c = \Big(1 + (e - 1)\frac{\gamma}{n}\Big)^{2d}
 
     Bounds the expected weak regret over H choices among n arms, for rewards and delays that are fixed in advance
-    (Lemma 1 of ``docs/feedback.md``). With d = 0 it is :func:`exp3`.
+    (Lemma 1 of ``docs/research/feedback.md``). With d = 0 it is :func:`exp3`.
 
     >>> round(exp3_delayed(10**7, 100, 0.005, 0)), round(exp3_delayed(10**7, 100, 0.005, 100))
     (178017, 350468)
@@ -300,7 +300,7 @@ def exp3_in_parts(horizon: float, arms: int, gamma: float, late: float) -> float
               + \gamma H \Big(1 + (e - 2)\frac{n + e - 1}{n} + e(e - 1)\frac{\rho}{n}\Big)
 
     Bounds the expected weak regret over H choices among n children, at most a share :math:`\rho` of each payoff being
-    late (Lemma 2 of ``docs/feedback.md``). With :math:`\rho = 0` it is :func:`exp3`.
+    late (Lemma 2 of ``docs/research/feedback.md``). With :math:`\rho = 0` it is :func:`exp3`.
 
     >>> round(exp3_in_parts(1000, 10, 0.1, 0.0)), round(exp3_in_parts(1000, 10, 0.1, 0.1))
     (402, 419)

@@ -14,7 +14,7 @@ The settings of Matplotlib do not change.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -47,6 +47,7 @@ __all__ = [
     "short_ticks",
     "style",
     "title",
+    "with_words",
 ]
 
 STYLE: dict[str, Any] = {
@@ -240,6 +241,19 @@ def draw_bound(ax: Axes, times: Any, heights: Any, colour: str, label: str | Non
     ax.plot(
         times, heights, color=COLOURS.get(colour, colour), linewidth=0.9, zorder=1.5, path_effects=[ticks], label=label
     )
+
+
+def with_words(name: str, provenance: Mapping[str, Any]) -> str:
+    """A policy's name with its words, statistics + control, from the provenance of a result; those of somebody else's
+    policy are not known.
+
+    >>> with_words("HLMC", {"words": {"HLMC": 20}, "words_total": {"HLMC": 39}})
+    'HLMC, 20 + 19 words'
+    """
+    words, total = (provenance.get(key, {}).get(name) for key in ("words", "words_total"))
+    if words is None:
+        return name
+    return f"{name}, {words:,}{f' + {total - words:,}' if total else ''} words"
 
 
 def short(value: float) -> str:

@@ -12,7 +12,7 @@ from hlmc import advice, cli
 
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs").glob("research/*.md"))]
 
 
 def examples(page: Path) -> str:
@@ -26,7 +26,7 @@ def examples(page: Path) -> str:
     return "\n".join(lines)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_examples_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     code = examples(page)
     if not code.strip():
@@ -91,7 +91,7 @@ def commands(page: Path) -> list[list[str]]:
     return [words[: words.index("|")] if "|" in words else words for words in found]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_commands_have_the_options_that_pages_show(page: Path) -> None:
     for words in commands(page):
         if words[0].startswith("-") or any("mypackage" in word for word in words):  # stands for a user's own

@@ -257,7 +257,7 @@ def test_the_bound_with_delay() -> None:
     c = (1 + (e - 1) * g2 / n) ** (2 * d)
     epoch = n * math.log(n) / g2 + g2 * arms.choices * (1 + (e - 2) * c + 2 * (e - 1) * d / n)
     assert policy.bound() == pytest.approx(1e9 / top.choices * run + 1e9 / arms.choices * epoch)
-    assert policy.guarantee.source == "Theorem 1 of docs/feedback.md"
+    assert policy.guarantee.source == "Theorem 1 of docs/research/feedback.md"
     assert replace(policy, delay=0).guarantee.source == "Theorem 1 of Xu and Zhao (2021)"
     assert hlmc.Champion(arms=100, horizon=10**6, pending=64, delay=9).bound() is None
     assert replace(policy, delay=10**6, epochs=1000).bound() is None

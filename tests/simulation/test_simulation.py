@@ -558,7 +558,7 @@ def test_the_plot_shows_every_policy_in_its_own_look(result: hlmc.Result, log: b
     assert all(line.get_path_effects() for line in bounds)  # ticks, which no curve has
     assert not any(lines[name].get_path_effects() for name in result.policies)
     assert "K = 100, T = 4,000, 4 runs" in ax.get_title(loc="left")
-    assert str(lines["HLMC"].get_label()).startswith("HLMC, 20 words  (bound ")
+    assert str(lines["HLMC"].get_label()).startswith("HLMC, 20 + 19 words  (bound ")
     figure = ax.get_figure(root=True)
     assert figure is not None
     plotting.save(figure, tmp_path / "regret.png")

@@ -33,9 +33,8 @@ def draw_curves(
         for label, (result, name) in curves.items():
             shown = _quantity(result, kind, window).sel(policy=name)
             times, values = shown["time"].values, shown.transpose("run", "time").values
-            words = result.provenance["words"][name]
-            said = "" if words is None else f", {words:,} words"  # those of somebody else's policy are not known
-            ax.plot(times, values.mean(axis=0), label=label + said, **looks[label].line())
+            named = label + plotting.with_words(name, result.provenance).removeprefix(name)
+            ax.plot(times, values.mean(axis=0), label=named, **looks[label].line())
             if len(values) > 1:
                 _, low, high = mean_interval(values)
                 ax.fill_between(times, low, high, **looks[label].band())

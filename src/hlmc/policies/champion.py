@@ -85,8 +85,8 @@ class Champion(TreePolicy):
     rule: ClassVar[int] = 2
 
     delay_power: ClassVar[float] = 0.5
-    """Less than in the theorem of docs/feedback.md: the champion survives an epoch's end. The best of 1 to 10 times the
-    length without delay on four adversaries, at delays of 100 and 1,000."""
+    """Less than in the theorem of docs/research/feedback.md: the champion survives an epoch's end. The best of 1 to 10
+    times the length without delay on four adversaries, at delays of 100 and 1,000."""
 
     @property
     def structure(self) -> Structure:  # type: ignore[override]

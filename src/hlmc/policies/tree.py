@@ -239,7 +239,9 @@ class TreePolicy(Policy):
         shown = self.horizon or 2**SHOWN_STAGE
         bound = self.bound(shown)
         if bound is None and self.delay:
-            return Guarantee(lost="a bound for late rewards: there is one for EXP3 at every level (docs/feedback.md)")
+            return Guarantee(
+                lost="a bound for late rewards: there is one for EXP3 at every level (docs/research/feedback.md)"
+            )
         if bound is None:
             return Guarantee(measured=self._measured, lost=self._lost)
         staged = self.horizon is None and not self.anytime
@@ -248,7 +250,7 @@ class TreePolicy(Policy):
         proved = f"{stages}{example}{at_most(self.promised, bound, shown)}"
         if self.delay:
             lost = f"rewards that come more than {self.delay} decisions late, a best arm that changes"
-            return Guarantee(proved, "Theorem 1 of docs/feedback.md", "", lost, adversarial=True)
+            return Guarantee(proved, "Theorem 1 of docs/research/feedback.md", "", lost, adversarial=True)
         return Guarantee(proved, self._proof, self._measured, self._lost, adversarial=True)
 
     @property
@@ -298,7 +300,8 @@ class TreePolicy(Policy):
         return self._delayed_bound(horizon) if self.delay else self._stage_bound(horizon, switches)
 
     def _delayed_bound(self, horizon: int) -> float | None:
-        """The bound for one stage if no reward comes more than ``delay`` decisions late; docs/feedback.md, Theorem 1.
+        """The bound for one stage if no reward comes more than ``delay`` decisions late (docs/research/feedback.md,
+        Theorem 1).
 
         It is for EXP3 at every level, and for delays that are no longer than any epoch.
         """

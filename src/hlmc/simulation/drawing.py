@@ -80,11 +80,10 @@ def draw_regret(
 
 
 def _label(result: Result, name: str, bounds: Array) -> str:
-    """A policy with its words and its bound at the last time that it is known for."""
-    words = result.provenance["words"].get(name)
+    """A policy with its words, statistics + control, and its bound at the last time that it is known for."""
     known = bounds[np.isfinite(bounds)]
     said = f"  (bound {plotting.short(known[-1])})" if len(known) else ""
-    return f"{name}{'' if words is None else f', {words:,} words'}{said}"
+    return f"{plotting.with_words(name, result.provenance)}{said}"
 
 
 def sizes(result: Result) -> str:
