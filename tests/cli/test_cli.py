@@ -489,7 +489,8 @@ def test_a_failed_drawing_leaves_the_old_file(tmp_path: Path, monkeypatch: pytes
 def test_every_example_of_the_documentation_runs(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    text = (Path(__file__).parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
+    docs = Path(__file__).parents[2] / "docs"
+    text = "".join((docs / page).read_text(encoding="utf-8") for page in ("cli.md", "plan.md"))
     blocks = [block.split("```")[0] for block in text.split("```console\n")[1:]]
     monkeypatch.chdir(tmp_path)
     for block in blocks:

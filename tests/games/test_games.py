@@ -546,7 +546,7 @@ def test_command_line(tmp_path, capsys, monkeypatch):
         assert text in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("page", ["games.md", "radio.md"])
+@pytest.mark.parametrize("page", ["games.md", "own-game.md", "radio.md"])
 def test_the_examples_of_the_docs_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     text = (Path(__file__).parents[2] / "docs" / page).read_text(encoding="utf-8")
