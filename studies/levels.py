@@ -12,10 +12,9 @@ import numpy as np
 
 from hlmc.adversaries import Adversary, packed
 from hlmc.adversaries.base import Array
-from hlmc.adversaries.chance import fork, key
+from hlmc.adversaries.chance import around, key
 from hlmc.engine.kernel import kernel
 from hlmc.engine.primitives import bits
-from hlmc.engine.stream import unit
 
 KEY, COINS, WIDTH, PIECES, CLASSES, ENDS = range(6)
 
@@ -36,11 +35,7 @@ def level_at(spec: Array, t: int, arm: int) -> float:
 @kernel
 def levels(spec: Array, t: int, arm: int) -> float:
     """The level in uniform noise, or a coin of that mean."""
-    level = level_at(spec, t, arm)
-    u = unit(fork(fork(bits(spec, KEY), t), arm))
-    if spec[COINS] > 0.0:
-        return 1.0 if u < level else 0.0
-    return min(1.0, max(0.0, level + spec[WIDTH] * (2.0 * u - 1.0)))
+    return around(bits(spec, KEY), t, arm, level_at(spec, t, arm), spec[WIDTH], spec[COINS])
 
 
 @dataclass(frozen=True, repr=False)

@@ -1,6 +1,5 @@
 """The arena: what plays, what is judged, ratios and their intervals, stores, files, and the command."""
 
-import importlib.util
 import json
 import math
 import os
@@ -23,6 +22,7 @@ from hlmc.errors import BadArgument, BadFile, BadType
 from hlmc.evaluation import best_fixed, best_switching, dynamic, mean_interval, paired_ratio_interval
 from hlmc.simulation import Interrupted, runner
 from hlmc.testing import check_adversary
+from loading import script
 
 ROOT = Path(__file__).parents[2]
 
@@ -368,13 +368,7 @@ def test_a_kind_that_was_not_judged_is_refused() -> None:
 
 @pytest.fixture(scope="module")
 def goals() -> Any:
-    spec = importlib.util.spec_from_file_location("champion_goals", ROOT / "studies" / "champion_goals.py")
-    assert spec is not None
-    assert spec.loader is not None
-    script = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = script  # which its dataclasses look up
-    spec.loader.exec_module(script)
-    return script
+    return script("studies/champion_goals.py")
 
 
 def test_every_goal_is_measured_in_equal_words_and_enough_runs(goals: Any) -> None:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import gc
-import sys
 from collections.abc import Callable
 from functools import cache
-from typing import Any
 
 import hlmc
 from attack.harness import Harm, Trial, attack, attempt
 from hlmc.learners import gate
 from hlmc.learners.arms import NamedLearner
+from interrupting import interrupted
 
 POLICIES = (
     hlmc.TsallisINF(arms=9, pending=128),
@@ -19,36 +17,6 @@ POLICIES = (
     hlmc.Champion(arms=30, memory=12, horizon=10**5, pending=128),
     hlmc.UCB1(arms=12, pending=128),
 )
-
-
-class Signal(Exception):
-    """What the handler of a signal raises."""
-
-
-def interrupted(call: Callable[[], object], at: int) -> bool:
-    """Make a call and raise a Signal before its instruction ``at``, as a handler may; whether it had so many."""
-    left = at
-
-    def trace(frame: Any, event: str, _: object) -> Any:
-        nonlocal left
-        frame.f_trace_opcodes = True
-        if event == "opcode":
-            left -= 1
-            if left == 0:
-                raise Signal
-        return trace
-
-    before = sys.gettrace()
-    gc.disable()  # Python ignores what is raised in a callback of the collector
-    sys.settrace(trace)
-    try:
-        call()
-    except Signal:
-        return True
-    finally:
-        sys.settrace(before)
-        gc.enable()
-    return False
 
 
 def begun(number: int) -> NamedLearner:

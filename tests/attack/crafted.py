@@ -21,12 +21,19 @@ import numpy as np
 
 import hlmc
 from attack.harness import LONGEST, Forked, Harm, Trial, attack, attempt, redirected
-from attack.material import FIXED, fields_of, front_sealed, learner_file, learners, plays_on, saved, sealed
+from attack.material import (
+    FIXED,
+    crafted_row,
+    fields_of,
+    front_sealed,
+    learner_file,
+    learners,
+    plays_on,
+    saved,
+    sealed,
+)
 from hlmc import adversaries
 from hlmc.cli import main as command_line
-
-ODD = [-1.0, 0.0, 0.5, 1.0, 2.0, 3.0, 8.0, 19.0, 20.0, 60.0, 1e9, 2.0**31, 2.0**53, 2.0**63, 1e300, -1e300, 5e-324]
-ODD += [-0.0, math.nan, math.inf, -math.inf]
 
 
 @cache
@@ -36,30 +43,13 @@ def files() -> list[bytes]:
         return [saved(learner, Path(folder)) for learner in learners()]
 
 
-def crafted_row(trial: Trial, row: np.ndarray) -> np.ndarray:
-    """A row in which some words are what no learner would write."""
-    dice, row = trial.random, row.copy()
-    for _ in range(dice.choice((1, 1, 2, 5, 20))):
-        at = dice.randrange(1, dice.choice((10, len(row))))
-        change = dice.randrange(4)
-        if change == 0:
-            row[at] = dice.choice(ODD)
-        elif change == 1:
-            row[at] += dice.choice((-20.0, -1.0, 1.0, 20.0))
-        elif change == 2:
-            row[at] = row[dice.randrange(1, len(row))]
-        else:
-            row[at] = struct.unpack("<d", dice.randbytes(8))[0]
-    return row
-
-
 @attack(short=800, long=1_000_000, prepare=files)
 def crafted_rows(trial: Trial) -> None:
     """Load a learner with a crafted row. Harm: it is accepted and plays an arm or a probability out of range."""
     which = trial.random.randrange(len(learners()))
     data, offset = files()[which], fields_of(files()[which])["offset"]
     path = trial.folder / "file"
-    path.write_bytes(sealed(data[:offset] + crafted_row(trial, learners()[which].state).tobytes()))
+    path.write_bytes(sealed(data[:offset] + crafted_row(trial.random, learners()[which].state).tobytes()))
     learner, refusal = attempt(lambda: hlmc.load(path))
     if refusal is None:
         plays_on(learner)
@@ -73,7 +63,7 @@ def crafted_objects(trial: Trial) -> None:
     """
     dice = trial.random
     learner = dice.choice(learners())
-    policy, row = learner.policy, crafted_row(trial, learner.state)
+    policy, row = learner.policy, crafted_row(trial.random, learner.state)
     kind = dice.randrange(8)
     if kind == 0:
         row = row[: dice.randrange(len(row))]

@@ -18,9 +18,8 @@ from typing import Any
 import numpy as np
 
 import hlmc
-from attack.crafted import crafted_row
 from attack.harness import Harm, Trial, attack, attempt
-from attack.material import learners
+from attack.material import crafted_row, learners
 from attack.tickets import damaged
 from c_tools import SANITIZE, STRICT
 from c_tools import compiled as built
@@ -144,7 +143,7 @@ def tampered_states_in_javascript(trial: Trial) -> None:
     if server is None:
         return
     which = trial.random.randrange(len(players()))
-    row = crafted_row(trial, players()[which].state)
+    row = crafted_row(trial.random, players()[which].state)
     wanted, found = played(which, row), asked(server, which, row)
     if found != wanted:
         raise Harm(f"{players()[which].policy!r}: Node says {str(found)[:100]}, Python {str(wanted)[:100]}")

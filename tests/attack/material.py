@@ -15,6 +15,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import hlmc
 from attack.harness import Harm, attempt
 from fleets import EXAMPLES, played
@@ -22,6 +24,8 @@ from fleets import EXAMPLES, played
 FIXED = struct.Struct("<8sIIQQIIQ32s")
 FIELDS = ("magic", "version", "kind", "rows", "words", "shift", "described", "offset", "seal")
 SEAL_AT = 48
+ODD = [-1.0, 0.0, 0.5, 1.0, 2.0, 3.0, 8.0, 19.0, 20.0, 60.0, 1e9, 2.0**31, 2.0**53, 2.0**63, 1e300, -1e300, 5e-324]
+ODD += [-0.0, math.nan, math.inf, -math.inf]
 
 
 @cache
@@ -77,6 +81,23 @@ def damage(data: bytes, dice: random.Random, others: Sequence[bytes]) -> bytes:
         else:
             changed[at:] = dice.choice(others)[at:]
     return bytes(changed)
+
+
+def crafted_row(dice: random.Random, row: np.ndarray) -> np.ndarray:
+    """A row in which some words are what no learner would write."""
+    row = row.copy()
+    for _ in range(dice.choice((1, 1, 2, 5, 20))):
+        at = dice.randrange(1, dice.choice((10, len(row))))
+        change = dice.randrange(4)
+        if change == 0:
+            row[at] = dice.choice(ODD)
+        elif change == 1:
+            row[at] += dice.choice((-20.0, -1.0, 1.0, 20.0))
+        elif change == 2:
+            row[at] = row[dice.randrange(1, len(row))]
+        else:
+            row[at] = struct.unpack("<d", dice.randbytes(8))[0]
+    return row
 
 
 def fields_of(data: bytes) -> dict[str, Any]:

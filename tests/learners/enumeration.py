@@ -103,20 +103,25 @@ class Enumerated:
 
 
 def _shares(outcome: Callable[[float], bytes]) -> list[tuple[float, float]]:
-    """How likely each outcome is, and a number that leads to it."""
+    """How likely each outcome is, and a number that leads to it: the ends of a grid's intervals, and what lies between.
+
+    An outcome's share is the sum of the intervals on which it stands, found from left to right.
+    """
+    grid = [*np.arange(0.0, 1.0, COARSE).tolist(), LAST]
     shares: dict[bytes, float] = {}
-    example: dict[bytes, float] = {}
-
-    def divide(low: float, first: bytes, high: float, last: bytes) -> None:
-        if high - low <= (COARSE if first == last else NEAR):
-            for side, u in ((first, low), (last, high)):
-                shares[side] = shares.get(side, 0.0) + 0.5 * (high - low)
-                example.setdefault(side, u)
-            return
-        middle = 0.5 * (low + high)
-        between = outcome(middle)
-        divide(low, first, middle, between)
-        divide(middle, between, high, last)
-
-    divide(0.0, outcome(0.0), 1.0, outcome(LAST))
+    begun, current = 0.0, outcome(0.0)
+    example = {current: begun}
+    for stop in grid[1:]:
+        last = outcome(stop)
+        while current != last:
+            low, high = begun, stop
+            while high - low > NEAR:  # the first number that leads elsewhere
+                middle = 0.5 * (low + high)
+                low, high = (middle, high) if outcome(middle) == current else (low, middle)
+            edge = 0.5 * (low + high)
+            shares[current] = shares.get(current, 0.0) + edge - begun
+            begun, current = edge, outcome(high)
+            example.setdefault(current, high)
+        shares[current] = shares.get(current, 0.0) + stop - begun
+        begun = stop
     return [(share, min(example[side], LAST)) for side, share in shares.items()]

@@ -1,16 +1,13 @@
 """Arms with names: the table, tickets of arms that are gone, files, and refusals."""
 
 import decimal
-import gc
 import json
 import math
 import pickle
 import random
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -22,6 +19,7 @@ from hlmc.errors import BadArgument, BadFile, BadType, HLMCError, OutOfTurn
 from hlmc.learners import gate
 from hlmc.learners.arms import NamedLearner
 from hlmc.learners.format import FIXED, NAMES, sealed
+from interrupting import interrupted
 
 T = 2000
 
@@ -188,36 +186,6 @@ def test_a_ticket_told_as_a_string_is_held_against_the_table_too() -> None:
         if codes[-1] == "applied":
             assert ticket.arm in one.arms
     assert {"applied", "expired"} <= set(codes)
-
-
-class Signal(Exception):
-    """What the handler of a signal raises."""
-
-
-def interrupted(call: Callable[[], object], at: int) -> bool:
-    """Make a call and raise a Signal before its instruction ``at``, as a handler may; whether it had so many."""
-    left = at
-
-    def trace(frame: Any, event: str, _: object) -> Any:
-        nonlocal left
-        frame.f_trace_opcodes = True
-        if event == "opcode":
-            left -= 1
-            if left == 0:
-                raise Signal
-        return trace
-
-    before = sys.gettrace()
-    gc.disable()  # Python ignores what is raised in a callback of the collector
-    sys.settrace(trace)
-    try:
-        call()
-    except Signal:
-        return True
-    finally:
-        sys.settrace(before)
-        gc.enable()
-    return False
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """Advice: the nearest measurement, the policies that fit, the order among them, and how `hlmc plan` tells it."""
 
-import importlib.util
 import json
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from hlmc.advice import Measured, advise, measured
 from hlmc.arenas import POLICIES
 from hlmc.cli import main
 from hlmc.errors import BadType
+from loading import script
 
 ROOT = Path(__file__).parents[2]
 
@@ -144,11 +144,6 @@ def test_advice_says_how_it_is_far_from_what_was_measured(
 
 
 def test_measurements_are_condensed() -> None:
-    spec = importlib.util.spec_from_file_location("make_advice", ROOT / "scripts" / "advice.py")
-    assert spec is not None
-    assert spec.loader is not None
-    script = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(script)
     common = {"arms": 16, "horizon": 1000, "policy": "mine", "words": 8, "runs": 4}
     data = pd.DataFrame(
         [
@@ -165,7 +160,7 @@ def test_measurements_are_condensed() -> None:
             )
         ]
     )
-    (row,) = script.condensed(data).to_dict("records")
+    (row,) = script("scripts/advice.py").condensed(data).to_dict("records")
     assert (row["stays"], row["changes"], row["worst"], row["adversary"]) == (0.2, 0.5, 0.6, "Shifting")
 
 

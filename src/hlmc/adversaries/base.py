@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from hlmc.adversaries.chance import chosen
 from hlmc.checks import whole
 from hlmc.engine.kernel import Address, kernel
 from hlmc.engine.primitives import REWARD, call_reward, words
@@ -208,6 +209,26 @@ class Expected(Adversary):
 
     def changes(self, horizon: int) -> Iterator[int] | None:
         return self.adversary.mean_changes(horizon)
+
+
+class Grouped(Adversary):
+    """An adversary whose best arm lies in one of the groups of ``groupsize`` consecutive arms that HLMC makes."""
+
+    groupsize: int | None
+    seed: int
+    stream: ClassVar[str]
+    """The name in the seed of what is drawn."""
+
+    @property
+    def best_arm(self) -> int:
+        """The best arm."""
+        return chosen(self.arms, self.seed, self.stream, "arm")
+
+    @property
+    def group(self) -> range:
+        """The arms of the best arm's group."""
+        size = group_size(self.arms, self.groupsize)
+        return group_at(self.arms, size, self.best_arm // size)
 
 
 def packed(*values: float | np.uint64) -> Array:

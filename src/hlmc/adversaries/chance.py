@@ -55,6 +55,15 @@ def coin(key: np.uint64, t: int, arm: int, mean: float) -> float:
 
 
 @kernel
+def around(key: np.uint64, t: int, arm: int, mean: float, noise: float, coins: float) -> float:
+    """A coin with this mean if ``coins``, else uniform within ``noise`` of it and cut to [0, 1]."""
+    u = unit(fork(fork(key, t), arm))
+    if coins > 0.0:
+        return 1.0 if u < mean else 0.0
+    return min(max(mean + noise * (2.0 * u - 1.0), 0.0), 1.0)
+
+
+@kernel
 def bell(bits: np.uint64) -> float:
     """An almost normal number with mean 0 and variance 1: the sum of four 16-bit parts, within +-3.47."""
     total = (bits & _PART) + ((bits >> _S16) & _PART) + ((bits >> _S32) & _PART) + (bits >> _S48)

@@ -5,27 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from hlmc.adversaries.base import Adversary, Array, group_at, group_size, packed
+from hlmc.adversaries.base import Array, Grouped, group_at, group_size, packed
 from hlmc.adversaries.chance import chosen, coin, key, seed_of
+from hlmc.adversaries.needle import FAIR, KEY, needle_mean
 from hlmc.checks import share, whole
 from hlmc.engine.kernel import kernel
 from hlmc.engine.primitives import bits
 from hlmc.errors import BadArgument, shown
 
-KEY, BEST, FIRST, LAST, DECOY_FIRST, DECOY_LAST, GOOD, POOR, DECOY, FAIR = range(10)
+# After the words of Needle.
+DECOY_FIRST, DECOY_LAST, DECOY = range(FAIR + 1, FAIR + 4)
 
 
 @kernel
 def decoy_mean(spec: Array, t: int, arm: int) -> float:
     """The mean of the arm: best arm, its group, decoy group, or other."""
-    mean: float = spec[FAIR]
-    if arm == int(spec[BEST]):
-        mean = spec[GOOD]
-    elif int(spec[FIRST]) <= arm <= int(spec[LAST]):
-        mean = spec[POOR]
-    elif int(spec[DECOY_FIRST]) <= arm <= int(spec[DECOY_LAST]):
-        mean = spec[DECOY]
-    return mean
+    in_decoy = int(spec[DECOY_FIRST]) <= arm <= int(spec[DECOY_LAST])
+    return spec[DECOY] if in_decoy else needle_mean(spec, t, arm)
 
 
 @kernel
@@ -35,7 +31,7 @@ def decoy_reward(spec: Array, t: int, arm: int) -> float:
 
 
 @dataclass(frozen=True, repr=False)
-class Decoy(Adversary):
+class Decoy(Grouped):
     """All arms of one group pay well; the best arm is in another group, whose other arms pay badly.
 
     Groups are ``groupsize`` consecutive arms, from arm 0 on, as in HLMC. With the default probabilities
@@ -77,6 +73,7 @@ class Decoy(Adversary):
     rule = staticmethod(decoy_reward)
     mean_rule = staticmethod(decoy_mean)
     binary = True
+    stream = "Decoy"
 
     def __post_init__(self) -> None:
         self._keep(arms=whole("arms", self.arms, 2), seed=seed_of(self.seed))
@@ -90,17 +87,6 @@ class Decoy(Adversary):
             )
 
     @property
-    def best_arm(self) -> int:
-        """The best arm."""
-        return chosen(self.arms, self.seed, "Decoy", "arm")
-
-    @property
-    def group(self) -> range:
-        """The arms of the best arm's group."""
-        size = group_size(self.arms, self.groupsize)
-        return group_at(self.arms, size, self.best_arm // size)
-
-    @property
     def decoy_group(self) -> range:
         """The arms of the group with the highest mean."""
         size = group_size(self.arms, self.groupsize)
@@ -111,5 +97,5 @@ class Decoy(Adversary):
     @cached_property
     def spec(self) -> Array:
         hidden, open_ = self.group, self.decoy_group
-        places = (self.best_arm, hidden[0], hidden[-1], open_[0], open_[-1])
-        return packed(key(self.seed, "Decoy", "coin"), *places, self.good, self.poor, self.decoy, self.fair)
+        needle = (self.best_arm, hidden[0], hidden[-1], self.good, self.poor, self.fair)
+        return packed(key(self.seed, "Decoy", "coin"), *needle, open_[0], open_[-1], self.decoy)

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from hlmc.adversaries.base import Adversary, Array, packed
-from hlmc.adversaries.chance import chosen, fork, key, seed_of
+from hlmc.adversaries.chance import around, chosen, key, seed_of
 from hlmc.checks import flag, share, whole
 from hlmc.engine.kernel import kernel
 from hlmc.engine.primitives import bits
-from hlmc.engine.stream import unit
 from hlmc.errors import BadArgument, shown
 
 KEY, FAVOURITE, SECOND, FALL, STEPS, BEFORE, AFTER, FIELD, BETTER, NOISE, COINS = range(11)
@@ -29,12 +28,8 @@ def fallen_mean(spec: Array, t: int, arm: int) -> float:
 @kernel
 def fallen_favourite(spec: Array, t: int, arm: int) -> float:
     """The mean, the mean in uniform noise, or a coin with this mean."""
-    mean = fallen_mean(spec, t, arm)
-    u = unit(fork(fork(bits(spec, KEY), t), arm))
-    if spec[COINS] > 0.0:
-        return 1.0 if u < mean else 0.0
-    # Rounding can leave [0, 1] by a last digit.
-    return min(max(mean + spec[NOISE] * (2.0 * u - 1.0), 0.0), 1.0)  # type: ignore[no-any-return]
+    # What is cut is the rounding, which can leave [0, 1] by a last digit.
+    return around(bits(spec, KEY), t, arm, fallen_mean(spec, t, arm), spec[NOISE], spec[COINS])
 
 
 @dataclass(frozen=True, repr=False)

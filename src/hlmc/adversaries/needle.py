@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from hlmc.adversaries.base import Adversary, Array, group_at, group_size, packed
-from hlmc.adversaries.chance import chosen, coin, key, seed_of
+from hlmc.adversaries.base import Array, Grouped, group_size, packed
+from hlmc.adversaries.chance import coin, key, seed_of
 from hlmc.checks import share, whole
 from hlmc.engine.kernel import kernel
 from hlmc.engine.primitives import bits
@@ -33,7 +33,7 @@ def needle(spec: Array, t: int, arm: int) -> float:
 
 
 @dataclass(frozen=True, repr=False)
-class Needle(Adversary):
+class Needle(Grouped):
     """The best arm is in a group whose other arms are the worst of all.
 
     Groups are ``groupsize`` consecutive arms, from arm 0 on, as in HLMC. A learner that judges a group
@@ -73,6 +73,7 @@ class Needle(Adversary):
     rule = staticmethod(needle)
     mean_rule = staticmethod(needle_mean)
     binary = True
+    stream = "Needle"
 
     def __post_init__(self) -> None:
         self._keep(arms=whole("arms", self.arms, 2), seed=seed_of(self.seed))
@@ -83,17 +84,6 @@ class Needle(Adversary):
             raise BadArgument(
                 f"good must be above fair, and fair at least poor, not {shown(self.good)}, {self.fair!r}, {self.poor!r}"
             )
-
-    @property
-    def best_arm(self) -> int:
-        """The best arm."""
-        return chosen(self.arms, self.seed, "Needle", "arm")
-
-    @property
-    def group(self) -> range:
-        """The arms of its group."""
-        size = group_size(self.arms, self.groupsize)
-        return group_at(self.arms, size, self.best_arm // size)
 
     @cached_property
     def spec(self) -> Array:

@@ -178,8 +178,21 @@ class Circulating(Jammer):
         return length, 0.0 if self.period else 1.0, self._clear(self.clear, channels)
 
 
+class Periodic(Jammer):
+    """A jammer that chooses anew every ``period`` steps."""
+
+    period: int
+    clear: int
+
+    def __post_init__(self) -> None:
+        self._keep(period=whole("period", self.period, 1), clear=self._clear(self.clear))
+
+    def words(self, channels: int) -> tuple[float, ...]:
+        return self.period, self._clear(self.clear, channels)
+
+
 @dataclass(frozen=True, repr=False)
-class Random(Jammer):
+class Random(Periodic):
     """New random clear channels every ``period`` steps, different in every run.
 
     >>> Random(period=100, clear=2)
@@ -191,12 +204,6 @@ class Random(Jammer):
 
     name: ClassVar[str] = "random"
     rule = staticmethod(at_random)
-
-    def __post_init__(self) -> None:
-        self._keep(period=whole("period", self.period, 1), clear=self._clear(self.clear))
-
-    def words(self, channels: int) -> tuple[float, ...]:
-        return self.period, self._clear(self.clear, channels)
 
 
 @dataclass(frozen=True, repr=False)
@@ -273,7 +280,7 @@ class Reactive(Jammer):
 
 
 @dataclass(frozen=True, repr=False)
-class Crowd(Jammer):
+class Crowd(Periodic):
     """Follows the crowd: jams the channels that were used most in the last round and clears the least used.
 
     Of equally used channels, the lower ones are cleared.
@@ -299,12 +306,6 @@ class Crowd(Jammer):
 
     name: ClassVar[str] = "crowd"
     rule = staticmethod(crowd)
-
-    def __post_init__(self) -> None:
-        self._keep(period=whole("period", self.period, 1), clear=self._clear(self.clear))
-
-    def words(self, channels: int) -> tuple[float, ...]:
-        return self.period, self._clear(self.clear, channels)
 
 
 JAMMERS: dict[str, type[Jammer]] = {cls.name: cls for cls in (Circulating, Random, Sweeping, Reactive, Crowd)}

@@ -66,6 +66,7 @@ class Looked:
 
         @kernel
         def told(key: np.uint64, t: int, purpose: int) -> float:
+            """The number that was given for this purpose, or else 0; that it was asked for is noted."""
             asked.append(purpose)
             return numbers.get(purpose, 0.0)
 

@@ -43,17 +43,19 @@ from hlmc.routines.ucb1 import TIES as TIE_RULES
 FILLS = ("left", "wrap")
 
 
+@dataclass(frozen=True, repr=False)
 class RoundsPolicy(Policy):
     """A policy that holds M arms at a time, block after block."""
 
     structure: ClassVar[Structure] = BLOCK_ROTATION
 
+    arms: int
     memory: int
-    shuffle: bool
-    ties: str
-    fill: str
-    subphases: int | None
-    sublength: int | None
+    shuffle: bool = True
+    ties: str = "random"
+    fill: str = "left"
+    subphases: int | None = None
+    sublength: int | None = None
     horizon: ClassVar[None] = None  # type: ignore[misc]  # it has none, and no argument for one
 
     def __post_init__(self) -> None:
@@ -191,14 +193,6 @@ class UCBM(RoundsPolicy):
     Chaudhuri and Kalyanakrishnan, "Regret minimisation in multi-armed bandits using bounded arm memory", AAAI 2020.
     """
 
-    arms: int
-    memory: int
-    shuffle: bool = True
-    ties: str = "random"
-    fill: str = "left"
-    subphases: int | None = None
-    sublength: int | None = None
-
     @property
     def routine(self) -> Routine:
         return UCB1(ties=self.ties)
@@ -236,13 +230,6 @@ class EXP3M(RoundsPolicy):
     40
     """
 
-    arms: int
-    memory: int
-    shuffle: bool = True
-    ties: str = "random"
-    fill: str = "left"
-    subphases: int | None = None
-    sublength: int | None = None
     gamma: float | None = None
 
     @property

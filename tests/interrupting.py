@@ -1,0 +1,36 @@
+"""Signals that come between two instructions of Python."""
+
+import gc
+import sys
+from collections.abc import Callable
+from typing import Any
+
+
+class Signal(Exception):
+    """What the handler of a signal raises."""
+
+
+def interrupted(call: Callable[[], object], at: int) -> bool:
+    """Make a call and raise a Signal before its instruction ``at``, as a handler may; whether it had so many."""
+    left = at
+
+    def trace(frame: Any, event: str, _: object) -> Any:
+        nonlocal left
+        frame.f_trace_opcodes = True
+        if event == "opcode":
+            left -= 1
+            if left == 0:
+                raise Signal
+        return trace
+
+    before = sys.gettrace()
+    gc.disable()  # Python ignores what is raised in a callback of the collector
+    sys.settrace(trace)
+    try:
+        call()
+    except Signal:
+        return True
+    finally:
+        sys.settrace(before)
+        gc.enable()
+    return False
