@@ -78,7 +78,7 @@ def test_a_client_is_used_as_a_bandit_is(running: Running, tmp_path: Any, monkey
 
 
 def test_a_client_has_the_methods_of_a_bandit() -> None:
-    beside = {"check", "backup", "export", "commits", "ask_each", "ask_async", "tell_async", "drop_async"}
+    beside = {"check", "backup", "export", "commits", "most_units", "ask_each", "ask_async", "tell_async", "drop_async"}
     wanted = {name for name in vars(hlmc.Bandit) if not name.startswith("_")} - beside
     assert wanted <= set(dir(Client))
     for name in ("ask", "tell", "drop"):

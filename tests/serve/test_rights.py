@@ -36,7 +36,7 @@ def guarded(tmp_path_factory: pytest.TempPathFactory, texts: dict[str, str]) -> 
         rights.add(folder / "shop.tokens", token)
     texts["all"], token = rights.made()
     rights.add(folder / "shop.tokens", token)
-    limits = "[limits]\nconnections = 3\npatience = 0.5\nbatch = 10\n"
+    limits = "[limits]\nconnections = 3\npatience = 0.5\nbatch = 10\nunits = 5\n"
     with serving(folder, f'tokens = "shop.tokens"\norigins = ["https://shop.example"]\n{SHOP}{limits}', ()) as made:
         yield made
 
@@ -188,6 +188,20 @@ def test_lists_are_as_long_as_the_limits_say(guarded: Running, texts: dict[str, 
         assert len(http.post("/v1/drinks/ask", json=[{}] * 10).json()) == 10
         for body in ([{}] * 11, {"count": 11}, [{"x": 1}] * 11):
             assert http.post("/v1/drinks/ask", json=body).status_code == 413
+
+
+def test_units_are_as_many_as_the_limits_say(guarded: Running, texts: dict[str, str]) -> None:
+    with guarded.http(texts["ask"]) as http:
+        body = [{"unit": f"u{i}"} for i in range(7)]
+        answers = http.post("/v1/drinks/ask", json=body).json()
+        refused = [each["unit"] for each in body if "error" in answers[body.index(each)]]
+        assert len(refused) == 2
+        answer = http.post("/v1/drinks/ask", json={"unit": refused[0]})
+        assert (answer.status_code, error_name(answer)) == (409, "out-of-turn")
+        assert "5 is the most that there may be" in answer.json()["detail"]
+        assert http.post("/v1/drinks/ask", json={}).status_code == 200
+        for known in {each["unit"] for each in body} - set(refused):
+            assert http.post("/v1/drinks/ask", json={"unit": known}).status_code == 200
 
 
 # --- What is written down

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from hlmc.bandit.rows import Array, Rows
 from hlmc.bandit.settings import Settings
 from hlmc.bandit.store import LISTED, Store
+from hlmc.bandit.units import Room
 from hlmc.errors import BadStore, HLMCError
 from hlmc.policies.base import Policy
 
@@ -42,6 +43,7 @@ class Experiment:
         self._seed = seed
         self._rows = {(policy.horizon or 0, policy.delay): self.rows}
         self.settings = Settings()
+        self.room = Room(number)
         self.version = -1
         self.live = 0
         self.rolled = 0

@@ -15,7 +15,6 @@ from hlmc.bandit.arms import BanditArms, text_of
 from hlmc.bandit.decision import Decision
 from hlmc.bandit.experiment import Experiment
 from hlmc.bandit.group import GroupCommit
-from hlmc.bandit.loaded import SHARD
 from hlmc.bandit.log import export
 from hlmc.bandit.replay import problems
 from hlmc.bandit.report import Report, report
@@ -23,6 +22,7 @@ from hlmc.bandit.requests import Batch, Call
 from hlmc.bandit.settings import NAMES, Settings, checked
 from hlmc.bandit.shards import plan_of
 from hlmc.bandit.store import Again, Store
+from hlmc.bandit.units import SHARD
 from hlmc.bandit.upkeep import Upkeep
 from hlmc.bandit.work import UNKNOWN, Ask, Tell, Work
 from hlmc.errors import (
@@ -92,6 +92,18 @@ class Bandit:
     def settings(self) -> Settings:
         """Wait, default, control and the rest, as of the last call."""
         return self._experiment.settings
+
+    @property
+    def most_units(self) -> int | None:
+        """How many units this process lets the experiment have; None, as at first: any number.
+
+        A unit that is not known and has no room is refused (:class:`hlmc.errors.OutOfTurn`).
+        """
+        return self._experiment.room.most
+
+    @most_units.setter
+    def most_units(self, most: int | None) -> None:
+        self._experiment.room.most = None if most is None else checks.whole("most_units", most, 1)
 
     @property
     def store(self) -> str:

@@ -15,14 +15,13 @@ import numpy as np
 from hlmc.bandit.experiment import Experiment
 from hlmc.bandit.rows import Rows
 from hlmc.bandit.store import LISTED, LOCK
+from hlmc.bandit.units import unit_of
 from hlmc.engine.step import PAST_HORIZON
 from hlmc.errors import BadStore
 from hlmc.learners import Learner
 
 Array = np.ndarray
 
-SHARD = "\x1f"
-"""What the stored unit of a shard begins with; no unit of a caller contains it."""
 STAGE = "\x1e"
 """Stands between a unit and the event before which it started afresh, in what its random stream derives from."""
 
@@ -69,7 +68,10 @@ class Learners:
     # --- Reading and writing
 
     def load(self, units: Iterable[str], numbers: Iterable[int]) -> None:
-        """Read and lock the learners of these units, making those that are not there, and those of these numbers."""
+        """Read and lock the learners of these units, making those that are not there, and those of these numbers.
+
+        A unit that the experiment has no room for is left out of ``named``.
+        """
         experiment, store = self._experiment, self._store
         units, numbers = sorted(units), sorted(numbers)
         found: list[tuple[Any, ...]] = []
@@ -85,7 +87,7 @@ class Learners:
             found = store.all(f"{_LEARNER} where id {LISTED} order by id {LOCK}", store.listed(numbers))
         if units:
             there = {each[1] for each in found}
-            missing = [unit for unit in units if unit not in there]
+            missing = experiment.room.admitted(store, [unit for unit in units if unit not in there], self._now)
             if missing:
                 found += self._made(missing)
         if found:
@@ -229,8 +231,3 @@ def begin_with(experiment: Experiment, now: float, learner: Learner) -> None:
         "state": state, "snapshot": state,
     }  # fmt: skip
     experiment.store.insert("learners", tuple(made), [tuple(made.values())])
-
-
-def unit_of(stored: str) -> str | None:
-    """The unit as its caller knows it; None for the learner that all share, and for its shards."""
-    return None if not stored or stored.startswith(SHARD) else stored

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from hlmc.bandit.experiment import Experiment
-from hlmc.bandit.loaded import unit_of
 from hlmc.bandit.schema import DROPPED, SETTLED
+from hlmc.bandit.units import unit_of
 from hlmc.engine.feedback import APPLIED, EXPIRED, LATE
 from hlmc.engine.tickets import TICKET_BLOCK
 from hlmc.errors import BadArgument, need_lab, shown

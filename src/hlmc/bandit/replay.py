@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hlmc.bandit.experiment import Experiment
-from hlmc.bandit.loaded import unit_of
 from hlmc.bandit.rollups import AGGREGATES, SUMS
 from hlmc.bandit.rows import Rows
+from hlmc.bandit.units import unit_of
 from hlmc.engine.feedback import APPLIED, EXPIRED, LATE
 from hlmc.engine.stored import ASK, TELL
 

@@ -96,7 +96,6 @@ class SQLiteStore(Store):
             if _pragma(connection, "journal_mode = wal") != "wal":
                 raise BadStore(f"{self.shown} cannot be a store: its file system does not allow SQLite's WAL mode")
             connection.execute(f"pragma synchronous = {'full' if self._durable else 'normal'}")
-            connection.execute("pragma wal_autocheckpoint = 4000")
         connection.execute("pragma cache_size = -65536")
 
     def _set_up(self, connection: sqlite3.Connection) -> None:

@@ -17,10 +17,11 @@ from hlmc.bandit import ids
 from hlmc.bandit.decision import Decision
 from hlmc.bandit.experiment import Experiment
 from hlmc.bandit.ids import HOUR
-from hlmc.bandit.loaded import Learners, Played, unit_of
+from hlmc.bandit.loaded import Learners, Played
 from hlmc.bandit.rollups import correct
 from hlmc.bandit.schema import DROPPED, SETTLED
 from hlmc.bandit.store import LISTED, LOCK
+from hlmc.bandit.units import unit_of
 from hlmc.engine.feedback import APPLIED, BAD_TICKET, DUPLICATE, EXPIRED
 from hlmc.engine.layout import KEY
 from hlmc.engine.tickets import TICKET_ARM
@@ -208,6 +209,11 @@ class Work:
                 answers[at] = first[ask.key] if same else conflict(ask.key)
             elif not self._experiment.live:
                 answers[at] = OutOfTurn("there is no arm to play: add one with bandit.arms.add, or resume one")
+            elif ask.unit not in self._learners.named:
+                most = self._experiment.room.most
+                answers[at] = OutOfTurn(
+                    f"unit must be one that is known: {most} is the most that there may be, and there are so many"
+                )
             else:
                 if ask.key is not None:
                     first[ask.key] = at

@@ -187,7 +187,7 @@ def _limits(table: Any) -> Limits:
             if name in ("patience", "stop"):
                 numbers[name] = between(name, value, 0.1, 3600.0, "[0.1, 3600]")
             else:
-                numbers[name] = whole(name, value, 1, 10**9)
+                numbers[name] = whole(name, value, 0 if name == "units" else 1, 10**9)
         return Limits(**numbers)
 
 

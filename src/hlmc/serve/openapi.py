@@ -17,7 +17,7 @@ _REFUSALS = {
     "403": "The token does not give this right, or the page is of another site.",
     "404": "There is no such experiment, or no such decision.",
     "405": "The address does not take this method.",
-    "409": "The key was used with other arguments, or there is no arm to play.",
+    "409": "The key was used with other arguments, or there is no arm to play, or no room for another unit.",
     "413": "The body or the list is too long.",
     "415": "The body is not application/json.",
     "421": "The service is not known by this Host.",

@@ -41,6 +41,8 @@ class Limits:
         Connections at a time.
     streams
         Pages that are kept up to date at a time.
+    units
+        Units of an experiment; those that are there already go on, whatever comes. 0: any number.
     patience
         Seconds within which a request must have come, and an answer must have been taken.
     stop
@@ -52,6 +54,7 @@ class Limits:
     waiting: int = 20_000
     connections: int = 1000
     streams: int = 50
+    units: int = 0
     patience: float = 20.0
     stop: float = 10.0
 
@@ -80,6 +83,8 @@ class Service:
     def __init__(self, hosted: Sequence[Hosted], limits: Limits | None = None) -> None:
         self.hosted = {each.bandit.name: each for each in hosted}
         self.limits = limits or Limits()
+        for each in hosted:
+            each.bandit.most_units = self.limits.units or None
         self.ready = False
         self.stopping = asyncio.Event()
         self.waiting = 0
