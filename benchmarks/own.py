@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import hlmc
-from hlmc.simulation.own import player_of
+from hlmc.simulation.players import player_of
 
 K = 10
 AIM = 2000.0

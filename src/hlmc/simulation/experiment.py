@@ -15,7 +15,8 @@ from hlmc.delays import Constant, Delays, checked
 from hlmc.errors import BadArgument, BadType, shown
 from hlmc.evaluation.segments import checked_threads
 from hlmc.simulation.environments import environments_of
-from hlmc.simulation.own import WAYS, AnyPolicy, PythonPolicy, policy_of, words_of
+from hlmc.simulation.own import AnyPolicy, PythonPolicy, policy_of, words_of
+from hlmc.simulation.players import WAYS
 from hlmc.simulation.points import time_points
 from hlmc.simulation.runs import WORTH
 from hlmc.streams import SCHEME, derive_seed

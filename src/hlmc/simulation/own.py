@@ -2,7 +2,7 @@
 
 A Python policy is an object (copied for every run) or a factory (called for every run). :class:`PythonPolicy` wraps
 either and is what :func:`hlmc.simulate`, :func:`hlmc.arena` and :func:`hlmc.play` make of whatever is no policy of this
-library. :func:`player_of` reduces the interfaces in use to two functions, ``select()`` and ``update(arm, reward)``.
+library. :func:`hlmc.simulation.players.player_of` reduces its interface to two functions.
 
 Runs are played one at a time in a process. Python's global lock would let only one advance anyway, and so the global
 generators of ``random`` and ``numpy.random`` can be seeded for each run.
@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from hlmc.checks import whole
 from hlmc.errors import BadArgument, BadType, OutOfTurn, shown
 from hlmc.learners.learner import Learner
 from hlmc.policies.base import Policy, Words
+from hlmc.simulation.players import WAYS, Player, interface_of, player_of
 from hlmc.streams import derive_seed
 from hlmc.turns import turn
 from hlmc.values import Value
@@ -42,12 +43,6 @@ LONGEST = 1 << 16
 
 BREATH = 0.05
 """Seconds that the steps between two looks should take."""
-
-WAYS = (
-    "a compiled policy such as hlmc.HLMC(arms, memory=20, horizon=T), an object with select() and update(reward), "
-    "or a factory such as lambda arms, horizon, seed: MyPolicy(arms, seed)"
-)
-"""The three ways in, for error messages."""
 
 _GIVEN = ("arms", "horizon", "seed")
 _ALONE = turn()  # held by the thread that plays a run
@@ -108,7 +103,7 @@ class PythonPolicy(Value):
             raise BadType(f"source must be a policy in plain Python, and {shown(self.source)} is a compiled one")
         if isinstance(self.source, Learner):
             raise BadType(f"source must not be a learner: give its policy, {shown(self.source.policy)}")
-        if not (_is_factory(self.source) or _interface(self.source)):
+        if not (_is_factory(self.source) or interface_of(self.source)):
             raise BadType(f"source must be {WAYS}, not {shown(self.source)}")
         if _is_factory(self.source):
             _arguments(self.source)
@@ -191,133 +186,8 @@ def run_seed(seed: int, name: str, run: int, *more: Any) -> int:
     return (derive_seed(seed, name, *more) + run) % 2**32
 
 
-class Player(NamedTuple):
-    """A running Python policy: how to ask it for an arm, and how to tell it the reward of that arm."""
-
-    select: Callable[[], Any]
-    update: Callable[[int, float], Any]
-    by_arm: bool = True  # whether update says of which arm, so that a reward may come late
-
-
-def player_of(learner: Any, arms: int, seed: int = 0) -> Player:
-    """The two functions of an object, whichever of the known interfaces it has.
-
-    Parameters
-    ----------
-    learner
-        The object, which is used up: its state changes as it is played.
-    arms
-        K. An object that says otherwise (in ``arms``, ``n_arms`` or ``nbArms``) is refused.
-    seed
-        For interfaces that are given their randomness from outside.
-
-    Examples
-    --------
-    >>> class Greedy:
-    ...     def __init__(self): self.value = [1.0, 1.0]
-    ...     def select_arm(self): return self.value.index(max(self.value))
-    ...     def update(self, arm, reward): self.value[arm] = reward
-    >>> player = player_of(Greedy(), arms=2)
-    >>> player.update(player.select(), 0.0)
-    >>> player.select()
-    1
-    """
-    make = _interface(learner)
-    if make is None:
-        raise BadType(f"policies must be {WAYS}; this factory made {shown(learner)}")
-    for name in ("arms", "n_arms", "nbArms"):
-        own = getattr(learner, name, None)
-        count = len(own) if isinstance(own, (list, tuple)) else own
-        if isinstance(count, (int, np.integer)) and not isinstance(count, bool) and count != arms:
-            raise BadArgument(f"the object {shown(learner)} has {count} arms, and there are {arms}; they must be equal")
-    return make(learner, arms, seed)
-
-
-def _interface(learner: Any) -> Callable[[Any, int, int], Player] | None:
-    """How to play an object, from the methods that it has; None if these are not known."""
-    for select, update, make in _INTERFACES:
-        if callable(getattr(learner, select, None)) and callable(getattr(learner, update, None)):
-            return make
-    return None
-
-
-def _plain(learner: Any, arms: int, seed: int) -> Player:
-    """``select()`` or ``select_arm()``, and ``update(reward)`` or ``update(arm, reward)``."""
-    select = learner.select if hasattr(learner, "select") else learner.select_arm
-    if _required(select):
-        raise BadType(f"select of {shown(learner)} must need no arguments")
-    update = learner.update
-    needed = _required(update)
-    if len(needed) == 2:
-        return Player(select, update)
-    if len(needed) == 1:
-        return Player(select, lambda arm, reward: update(reward), by_arm=False)
-    raise BadType(f"update of {shown(learner)} must be update(reward) or update(arm, reward)")
-
-
-def _pymab(learner: Any, arms: int, seed: int) -> Player:
-    """pymab: ``select_action(rng=...)`` and ``update(action=..., reward=...)``; others have no ``rng``."""
-    select, update = learner.select_action, learner.update
-    if "rng" in inspect.signature(select).parameters:
-        rng = np.random.default_rng(seed)
-        return Player(lambda: select(rng=rng), lambda arm, reward: update(action=arm, reward=reward))
-    return Player(select, update)
-
-
-def _river(learner: Any, arms: int, seed: int) -> Player:
-    """river: ``pull(arms)`` and ``update(arm, reward)``."""
-    pull, labels = learner.pull, list(range(arms))
-    return Player(lambda: pull(labels), learner.update)
-
-
-def _smpybandits(learner: Any, arms: int, seed: int) -> Player:
-    """SMPyBandits: ``startGame()``, then ``choice()`` and ``getReward(arm, reward)``."""
-    if hasattr(learner, "startGame"):
-        learner.startGame()
-    return Player(learner.choice, learner.getReward)
-
-
-def _mabwiser(learner: Any, arms: int, seed: int) -> Player:
-    """MABWiser: ``predict()`` and ``partial_fit([arm], [reward])``. Before the first reward it has no answer.
-
-    The first arm is drawn at random. Its arms are those of the list ``arms``, in that order.
-    """
-    predict, fit = learner.predict, learner.partial_fit
-    labels = list(getattr(learner, "arms", range(arms)))
-    place = {label: arm for arm, label in enumerate(labels)}
-    first: list[int] = [random.Random(seed).randrange(arms)]
-
-    def update(arm: int, reward: float) -> None:
-        fit([labels[arm]], [reward])
-        first.clear()
-
-    return Player(lambda: first[0] if first else place[predict()], update)
-
-
-_INTERFACES = (
-    ("select", "update", _plain),
-    ("select_arm", "update", _plain),
-    ("select_action", "update", _pymab),
-    ("pull", "update", _river),
-    ("choice", "getReward", _smpybandits),
-    ("predict", "partial_fit", _mabwiser),
-)
-
-
 def _is_factory(source: Any) -> bool:
-    return isinstance(source, type) or (callable(source) and _interface(source) is None)
-
-
-def _required(function: Callable[..., Any]) -> list[str]:
-    """The parameters that must be given, by place. ``*rewards``, as river has it, stands for one."""
-    try:
-        parameters = list(inspect.signature(function).parameters.values())
-    except (TypeError, ValueError):  # compiled functions may not tell
-        return []
-    named = [
-        p.name for p in parameters if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
-    ]
-    return named + [p.name for p in parameters if p.kind is p.VAR_POSITIONAL]
+    return isinstance(source, type) or (callable(source) and interface_of(source) is None)
 
 
 def _arguments(factory: Callable[..., Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -15,7 +15,8 @@ from hlmc.errors import BadType, shown
 from hlmc.learners.learner import fresh_rows
 from hlmc.simulation import own
 from hlmc.simulation.experiment import Experiment
-from hlmc.simulation.own import Player, PythonPolicy
+from hlmc.simulation.own import PythonPolicy
+from hlmc.simulation.players import Player
 from hlmc.simulation.runs import prepared, refusal, walk
 from hlmc.streams import keys
 
