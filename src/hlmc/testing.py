@@ -66,18 +66,18 @@ def check_policy(policy: Policy, steps: int = 60, seed: int = 0) -> None:
     if policy.scaled:
         # Everything else is checked on rewards in [0, 1].
         told, policy = policy, replace(policy, rewards=(0.0, 1.0), losses=False)
-        _check_scale(told, policy, min(steps, policy.horizon or steps), seed)
+        _check_scale(told, policy, min(steps, policy.limit or steps), seed)
     for level, routine in enumerate(getattr(policy, "routines_used", ())):
         if isinstance(routine, Custom):
             _check_custom(routine, policy.levels_at(policy.horizon or 1000)[level].context)  # type: ignore[attr-defined]
-    steps = min(steps, policy.horizon or steps)
+    steps = min(steps, policy.limit or steps)
     _check_steps(policy, steps, seed)
     _check_chances(policy, steps, seed)
     _check_copies(policy, steps, seed)
     _check_refusals(policy, steps, seed)
     _check_fleet(policy, steps, seed)
     _check_simulation(policy, steps, seed)
-    if policy.horizon is not None and policy.horizon <= _SHORT:
+    if policy.limit is not None and policy.limit <= _SHORT:
         _check_end(policy, seed)
 
 
@@ -266,10 +266,10 @@ def _check_refusals(policy: Policy, steps: int, seed: int) -> None:
 
 
 def _check_end(policy: Policy, seed: int) -> None:
-    assert policy.horizon is not None
+    assert policy.limit is not None
     learner = policy.start(seed)
-    _play(learner, policy.horizon, seed)
-    _hold(learner.time == policy.horizon, f"a horizon of {policy.horizon} must allow as many steps")
+    _play(learner, policy.limit, seed)
+    _hold(learner.time == policy.limit, f"a horizon of {policy.limit} must allow as many steps")
     state = learner.state.tobytes()
     _refused(learner.select, OutOfTurn, "a step past the horizon")
     _refused(lambda: learner.update(0.5), OutOfTurn, "an update past the horizon")

@@ -1,8 +1,8 @@
 """Many learners at a time: loops over the rows of a fleet.
 
 The loops call the very step functions that a single learner calls. A batch is first looked through and then played,
-so that one that must be refused has changed nothing. Rows lie far apart in memory: the next ones are fetched while one
-is played.
+so that one that must be refused has changed nothing. Learners that have reached the horizon are passed over, and the
+others of the batch are served. Rows lie far apart in memory: the next ones are fetched while one is played.
 
 In all kernels here ``rows_at`` is the address of a matrix of rows of ``width`` words, ``ids_at`` that of the listed
 learners' numbers, and ``listed`` is 0 when everyone is asked and there is no list. Places first .. stop - 1 of the
@@ -11,12 +11,21 @@ batch are worked on.
 
 from __future__ import annotations
 
-from hlmc.engine.feedback import ask, genuine, settle
+from math import inf
+
+from hlmc.engine.feedback import FINISHED, ask, genuine, settle
 from hlmc.engine.kernel import Address, kernel
 from hlmc.engine.layout import ARM, HORIZON, LEVELS, TIME
 from hlmc.engine.primitives import int_at, prefetch, put_int, row_of, words
-from hlmc.engine.step import select, update
-from hlmc.engine.tickets import CHILDREN_AT
+from hlmc.engine.step import PAST_HORIZON, select, update
+from hlmc.engine.tickets import (
+    CHILDREN_AT,
+    LEARNER,
+    TICKET_ARM,
+    TICKET_BLOCK,
+    TICKET_PROPENSITY,
+    TICKET_TIME,
+)
 
 AHEAD = 16
 """How many learners ahead rows are fetched."""
@@ -69,31 +78,28 @@ def first_refused(ids_at: Address, count: int, size: int, marks_at: Address) -> 
 
 
 @kernel
-def first_unselectable(
-    program_at: Address, rows_at: Address, width: int, ids_at: Address, listed: int, first: int, stop: int
+def first_unteachable(
+    program_at: Address,
+    rows_at: Address,
+    width: int,
+    ids_at: Address,
+    listed: int,
+    first: int,
+    stop: int,
+    rewards_at: Address,
 ) -> int:
-    """The first place at which a learner has reached the horizon; ``stop`` when there is none."""
+    """The first place at which nothing was selected or the reward is not in [0, 1]; ``stop`` when there is none.
+
+    Learners that have reached the horizon select nothing, and whatever reward there is for them is not learned.
+    """
+    rewards = words(rewards_at)
     horizon = words(program_at)[HORIZON]
     for k in range(first, stop):
         if k + AHEAD < stop:
             _fetch_row(rows_at, width, _learner(ids_at, listed, k + AHEAD), 1)
         row = words(row_of(rows_at, _learner(ids_at, listed, k), width))
-        if row[ARM] < 0.0 and row[TIME] >= horizon:
-            return k
-    return stop
-
-
-@kernel
-def first_unteachable(
-    rows_at: Address, width: int, ids_at: Address, listed: int, first: int, stop: int, rewards_at: Address
-) -> int:
-    """The first place at which nothing was selected or the reward is not in [0, 1]; ``stop`` when there is none."""
-    rewards = words(rewards_at)
-    for k in range(first, stop):
-        if k + AHEAD < stop:
-            _fetch_row(rows_at, width, _learner(ids_at, listed, k + AHEAD), 1)
-        row = words(row_of(rows_at, _learner(ids_at, listed, k), width))
-        if row[ARM] < 0.0 or not (0.0 <= rewards[k] <= 1.0):
+        waiting = row[ARM] >= 0.0
+        if not (waiting and 0.0 <= rewards[k] <= 1.0) and (waiting or row[TIME] < horizon):
             return k
     return stop
 
@@ -109,7 +115,7 @@ def select_many(
     stop: int,
     arms_at: Address,
 ) -> int:
-    """Select for the learners in places first .. stop - 1 of a batch."""
+    """Select for the learners in places first .. stop - 1 of a batch; PAST_HORIZON for those that have reached it."""
     lines = _lines(width)
     for k in range(first, stop):
         if k + AHEAD < stop:
@@ -156,6 +162,27 @@ def first_selected(rows_at: Address, width: int, ids_at: Address, listed: int, f
 
 
 @kernel
+def undecided(program_at: Address, ticket_at: Address) -> bool:
+    """Whether a ticket says that no decision was made, because the learner had reached the horizon."""
+    end = int(words(program_at)[HORIZON])
+    return int_at(ticket_at, TICKET_ARM) == PAST_HORIZON and int_at(ticket_at, TICKET_TIME) == end
+
+
+@kernel
+def put_undecided(program_at: Address, learner: int, ticket_at: Address, width: int) -> None:
+    """Write the ticket of no decision. Its propensity is infinite, so that it weighs nothing."""
+    ticket = words(ticket_at)
+    end = int(words(program_at)[HORIZON])
+    for j in range(width):
+        ticket[j] = 0.0
+    put_int(ticket_at, LEARNER, learner)
+    put_int(ticket_at, TICKET_TIME, end)
+    put_int(ticket_at, TICKET_ARM, PAST_HORIZON)
+    put_int(ticket_at, TICKET_BLOCK, end)
+    ticket[TICKET_PROPENSITY] = inf
+
+
+@kernel
 def first_forged(
     program_at: Address,
     rows_at: Address,
@@ -173,7 +200,8 @@ def first_forged(
         if k + AHEAD < stop:
             _fetch_row(rows_at, width, _learner(ids_at, listed, k + AHEAD), 1)
         row = words(row_of(rows_at, _learner(ids_at, listed, k), width))
-        if not genuine(program, row, words(row_of(tickets_at, k, ticket_width))):
+        ticket_at = row_of(tickets_at, k, ticket_width)
+        if not genuine(program, row, words(ticket_at)) and not undecided(program_at, ticket_at):
             return k
     return stop
 
@@ -197,7 +225,9 @@ def ask_many(
         if k + AHEAD < stop:
             _fetch_row(rows_at, width, _learner(ids_at, listed, k + AHEAD), lines)
         i = _learner(ids_at, listed, k)
-        ask(program_at, row_of(rows_at, i, width), i, identity_at, row_of(tickets_at, k, ticket_width))
+        ticket_at = row_of(tickets_at, k, ticket_width)
+        if ask(program_at, row_of(rows_at, i, width), i, identity_at, ticket_at) == PAST_HORIZON:
+            put_undecided(program_at, i, ticket_at, ticket_width)
     return stop
 
 
@@ -226,6 +256,9 @@ def settle_many(
         if k + AHEAD < stop:
             _fetch_row(rows_at, width, _learner(ids_at, listed, k + AHEAD), lines)
         row = words(row_of(rows_at, _learner(ids_at, listed, k), width))
-        ticket = words(row_of(tickets_at, k, ticket_width))
-        put_int(codes_at, k, settle(program, row, ticket, rewards[k], learns))
+        ticket_at = row_of(tickets_at, k, ticket_width)
+        if undecided(program_at, ticket_at):
+            put_int(codes_at, k, FINISHED)
+        else:
+            put_int(codes_at, k, settle(program, row, words(ticket_at), rewards[k], learns))
     return stop

@@ -76,6 +76,8 @@ BAD_TICKET = -5
 
 # What tell answers.
 APPLIED, LATE, DUPLICATE, EXPIRED = range(4)
+FINISHED = 4
+"""What a fleet answers about the ticket of a learner that had reached the horizon and made no decision."""
 
 _ONE = np.uint64(1)
 _NONE = np.uint64(0)

@@ -59,7 +59,7 @@ HEADER = (
     Word("ARMS", "K", WHOLE),
     Word("HORIZON", "T, or nearly 2^53 when it is not known", WHOLE),
     Word("LEVELS", "D", WHOLE),
-    Word("DOUBLING", "the first stage takes 2^this steps; -1: one stage, the horizon", WHOLE),
+    Word("DOUBLING", "the first stage takes 2^this steps; -1: one stage, the horizon; -2: SPAN of level 0", WHOLE),
     Word("WORDS", "words of a row", WHOLE),
     Word("SHUFFLE", "block rotation: 1 if the order of the arms is random", WHOLE),
     Word("MEMORY", "block rotation: arms held at a time", WHOLE),
@@ -77,6 +77,9 @@ HEADER = (
 )
 
 RANDOM, FIRST, LAST = range(3)  # what TIES may hold
+CONTINUED = -2
+"""What DOUBLING holds where the first stage takes SPAN steps of the first record; every later one takes twice as many
+as the one before it, whatever the first takes."""
 
 # --- A program's record of a level
 

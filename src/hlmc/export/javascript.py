@@ -37,7 +37,7 @@ def program_json(policy: Policy, row: Array | None = None, seed: int = 0) -> str
         "format": "hlmc-program-1",
         "policy": repr(policy),
         "arms": policy.arms,
-        "horizon": policy.horizon,
+        "horizon": policy.limit,
         "words": policy.words.total,
         "program": policy.program.tolist(),
         "key": f"{int(keys(seed, 0, 1)[0]):#x}",

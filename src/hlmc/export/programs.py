@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hlmc.checks import whole
-from hlmc.engine.layout import DOUBLING, FIELDS, HEADER, HORIZON, LEVEL, LEVELS, WHOLE, program_words
+from hlmc.engine.layout import CONTINUED, DOUBLING, FIELDS, HEADER, HORIZON, LEVEL, LEVELS, SPAN, WHOLE, program_words
 from hlmc.targets.c.types import literal
 from hlmc.targets.c.unit import Unit
 
@@ -22,12 +22,13 @@ def cut(policy: Policy, steps: int | None) -> Array:
     """The program without the stages that begin after so many steps. Rows are the same as long as a learner runs."""
     table: Array = policy.program
     first = int(table[DOUBLING])
-    if steps is None or first < 0:
+    if steps is None or (first < 0 and first != CONTINUED):
         return table
     needed = whole("steps", steps, 1)
-    stages, end = 1, 2**first
+    span = int(table[FIELDS + SPAN])
+    stages, end = 1, span
     while end < needed and FIELDS * (1 + stages * int(table[LEVELS])) < len(table):
-        end += 2 ** (first + stages)
+        end += span << stages
         stages += 1
     table = table[: FIELDS * (1 + stages * int(table[LEVELS]))].copy()
     table[HORIZON] = min(float(end), table[HORIZON])
@@ -39,7 +40,7 @@ def program_text(table: Array, unit: Unit) -> str:
     name = unit.prefix
     lines = [
         "/* The program: what the policy says, as numbers. A header, then one record per level",
-        " * (and per stage, where the horizon is not known).",
+        " * (and per stage, where a learner goes on).",
         " */",
         f"static const {unit.number_type} {name}_program[{len(table)}] = {{",
     ]

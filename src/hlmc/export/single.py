@@ -71,12 +71,12 @@ DRIFTING = {
 def program(policy: Policy, steps: int | None) -> Array:
     """The program of a policy for so many steps, or an error that says why there is none in single precision."""
     _refuse(policy)
-    horizon = policy.horizon if policy.horizon is not None else steps if steps is not None else MOST // 2
+    horizon = policy.limit if policy.limit is not None else steps if steps is not None else MOST // 2
     if max(policy.arms, horizon) > MOST:
         raise BadArgument(f"precision='float32' takes at most 2^28 arms and steps, not {policy.arms} and {horizon}")
     # Stages end after at most twice the steps that are needed.
     table = np.array(cut(policy, min(horizon, MOST // 2)))
-    table[HORIZON] = min(table[HORIZON], MOST if table[DOUBLING] >= 0 else horizon)
+    table[HORIZON] = min(table[HORIZON], MOST if table[DOUBLING] != -1 else horizon)
     records = table.reshape(-1, FIELDS)[1:]
     records[:, [LENGTH, SPAN]] = np.minimum(records[:, [LENGTH, SPAN]], table[HORIZON])
     return table

@@ -189,7 +189,7 @@ def exported(
         "about": about,
         "arms": policy.arms,
         "horizon": f"INT64_C({horizon})",
-        "horizon_text": "steps of a learner" if policy.horizon or steps else "no horizon: steps that can be counted",
+        "horizon_text": "steps of a learner" if policy.limit or steps else "no horizon: steps that can be counted",
         "key": f"UINT64_C({key:#018x})",
         "range": policy.range_shown,
         "what": "loss" if policy.losses else "reward",

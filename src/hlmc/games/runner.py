@@ -165,9 +165,9 @@ class Contest:
         derive_seed(seed)  # refuses what is no seed
         steps = whole("horizon", horizon, 1)
         for group in groups:
-            if group.policy.horizon is not None and group.policy.horizon < steps:
-                made = f"{group.name} was made for {group.policy.horizon} steps"
-                raise BadArgument(f"{made}, fewer than the horizon of {steps}")
+            if group.policy.limit is not None and group.policy.limit < steps:
+                made = f"{group.name} was made for {group.policy.limit} steps"
+                raise BadArgument(f'{made}, fewer than the horizon of {steps}; with after="continue" it goes on')
             if isinstance(group.policy, PythonPolicy) and arithmetic[0] != "cpu":
                 raise BadArgument(f'{group.name} is plain Python, which is played with device="cpu" only')
         times = time_points(points, steps)

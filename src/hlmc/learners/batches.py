@@ -55,13 +55,6 @@ class Batch(NamedTuple):
         """Who is in this place."""
         return place if self.ids is None else int(self.ids[place])
 
-    @property
-    def rounds(self) -> int:
-        """The most places that one learner has."""
-        if self.ids is None or not self.repeated:
-            return 1
-        return int(np.unique(self.ids, return_counts=True)[1].max())
-
     def is_list(self, given: Array | None) -> bool:
         """Whether a list has the same learners in the same order."""
         if self.ids is None or given is None:

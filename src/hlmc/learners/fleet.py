@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import operator
 import os
 from collections.abc import Callable, Iterator
@@ -48,6 +47,10 @@ from hlmc.turns import turn
 Array = np.ndarray
 
 
+FINISHED = PAST_HORIZON
+"""What a learner of a fleet selects when it has reached its horizon: -1, no arm."""
+
+
 class _Closed:
     """What a closed fleet has in place of its file."""
 
@@ -59,7 +62,8 @@ class Fleet:
     """Many learners of one policy. Made by :meth:`Policy.fleet <hlmc.Policy.fleet>` or :func:`hlmc.load`.
 
     Learner i of ``policy.fleet(size, seed)`` does for ever what ``policy.start(seed, i)`` does. A call is for all
-    learners or for those listed, each at most once, in any order; a call that is refused has changed none of them.
+    learners or for those listed, each at most once, in any order; a call that is refused has changed none of them. A
+    learner that has reached its horizon keeps nobody from going on: it selects :data:`FINISHED`, and is passed over.
     Several threads may call; they wait for one another. ``docs/fleets.md`` tells of fleets in files.
 
     ``Fleet(policy, rows)`` makes one from a copy of :attr:`state`, after a check.
@@ -87,7 +91,7 @@ class Fleet:
     """
 
     def __init__(self, policy: Policy, rows: Array) -> None:
-        self._set_up(policy, gate.admitted(policy, rows, 2), None, math.inf)
+        self._set_up(policy, gate.admitted(policy, rows, 2))
 
     @classmethod
     def trusted(
@@ -95,16 +99,24 @@ class Fleet:
         policy: Policy,
         rows: Array,
         file: FiledRows | None = None,
-        latest: float = math.inf,
         identity: int | None = None,
+        selects: bool = True,
     ) -> Fleet:
-        """A fleet over rows that are sound, or that ``file`` checks; they are shared with the caller."""
+        """A fleet over rows that are sound, or that ``file`` checks; they are shared with the caller.
+
+        ``selects``: some learner may have selected an arm and await its reward.
+        """
         fleet = cls.__new__(cls)
-        fleet._set_up(policy, rows, file, latest, identity)
+        fleet._set_up(policy, rows, file, identity, selects)
         return fleet
 
     def _set_up(
-        self, policy: Policy, rows: Array, file: FiledRows | None, latest: float, identity: int | None = None
+        self,
+        policy: Policy,
+        rows: Array,
+        file: FiledRows | None = None,
+        identity: int | None = None,
+        selects: bool = True,
     ) -> None:
         self.threads = cores()
         self._policy = policy
@@ -114,13 +126,12 @@ class Fleet:
         self._seen: Seen = {}
         self._marks: Array | None = None
         self._lock = turn()
-        # What is known of the learners spares a look at their rows, which lie far apart: no clock is later than
-        # `latest`, and those in `asked` wait for their rewards. A live learner puts an end to such knowledge.
-        self._latest = latest
+        # What is known of the learners spares a look at their rows, which lie far apart: those in `asked` wait for their
+        # rewards or are finished. A live learner puts an end to such knowledge.
         self._asked: Batch | None = None
         self._lent = False
         # Whether some learner may have selected an arm without an update: so it is of rows that come from elsewhere.
-        self._selects = latest > 0
+        self._selects = selects
 
     @classmethod
     def fresh(
@@ -129,7 +140,7 @@ class Fleet:
         """Learners that have yet to choose, in memory or in a new file."""
         size, given = whole("size", size, 1), checked_identity(identity)
         if file is None:
-            return cls.trusted(policy, fresh_rows(policy, keys(seed, 0, size)), latest=0, identity=given)
+            return cls.trusted(policy, fresh_rows(policy, keys(seed, 0, size)), identity=given, selects=False)
         front = Front.new(policy, "fleet", size)
         step = front.layout.chunk
         chunks = (fresh_rows(policy, keys(seed, i, min(step, size - i))) for i in range(0, size, step))
@@ -190,12 +201,19 @@ class Fleet:
     def select(self, ids: Any = None) -> Array:
         """The arms to play now, of all learners or of those listed, in the order of the list.
 
-        Asked again before :meth:`update`, a learner gives the same answer.
+        Asked again before :meth:`update`, a learner gives the same answer. One that has reached its horizon selects
+        :data:`FINISHED`, which is -1 and no arm.
+
+        >>> import hlmc
+        >>> fleet = hlmc.EXP3(arms=3, horizon=1).fleet(size=3)
+        >>> arms = fleet.select([0, 1])
+        >>> fleet.update([1.0, 0.0], [0, 1])
+        >>> fleet.select() >= 0, fleet.finished
+        (array([False, False,  True]), array([ True,  True, False]))
         """
         given = given_ids(ids)
         with self._lock:
             chosen = self._chosen(given)
-            self._check_horizon(chosen)
             self._use(chosen)
             arms = np.empty(chosen.size, np.int64)
             self._selects = True
@@ -210,7 +228,8 @@ class Fleet:
         -------
         A structured array of tickets in the order of the list. Its fields are ``learner``, ``arm``, ``time`` and
         ``probability``, and what the learners need to learn from them: ``tag``, ``children`` and ``chances``. The bytes
-        of an element are those of a :class:`hlmc.Ticket`.
+        of an element are those of a :class:`hlmc.Ticket`. A learner that has reached its horizon makes no decision: the
+        ``arm`` of its ticket is :data:`FINISHED`.
 
         Examples
         --------
@@ -229,13 +248,13 @@ class Fleet:
         given = given_ids(ids)
         with self._lock:
             chosen = self._chosen(given, repeats=True)
-            rounds = chosen.rounds
-            self._check_askable(chosen, rounds)
+            if self._selects:
+                place = self._first(batch.first_selected, chosen, None)
+                if place < chosen.size:
+                    raise self._refusal(SELECTED, chosen, place)
             tickets = np.empty(chosen.size, ticket_dtype(int(self.policy.program[LEVELS])))
             self._use(chosen)
-            # Known only after the batch: until then a learner may have gone further.
             self._asked = None
-            self._latest += rounds
             if chosen.size:
                 ask_many = for_structure(batch.ask_many, self.policy.structure)
                 more = self._identity.address, address_of(as_words(tickets))
@@ -248,8 +267,8 @@ class Fleet:
         Returns
         -------
         What became of each, as places in ``hlmc.tickets.CODES``: 0 applied, 1 late, 2 duplicate, 3 expired
-        (:meth:`Learner.tell`). A batch with a ticket that is damaged, forged or of another fleet raises
-        :class:`hlmc.BadTicket`, and nothing has changed.
+        (:meth:`Learner.tell`), 4 finished: no decision was made, and the reward is not looked at. A batch with a ticket
+        that is damaged, forged or of another fleet raises :class:`hlmc.BadTicket`, and nothing has changed.
 
         Notes
         -----
@@ -292,6 +311,7 @@ class Fleet:
             if place < chosen.size:
                 raise bad_ticket(self.policy, place)
             wrong = np.flatnonzero(~((shares >= 0.0) & (shares <= 1.0)))
+            wrong = wrong[tickets["arm"][wrong] != FINISHED]
             if wrong.size:
                 raise self._refusal(BAD_REWARD, chosen, int(wrong[0]), float(paid[wrong[0]]))
             self._use(chosen)
@@ -301,25 +321,11 @@ class Fleet:
             self._spread(settle_many, chosen, self._program_at, told_at)
             return codes.astype(np.int8)
 
-    def _check_askable(self, chosen: Batch, rounds: int) -> None:
-        """Refuse a learner that has too few steps left, or an arm that was selected and awaits its update."""
-        horizon = self.policy.horizon
-        if horizon is not None and (self._lent or self._latest + rounds > horizon):
-            everyone = np.arange(chosen.size) if chosen.ids is None else chosen.ids
-            learners, counts = np.unique(everyone, return_counts=True)
-            past = np.flatnonzero(self._rows[learners, TIME] + counts > horizon)
-            if past.size:
-                place = int(np.flatnonzero(everyone == learners[past[0]])[0])
-                raise self._refusal(PAST_HORIZON, chosen, place)
-        if self._selects:
-            place = self._first(batch.first_selected, chosen, None)
-            if place < chosen.size:
-                raise self._refusal(SELECTED, chosen, place)
-
     def update(self, rewards: Any, ids: Any = None) -> None:
         """Learn the rewards of the arms selected: one for every learner, or for each of those listed.
 
-        Rewards are numbers in [0, 1], or in the policy's ``rewards``.
+        Rewards are numbers in [0, 1], or in the policy's ``rewards``. Those for learners that are finished are not
+        looked at.
         """
         # Copies, which nobody can change after they have been checked; made before the lock is taken, because
         # whatever the caller gives may run code of its own.
@@ -338,7 +344,6 @@ class Fleet:
             if asked is None or not ((shares >= 0.0) & (shares <= 1.0)).all():
                 self._check_turn(chosen, shares, paid)
             self._asked = None
-            self._latest += 1
             self._use(chosen)
             self._spread(batch.update_many, chosen, self._program_at, address_of(shares))
 
@@ -367,7 +372,6 @@ class Fleet:
                 give_secrets(self.policy, fresh, known)
                 self._rows[chosen.ids] = fresh
                 return
-            self._latest = 0
             for first in range(0, len(self), self._step):
                 piece = self._rows[first : first + self._step]
                 fresh_rows(self.policy, keys(seed, first, len(piece)), piece)
@@ -385,6 +389,12 @@ class Fleet:
     def time(self) -> Array:
         """The number of steps that each learner has completed."""
         return self._column(TIME).astype(np.int64)
+
+    @property
+    def finished(self) -> Array:
+        """Whether each learner has reached its horizon and takes no more steps; with ``after="continue"`` none has."""
+        limit = self.policy.limit
+        return np.zeros(len(self), bool) if limit is None else self.time >= limit
 
     @property
     def probability(self) -> Array:
@@ -408,8 +418,7 @@ class Fleet:
             rows = np.empty(self._rows.shape)
             for first, piece in self._pieces():
                 rows[first : first + len(piece)] = piece
-            latest = math.inf if self._lent else self._latest
-            return Fleet.trusted(self.policy, rows, latest=latest, identity=given)
+            return Fleet.trusted(self.policy, rows, identity=given, selects=self._selects)
 
     def __copy__(self) -> Fleet:
         return self.copy()
@@ -544,14 +553,6 @@ class Fleet:
         if self._file is not None:
             self._file.load(chosen.ids)
 
-    def _check_horizon(self, chosen: Batch) -> None:
-        """Refuse a learner that has no step left."""
-        if self.policy.horizon is None or (self._latest < self.policy.horizon and not self._lent):
-            return
-        place = self._first(batch.first_unselectable, chosen, self._program_at)
-        if place < chosen.size:
-            raise self._refusal(PAST_HORIZON, chosen, place)
-
     def _shares(self, paid: Array) -> Array:
         """Rewards in [0, 1] for those in the policy's units."""
         if not self.policy.scaled:
@@ -562,7 +563,7 @@ class Fleet:
 
     def _check_turn(self, chosen: Batch, shares: Array, paid: Array) -> None:
         """Refuse a learner that has selected nothing, and a reward that is none."""
-        place = self._first(batch.first_unteachable, chosen, None, address_of(shares))
+        place = self._first(batch.first_unteachable, chosen, self._program_at, address_of(shares))
         if place < chosen.size:
             waiting = self._rows[chosen.learner(place), ARM] >= 0.0
             raise self._refusal(BAD_REWARD if waiting else NOT_SELECTED, chosen, place, float(paid[place]))

@@ -75,7 +75,7 @@ class Looked:
     @property
     def over(self) -> bool:
         """Whether there is no next decision."""
-        horizon = self._policy.horizon
+        horizon = self._policy.limit
         return horizon is not None and int(self._row[TIME]) >= horizon
 
     def distribution(self) -> dict[int, float]:
@@ -112,7 +112,7 @@ class Looked:
 
     def explanation(self) -> str:
         """A few sentences."""
-        row, t, horizon = self._row, int(self._row[TIME]), self._policy.horizon
+        row, t, horizon = self._row, int(self._row[TIME]), self._policy.limit
         lines = [f"{t} decisions made{'' if horizon is None else f' of {horizon}'}"]
         if self.over:
             return f"{lines[0]}: the horizon has been reached, and there is no next one"

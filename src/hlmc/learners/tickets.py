@@ -13,8 +13,9 @@ import numpy as np
 from hlmc.engine.tickets import CHILDREN_AT, ticket_words
 from hlmc.errors import BadTicket, BadType, shown
 
-CODES = ("applied", "late", "duplicate", "expired")
-"""What became of a reward that was told. A fleet answers with the places in this tuple."""
+CODES = ("applied", "late", "duplicate", "expired", "finished")
+"""What became of a reward that was told. A fleet answers with the places in this tuple, and it alone with the last: its
+learner had reached the horizon and made no decision."""
 
 MOST_LEVELS = 64
 

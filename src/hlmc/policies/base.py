@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from hlmc.checks import between, flag, interval, whole
+from hlmc.checks import between, choice, flag, interval, whole
 from hlmc.engine.layout import (
     CONTIGUOUS,
     COUNTS,
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 Array = np.ndarray
 
 SKIP = "skip"
+STOP, CONTINUE = "stop", "continue"
 MOST_PENDING = 2**30
 """Decisions of the largest window: 128 MiB per learner."""
 _OF_LEARNERS = ("select", "update", "ask", "tell", "drop")
@@ -86,6 +87,7 @@ class Common(Value):
     delay: int = 0
     missing: str | float = SKIP
     dynamic: bool = False
+    after: str = STOP
 
     def __post_init__(self) -> None:
         self._keep(rewards=interval("rewards", self.rewards))
@@ -103,6 +105,9 @@ class Common(Value):
         for name, value, idle in (("delay", self.delay, 0), ("missing", self.missing, SKIP)):
             if value != idle and not self.pending:
                 raise BadArgument(f"{name}={shown(value)} needs pending=W, the decisions that may await their rewards")
+        choice("after", self.after, STOP, CONTINUE)
+        if self.after == CONTINUE and getattr(self, "horizon", None) is None:
+            raise BadArgument('after must be "stop" without a horizon: then a learner goes on for ever')
 
     @property
     def scale(self) -> tuple[float, float]:
@@ -165,6 +170,10 @@ class Policy(Common):
         What a decision counts as that is dropped: ``"skip"``, as if it had not been made, or a number in ``rewards``.
     dynamic
         Whether arms come and go (:class:`hlmc.Arms`): there are at most ``arms`` of them, and one more word counts.
+    after
+        What a learner does when it reaches its horizon T. ``"stop"``: nothing more. ``"continue"``: what it does where
+        no horizon is known, it starts afresh with a plan for 2 T steps, then for 4 T, and so on. A policy that needs no
+        horizon, such as :class:`TsallisINF <hlmc.TsallisINF>`, goes on as it is.
 
     Notes
     -----
@@ -194,6 +203,16 @@ class Policy(Common):
     A change after which equal rows and rewards no longer lead to equal choices raises it (``docs/format.md``).
     """
     _shows_defaults: ClassVar[bool] = False
+
+    @property
+    def limit(self) -> int | None:
+        """The most steps that a learner takes: the horizon, or None where it goes on for ever.
+
+        >>> import hlmc
+        >>> hlmc.EXP3(arms=3, horizon=100).limit, hlmc.EXP3(arms=3, horizon=100, after="continue").limit
+        (100, None)
+        """
+        return None if self.after == CONTINUE else self.horizon
 
     @property
     def words(self) -> Words:

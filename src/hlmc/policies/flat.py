@@ -153,6 +153,8 @@ class EXP3P(FlatPolicy):
         self._keep(delta=fraction("delta", self.delta))
         super().__post_init__()
 
+    _adds_up = False
+
     @property
     def assumed_delta(self) -> float:
         return self.delta
@@ -174,7 +176,7 @@ class EXP3P(FlatPolicy):
         return "a best arm that changes, rewards that react to the play"
 
     def _stage_bound(self, horizon: int, switches: int | None) -> float | None:
-        if (self.eta, self.gamma, self.beta) != (None, None, None) or self.horizon is None:
+        if (self.eta, self.gamma, self.beta) != (None, None, None):
             return None
         return bounds.lemma_4(horizon, self.arms, self.delta)
 
@@ -397,7 +399,7 @@ class TsallisINF(FlatPolicy):
         c, in [1e-6, 4]: the learning rate in step t is c / sqrt(t). Default: 4, or 2 with importance weighting, for
         which alone there is a bound.
     horizon
-        T, if there is one: the learner ends there, as others do.
+        T, if there is one: the learner ends there, as others do, or with ``after="continue"`` goes on as if it had none.
 
     Guarantee
     ---------

@@ -208,7 +208,7 @@ class HLMC(TreePolicy):
         if isinstance(self.epochs, int):
             length = min(self.epochs, horizon)
             return -(-horizon // length), length
-        if self.epochs is not None and self.horizon is not None:
+        if self.epochs is not None and self.horizon is not None and (not self._staged or horizon <= self.horizon):
             return self.epochs
         if self.epochs is not None:
             return -(-horizon // math.prod(self.epochs[1:])), *self.epochs[1:]
@@ -228,8 +228,6 @@ class HLMC(TreePolicy):
         if self.epochs is not None or self.routines is not None or self.bits_used != 64:
             return super()._stage_bound(horizon, switches)
         if self.delta is not None:
-            if self.horizon is None:
-                return None
             if depth == 1:
                 return bounds.lemma_4(horizon, K, self.delta)
             return bounds.theorem_2(horizon, K, self.delta) if depth == 2 and even else None
@@ -240,6 +238,10 @@ class HLMC(TreePolicy):
         if even:
             return bounds.theorem_1(horizon, K) if depth == 2 else bounds.theorem_5(horizon, K)
         return bounds.hierarchy(horizon, self.groups_used)
+
+    @property
+    def _adds_up(self) -> bool:  # type: ignore[override]
+        return self.delta is None
 
     @property
     def guarantee(self) -> Guarantee:
@@ -260,13 +262,15 @@ class HLMC(TreePolicy):
         elif V is None:
             what = "expected shifting regret at hardness V"
             proved = at_most(what, bound, shown).replace(f"{bound:,.0f}", f"(V + 5) x {bound / 6:,.0f}")
-            return Guarantee(f"{stages}{proved}", self._theorem, "", "regret of single runs", adversarial=True)
+            then = f"; then in {self._later_stages}, whose bounds add up" if self._then else ""
+            return Guarantee(f"{stages}{proved}{then}", self._theorem, "", "regret of single runs", adversarial=True)
         else:
             what = f"expected shifting regret at hardness {V}"
         lost = (
             "a best arm that changes" if self.delta is not None else "regret of single runs, more changes than V allows"
         )
-        return Guarantee(f"{stages}{at_most(what, bound, shown)}", self._theorem, "", lost, adversarial=True)
+        proved = f"{stages}{at_most(what, bound, shown)}{self._then}"
+        return Guarantee(proved, self._theorem, "", lost, adversarial=True)
 
     @property
     def _theorem(self) -> str:

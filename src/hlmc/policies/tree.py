@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -15,6 +17,7 @@ from hlmc.engine.layout import (
     ARMS,
     AT,
     CHILDREN,
+    CONTINUED,
     CONTROL,
     DOUBLING,
     FIELDS,
@@ -33,7 +36,7 @@ from hlmc.engine.structures import TREE, Structure
 from hlmc.errors import BadArgument
 from hlmc.guarantee import Guarantee, at_most
 from hlmc.plan import Plan, PlanLevel
-from hlmc.policies.base import Array, Policy, Words
+from hlmc.policies.base import CONTINUE, Array, Policy, Words
 from hlmc.routines import EXP3
 from hlmc.routines.base import LevelContext, Routine
 
@@ -156,6 +159,19 @@ class TreePolicy(Policy):
         return len(self.groups_used) == 1 and self.routines_used[0].anytime
 
     @property
+    def _staged(self) -> bool:
+        """Whether there are stages after the first."""
+        return not self.anytime and (self.horizon is None or self.after == CONTINUE)
+
+    def _stages(self) -> Iterator[int]:
+        """The steps of each stage, without end: T, or 2^first_stage, and then twice as many as in the one before."""
+        first = self.horizon or 2**self.first_stage
+        return (first << r for r in itertools.count())
+
+    _adds_up: bool = True
+    """Whether the bounds of stages add up. Those that fail with a probability each do not."""
+
+    @property
     def level_words(self) -> tuple[int, ...]:
         """The words of statistics of each level, top first. Their sum is ``words.statistics``."""
         return tuple(r.words(n) for r, n in zip(self.routines_used, self.groups_used, strict=True))
@@ -168,14 +184,17 @@ class TreePolicy(Policy):
     @cached_property
     def program(self) -> Array:
         depth = len(self.groups_used)
-        doubles = self.horizon is None and not self.anytime
-        stages = [2**r for r in range(self.first_stage, 53)] if doubles else [self.horizon or FOREVER]
+        stages = [self.limit or FOREVER]
+        if self._staged:
+            # As many as end by the last step that a word can count.
+            few = max(1, (FOREVER // next(self._stages()) + 1).bit_length() - 1)
+            stages = list(itertools.islice(self._stages(), few))
         table = np.zeros((1 + depth * len(stages), FIELDS))
         header = table[0]
         header[ARMS] = self.arms
-        header[HORIZON] = self.horizon or FOREVER - doubles * 2**self.first_stage
+        header[HORIZON] = sum(stages)
         header[LEVELS] = depth
-        header[DOUBLING] = self.first_stage if doubles else -1
+        header[DOUBLING] = -1 if not self._staged else self.first_stage if self.horizon is None else CONTINUED
         header[WORDS] = self.words.total
         for stage, length in enumerate(stages):
             self._write(table[1 + stage * depth :], length)
@@ -216,8 +235,11 @@ class TreePolicy(Policy):
             )
             for d, level in enumerate(self.levels_at(shown))
         )
-        staged = self.horizon is None and not self.anytime
-        note = f"horizon unknown: stages of 2^r steps, shown for the stage of 2^{SHOWN_STAGE}" if staged else ""
+        note = ""
+        if self._staged and self.horizon is None:
+            note = f"horizon unknown: stages of 2^r steps, shown for the stage of 2^{SHOWN_STAGE}"
+        elif self._staged:
+            note = f"shown for the first stage; it goes on with {self._later_stages}"
         words = self.words
         return Plan(
             repr(self),
@@ -244,14 +266,33 @@ class TreePolicy(Policy):
             )
         if bound is None:
             return Guarantee(measured=self._measured, lost=self._lost)
-        staged = self.horizon is None and not self.anytime
-        stages = "summed over stages of 2^r steps, and so " if staged else ""
+        stages = "summed over stages of 2^r steps, and so " if self._staged and self.horizon is None else ""
         example = "for instance " if self.horizon is None else ""
-        proved = f"{stages}{example}{at_most(self.promised, bound, shown)}"
+        proved = f"{stages}{example}{at_most(self.promised, bound, shown)}{self._then}"
         if self.delay:
             lost = f"rewards that come more than {self.delay} decisions late, a best arm that changes"
             return Guarantee(proved, "Theorem 1 of docs/research/feedback.md", "", lost, adversarial=True)
         return Guarantee(proved, self._proof, self._measured, self._lost, adversarial=True)
+
+    @property
+    def _later_stages(self) -> str:
+        """The stages after the horizon, in words."""
+        assert self.horizon is not None
+        return f"stages of {2 * self.horizon:,}, {4 * self.horizon:,}, ... steps"
+
+    @property
+    def _then(self) -> str:
+        """What is proved after the horizon, to be added to what is proved until then."""
+        if not self._staged or self.horizon is None:
+            return ""
+        if not self._adds_up:
+            return "; nothing after them: the failures of the stages would add up"
+        # The first stage after the horizon, whole.
+        longer = 3 * self.horizon
+        bound = self.bound(longer)
+        if bound is None:
+            return "; nothing after them"
+        return f"; then in {self._later_stages}, whose bounds add up: {bound:,.0f} in {longer:,} steps"
 
     @property
     def _proof(self) -> str:
@@ -283,17 +324,18 @@ class TreePolicy(Policy):
             switches = whole("switches", switches, 1)
         if T is None:
             return None
-        if self.horizon is not None or self.anytime:
+        if not self._staged or (self.horizon is not None and T <= self.horizon):
             return self._bound_of_stage(T, switches)
-        # Stages of 2^r steps until T is reached; a stage cut short loses no more than a whole one.
-        total = 0.0
-        r = self.first_stage
-        while 2**r - 2**self.first_stage < T:
-            stage = self._bound_of_stage(2**r, switches)
-            if stage is None:
+        # Stages until T is reached; a stage cut short loses no more than a whole one.
+        total, end = 0.0, 0
+        for length in self._stages():
+            stage = self._bound_of_stage(length, switches)
+            if stage is None or not self._adds_up:
                 return None
-            total += min(stage, 2.0**r)
-            r += 1
+            total += min(stage, float(length))
+            end += length
+            if end >= T:
+                break
         return total
 
     def _bound_of_stage(self, horizon: int, switches: int | None) -> float | None:

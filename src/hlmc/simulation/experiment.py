@@ -172,7 +172,7 @@ def bounds_at(policy: AnyPolicy, points: Array) -> Array:
     """What is proved of a policy's regret at some time points; not a number where nothing is."""
     bounds = np.full(len(points), np.nan)
     for i, t in enumerate(points):
-        if policy.horizon is None or policy.horizon == t:
+        if policy.horizon is None or t >= policy.horizon:
             bound = policy.bound(int(t))
             bounds[i] = np.nan if bound is None else bound
     return bounds
@@ -232,9 +232,10 @@ def _horizon(policies: dict[str, AnyPolicy], environments: tuple[Adversary, ...]
         (given,) = candidates
     horizon = whole("horizon", given, 1)
     for name, policy in policies.items():
-        if policy.horizon is not None and policy.horizon < horizon:
+        if policy.limit is not None and policy.limit < horizon:
             raise BadArgument(
-                f"policy {name!r} was made for {policy.horizon} steps, fewer than the horizon of {horizon}"
+                f"policy {name!r} was made for {policy.limit} steps, fewer than the horizon of {horizon}; "
+                'with after="continue" it goes on'
             )
     for each in environments:
         if each.length is not None and each.length < horizon:

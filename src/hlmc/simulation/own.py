@@ -92,6 +92,7 @@ class PythonPolicy(Value):
     memory: int | None = None
 
     horizon = None
+    limit = None
     pending = 0
 
     def __post_init__(self) -> None:

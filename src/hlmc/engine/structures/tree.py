@@ -3,7 +3,7 @@
 Level d (from 1) splits its group into children of SIZE arms and lets a choice stand for LENGTH steps. When a choice of
 level d is made, level d+1 starts afresh over the arms of the chosen child; when it has stood, level d learns the mean
 reward of those steps. The LENGTH of a level is a multiple of the next one's. With an unknown horizon the whole tree
-starts afresh in stages of 2^r steps.
+starts afresh in stages of 2^r steps; where a learner continues after its horizon T, in stages of T, 2 T, 4 T, ... steps.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from hlmc.engine.layout import (
     CHANCE,
     CHILD,
     CHILDREN,
+    CONTINUED,
     CONTROL,
     COUNT,
     COUNTS,
@@ -39,6 +40,7 @@ from hlmc.engine.layout import (
     RECORD,
     ROUTINE,
     SIZE,
+    SPAN,
     SUM,
     TIME,
     UNTIL,
@@ -73,6 +75,10 @@ SINGLE = {"LEAST_PROBABILITY": 2.0**-126}
 def stage_of(program: Array, t: int) -> tuple[int, int, int]:
     """The stage in which step t (from 0) falls, the stage's first step, and its length."""
     first = int(program[DOUBLING])
+    if first == CONTINUED:
+        span = int(program[FIELDS + SPAN])
+        r = floor_log2(t // span + 1)
+        return r, ((1 << r) - 1) * span, span << r
     if first < 0:
         return 0, 0, int(program[HORIZON])
     r = floor_log2(t + (1 << first))
@@ -517,7 +523,11 @@ def tree_check_program(table: Array, structure: Structure) -> bool:
     """
     levels, first = int(table[0, LEVELS]), int(table[0, DOUBLING])
     horizon = int(table[0, HORIZON])
-    stages = [horizon] if first < 0 else [1 << r for r in range(first, 53)] if first < 53 else []
+    stages = [horizon]
+    if first == CONTINUED:
+        stages = [int(table[1, SPAN]) << r for r in range((len(table) - 1) // levels)]
+    elif first >= 0:
+        stages = [1 << r for r in range(first, 53)]
     if len(table) != 1 + levels * len(stages) or horizon > max(sum(stages), 0):
         return False
     for stage, steps in enumerate(stages):
