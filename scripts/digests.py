@@ -128,7 +128,7 @@ def hand() -> Found:
     """The rewards of a step are a function of the step and the arm."""
     for policy in varied():
         learner, fleet = policy.start(seed=9), policy.fleet(3, seed=4)
-        steps = min(BY_HAND, policy.horizon or BY_HAND)
+        steps = min(BY_HAND, policy.limit or BY_HAND)
         for t in range(steps):
             learner.update(0.25 * ((7 * t + 3 * learner.select()) % 5))
             fleet.update(0.25 * ((7 * t + 3 * fleet.select()) % 5))
@@ -136,7 +136,7 @@ def hand() -> Found:
     for policy in varied(pending=8):
         learner = policy.start(seed=9, identity=1)  # without one, its secret would be another every time
         waiting = []
-        for t in range(min(BY_HAND, policy.horizon or BY_HAND)):
+        for t in range(min(BY_HAND, policy.limit or BY_HAND)):
             waiting.append(learner.ask())
             if t % 3:  # newest first, oldest first, or never
                 ticket = waiting.pop(0 if t % 5 else -1)
@@ -156,7 +156,7 @@ def dynamic() -> Found:
         except BadArgument:
             continue
         fresh = K
-        for t in range(min(BY_HAND, policy.horizon or BY_HAND)):
+        for t in range(min(BY_HAND, policy.limit or BY_HAND)):
             learner.update(0.25 * ((7 * t + 3 * learner.select()) % 5))
             if t % 7 == 3 and len(arms) < K:
                 arms.add(fresh)
@@ -199,7 +199,7 @@ def c() -> Found:
             library.one_start(at, 12345)
             choose, learn = partial(library.one_select, at), partial(library.one_update, at)
             words = partial(row.view, np.uint64)
-            done = played(choose, learn, quarters_of(policy), words, min(BY_HAND, policy.horizon or BY_HAND))
+            done = played(choose, learn, quarters_of(policy), words, min(BY_HAND, policy.limit or BY_HAND))
             yield repr(policy), f"{done.arms_digest:x} {done.row_digest:x}"
 
 
@@ -223,7 +223,7 @@ def wasm() -> Found:
         save(folder, hlmc.UCB1(3))
         every = []
         for policy in in_c():
-            steps = min(BY_HAND, policy.horizon or BY_HAND)
+            steps = min(BY_HAND, policy.limit or BY_HAND)
             every.append((repr(policy), json.loads(program_json(policy)) | {"digest_steps": steps}))
         (Path(folder) / "programs.json").write_text(json.dumps(every))
         (Path(folder) / "play.mjs").write_text(WASM)

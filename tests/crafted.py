@@ -381,7 +381,7 @@ def stage(policy: hlmc.Policy, at_end: bool) -> Stage:
     sources = [fresh_rows(policy, keys(1, 0, 1))[0]]
     for steps in (0, 1, 2, 9, 29, 30, 31, 60, 75, 120):
         learner = policy.start(seed=steps, arms=numbered(policy.arms, steps % 3) if policy.dynamic else None)
-        for t in range(min(steps, (policy.horizon or steps) - 1)):
+        for t in range(min(steps, (policy.limit or steps) - 1)):
             learner.update(float((t * 5 + learner.select()) % 4) / 3.0)
             if isinstance(learner, NamedLearner) and t % 3 == 0:
                 come_or_go(learner.arms, t)

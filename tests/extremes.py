@@ -174,7 +174,7 @@ def main(steps: int, sizes: tuple[int, ...]) -> None:
     adversaries: dict[tuple[int, str], hlmc.adversaries.Function] = {}
     for policy in cases(sizes):
         run = loop(policy)
-        horizon = min(steps, policy.horizon or steps)
+        horizon = min(steps, policy.limit or steps)
         for reward in REWARDS:
             adversary = adversaries.setdefault(
                 (policy.arms, reward.__name__), hlmc.adversaries.Function(policy.arms, reward)

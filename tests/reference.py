@@ -284,10 +284,10 @@ class Hierarchy:
 
 
 class Doubling:
-    """Stages of 2^r steps, r = first, first + 1, ..., each from scratch and for a horizon of its own length."""
+    """Stages of T, 2 T, 4 T, ... steps, each from scratch and for a horizon of its own length; T is ``length``."""
 
-    def __init__(self, stage: Callable[[int], Hierarchy], first: int = 0) -> None:
-        self.stage, self.length = stage, 2**first
+    def __init__(self, stage: Callable[[int], Hierarchy], length: int = 1) -> None:
+        self.stage, self.length = stage, length
         self.inner = stage(self.length)
 
     def probability(self, arm: int) -> float:

@@ -16,8 +16,17 @@ from reference_losses import tsallis
 
 
 @cache
-def _levels(policy: hlmc.HLMC) -> tuple[PlanLevel, ...]:
-    return policy.plan.levels
+def _stage(policy: hlmc.HLMC, t: int) -> tuple[int, int, tuple[PlanLevel, ...]]:
+    """The first step of the stage in which step t falls, the first step after it, and its plan."""
+    T = policy.horizon
+    assert T is not None
+    if t < T or policy.after == "stop":
+        return 0, T, policy.plan.levels
+    # T, 2 T, 4 T, ... steps: what ends has been going on for one step less than the next will.
+    first, length = T, 2 * T
+    while t >= first + length:
+        first, length = first + length, 2 * length
+    return first, first + length, replace(policy, horizon=length, after="stop").plan.levels
 
 
 @dataclass
@@ -33,7 +42,8 @@ class Decision:
 
 @dataclass
 class Remembering:
-    """HLMC with EXP3, EXP3 on losses or importance-weighted Tsallis-INF at any level, and a known horizon."""
+    """HLMC with EXP3, EXP3 on losses or importance-weighted Tsallis-INF at any level, and a horizon at which it may go
+    on with others."""
 
     policy: hlmc.HLMC
     decisions: list[Decision] = field(default_factory=list)
@@ -46,20 +56,25 @@ class Remembering:
         return Remembering(self.policy, [replace(decision) for decision in self.decisions], list(self.lives), True)
 
     def __post_init__(self) -> None:
-        self.levels = _levels(self.policy)
+        self.levels = self.policy.plan.levels
+
+    def level(self, d: int, t: int) -> PlanLevel:
+        """Level d as it is planned for the stage of step t."""
+        return _stage(self.policy, t)[2][d]
 
     def run(self, d: int, t: int) -> int:
         """The first step of the run of level d in which step t falls."""
-        return 0 if d == 0 else self.choice(d - 1, t)
+        return _stage(self.policy, t)[0] if d == 0 else self.choice(d - 1, t)
 
     def choice(self, d: int, t: int) -> int:
         """The first step of the choice of level d that stands at step t."""
-        return t // self.levels[d].length * self.levels[d].length
+        first, stands = _stage(self.policy, t)[0], self.level(d, t).length
+        return first + (t - first) // stands * stands
 
     def steps(self, d: int, t: int) -> int:
         """The steps for which that choice stands."""
         first = self.choice(d, t)
-        return min(first + self.levels[d].length, self.policy.horizon) - first
+        return min(first + self.level(d, t).length, _stage(self.policy, t)[1]) - first
 
     def path(self, arm: int) -> list[tuple[int, int]]:
         """(child, number of children) at every level on the way to an arm."""
@@ -75,7 +90,7 @@ class Remembering:
         """The probability with which level d chooses a slot among n children at the first step t of a choice."""
         if n == 1:
             return 1.0
-        level = self.levels[d]
+        level = self.level(d, t)
         sums = [0.0] * n
         learned = 0
         for each in self.decisions:

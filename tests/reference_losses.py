@@ -172,10 +172,11 @@ class Champion:
         turns: Callable[[int], Sequence[int]],
         horizon: int | None,
         switches: int = 1,
+        continues: bool = False,
     ) -> None:
         self.groups, self.order, self.turns, self.switches = groups, order, turns, switches
         self.sizes = sizes_of(len(order), groups)
-        self.doubles, self.length = horizon is None, horizon or 1
+        self.doubles, self.length = continues or horizon is None, horizon or 1
         self.place: int | None = None
         self.kept_then: list[float] = []  # what the learner keeps after the step
         self.all_challenges = 0

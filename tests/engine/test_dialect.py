@@ -197,7 +197,7 @@ from hlmc.adversaries import EXAMPLES as ADVERSARIES
 from hlmc.policies import EXAMPLES as POLICIES
 for policy in POLICIES:
     learner = policy.start(seed=3)
-    for t in range(min(policy.horizon or 150, 150)):
+    for t in range(min(policy.limit or 150, 150)):
         learner.update((7 * t + 3 * learner.select()) % 11 / 10)
 for adversary in ADVERSARIES:
     last = min(adversary.length or 10**6, 10**6)

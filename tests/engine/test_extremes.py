@@ -375,7 +375,7 @@ def test_routines_at_the_ends_of_their_ranges(routine: Routine, reward: extremes
 @pytest.mark.parametrize("reward", extremes.REWARDS, ids=lambda reward: reward.__name__)
 @pytest.mark.parametrize("policy", extremes.POLICIES, ids=repr)
 def test_policies_at_the_ends_of_their_ranges(policy: hlmc.Policy, reward: extremes.Reward) -> None:
-    walk(policy, reward, min(600, policy.horizon or 600))
+    walk(policy, reward, min(600, policy.limit or 600))
 
 
 def walk(policy: hlmc.Policy, reward: extremes.Reward, steps: int) -> None:

@@ -3,6 +3,7 @@
 import itertools
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -187,7 +188,7 @@ def test_any_hierarchy(arms: int, levels: list[tuple[int, int, str]], horizon: i
 @pytest.mark.parametrize("first", [0, 4])
 def test_an_unknown_horizon_doubles_theorem_1(first: int) -> None:
     policy = hlmc.HLMC(17, levels=2, first_stage=first)
-    follow(policy, Doubling(lambda T: theorem_1(17, T), first), 700, rewards(1))
+    follow(policy, Doubling(lambda T: theorem_1(17, T), 2**first), 700, rewards(1))
 
 
 def test_an_unknown_horizon_doubles_every_theorem() -> None:
@@ -195,6 +196,23 @@ def test_an_unknown_horizon_doubles_every_theorem() -> None:
     follow(hlmc.HLMC(17, levels=2, switches=3), Doubling(lambda T: theorem_3(17, T, 3)), 600, rewards(1))
     follow(hlmc.HLMC(17, levels=2, switches="unknown"), Doubling(lambda T: theorem_3(17, T, 1)), 600, rewards(1))
     follow(hlmc.HLMC(17, levels=3), Doubling(lambda T: theorem_5(17, (3, 3, 2), T)), 600, rewards(1))
+
+
+@pytest.mark.interpreted
+@pytest.mark.parametrize("horizon", [1, 3, 90, 300])
+def test_after_its_horizon_it_continues_in_stages_that_double(horizon: int) -> None:
+    policy = hlmc.HLMC(17, levels=2, horizon=horizon, after="continue")
+    follow(policy, Doubling(lambda T: theorem_1(17, T), horizon), 700, rewards(1))
+
+
+def test_every_theorem_continues() -> None:
+    def policy(**arguments: Any) -> hlmc.HLMC:
+        return hlmc.HLMC(17, horizon=50, after="continue", **arguments)
+
+    follow(policy(levels=2, delta=0.1), Doubling(lambda T: theorem_2(17, T, 0.1), 50), 600, rewards(1))
+    follow(policy(levels=2, switches=3), Doubling(lambda T: theorem_3(17, T, 3), 50), 600, rewards(1))
+    follow(policy(levels=2, switches="unknown"), Doubling(lambda T: theorem_3(17, T, 1), 50), 600, rewards(1))
+    follow(policy(levels=3), Doubling(lambda T: theorem_5(17, (3, 3, 2), T), 50), 600, rewards(1))
 
 
 # --- The tree and its memory --------------------------------------------------------------------------------

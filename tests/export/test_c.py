@@ -57,7 +57,7 @@ def test_rows_are_those_of_python_byte_by_byte(whole_catalogue: ctypes.CDLL, i: 
     other = Compiled(whole_catalogue, f"p{i}", policy.words.total)
     other.start(int(ours.state.view(np.uint64)[0]))
     assert other.row.tobytes() == ours.state.tobytes()
-    for t, reward in enumerate(rewards(min(policy.horizon or STEPS, STEPS)).tolist()):
+    for t, reward in enumerate(rewards(min(policy.limit or STEPS, STEPS)).tolist()):
         assert other.select() == ours.select()
         assert other.probability == ours.probability
         ours.update(reward)
@@ -74,7 +74,7 @@ def test_a_row_goes_both_ways(whole_catalogue: ctypes.CDLL) -> None:
     for i, policy in enumerate(EXAMPLES):
         other = Compiled(whole_catalogue, f"p{i}", policy.words.total)
         other.start(99)
-        for reward in rewards(min(policy.horizon or 60, 60) - 5).tolist():
+        for reward in rewards(min(policy.limit or 60, 60) - 5).tolist():
             other.select()
             other.update(reward)
         other.select()
@@ -144,7 +144,7 @@ def test_one_module_plays_every_policy_under_sanitizers(tmp_path: Path, compiler
     (tmp_path / "driver.c").write_text(DRIVER)
     compiled(compiler, *STRICT, *SANITIZE, "hlmc.c", "driver.c", "-o", "driver", "-lm", where=tmp_path)
     paid = rewards(STEPS)
-    steps = [min(policy.horizon or STEPS, STEPS) for policy in EXAMPLES]
+    steps = [min(policy.limit or STEPS, STEPS) for policy in EXAMPLES]
     sent = b"".join(
         np.concatenate([[len(policy.program), policy.words.total, count], policy.program, paid[:count]]).tobytes()
         for policy, count in zip(EXAMPLES, steps, strict=True)

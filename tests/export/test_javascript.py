@@ -101,7 +101,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[list[obje
     for policy in EXAMPLES:
         learner = policy.start(seed=0)
         arms = row = FNV
-        steps = min(policy.horizon or STEPS, STEPS)
+        steps = min(policy.limit or STEPS, STEPS)
         for t in range(steps):
             arm = learner.select()
             learner.update(0.25 * ((7 * t + 3 * arm) % 5))

@@ -72,7 +72,7 @@ def test_true_rows_are_always_accepted(policy: hlmc.Policy) -> None:
     seeds, steps = (8, 130) if JIT else (1, 10)
     for reward in PAID_BY:
         fleet = policy.fleet(seeds, seed=4)
-        for t in range(min(steps, policy.horizon or steps)):
+        for t in range(min(steps, policy.limit or steps)):
             arms = fleet.select()
             assert gate.first_unsound(policy, fleet.state) == seeds
             fleet.update(reward(t, arms))

@@ -62,6 +62,8 @@ MODELLED = (
         routines=hlmc.routines.TsallisINF("importance-weighted"),
     ),
     hlmc.HLMC(arms=5, groups=(5,), horizon=80, pending=3),
+    hlmc.HLMC(arms=11, groups=(3, 4), horizon=20, pending=20, after="continue"),
+    hlmc.HLMC(arms=12, groups=(2, 2, 3), horizon=25, pending=64, routines="exp3-loss", after="continue"),
 )
 
 
@@ -75,7 +77,7 @@ def test_told_at_once_it_is_select_and_update(policy: hlmc.Policy) -> None:
     waits = replace(policy, pending=70)
     asked, selected, plain = waits.start(3), waits.start(3), policy.start(3)
     dice = random.Random(5)
-    for _ in range(min(policy.horizon or 150, 150)):
+    for _ in range(min(policy.limit or 150, 150)):
         reward = float(dice.random() < 0.5)
         ticket = asked.ask()
         assert ticket.arm == selected.select() == plain.select()
@@ -107,7 +109,8 @@ class Interleaving:
         self.codes: Counter[str] = Counter()
 
     def ask(self) -> None:
-        if self.learner.time < self.learner.policy.horizon:
+        limit = self.learner.policy.limit
+        if limit is None or self.learner.time < limit:
             ticket = self.learner.ask()
             KEPT[:] = kept(self.learner)
             self.model.ask(ticket)
@@ -237,7 +240,7 @@ def test_every_row_between_is_sound(policy: hlmc.Policy) -> None:
     for pending, delay in ((33, 60), (70, 12)):
         learner = replace(policy, pending=pending, missing=0.25).start(3)
         waiting: list[tuple[int, hlmc.Ticket]] = []
-        for t in range(min(policy.horizon or 120, 120)):
+        for t in range(min(policy.limit or 120, 120)):
             if dice.random() < 0.1:
                 learner.select()
                 learner.update(dice.random())
@@ -312,7 +315,7 @@ def test_what_a_fleet_refuses() -> None:
             fleet.tell(given, rewards)
     with pytest.raises(BadTicket, match=r"tickets\[1\]"):
         fleet.drop(bad)
-    for ids, problem in (([0, 3], "ids must be from 0 to 2, not 3"), ([1] * 19, "learner 1: the horizon of 20 steps")):
+    for ids, problem in (([0, 3], "ids must be from 0 to 2, not 3"), ([1, -1], "ids must be from 0 to 2, not -1")):
         with pytest.raises((BadArgument, OutOfTurn), match=problem):
             fleet.ask(ids)
     assert fleet.state.tobytes() == before

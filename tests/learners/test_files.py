@@ -45,7 +45,7 @@ def path(tmp_path: Path) -> Path:
 def test_a_learner_comes_back(policy: hlmc.Policy, path: Path) -> None:
     pay = fixed_rewards(3)
     learner = policy.start(seed=8)
-    for t in range(min(STEPS, policy.horizon or STEPS)):
+    for t in range(min(STEPS, policy.limit or STEPS)):
         learner.save(path)
         again = hlmc.load(path)
         assert again == learner
@@ -67,7 +67,7 @@ def test_every_state_of_a_long_run_is_sound(policy: hlmc.Policy) -> None:
     """The check of loaded rows has no false alarms, at any time: ends of epochs, phases, stages and horizons too."""
     fleet = policy.fleet(20, seed=1)
     pay = fixed_rewards(1)
-    for _ in range(min(policy.horizon or 700, 700)):
+    for _ in range(min(policy.limit or 700, 700)):
         for act in (fleet.select, lambda: fleet.update(pay(20))):
             act()
             assert gate.first_unsound(policy, fleet.state) == 20

@@ -12,9 +12,9 @@ import pytest
 import hlmc
 from fleets import EXAMPLES, LONG, POLICY, STEPS, bits, fixed_rewards, step
 from hlmc.engine.layout import ARM
-from hlmc.errors import BadArgument, BadReward, BadType, HLMCError, OutOfTurn
+from hlmc.errors import BadArgument, BadReward, BadTicket, BadType, HLMCError, OutOfTurn
 from hlmc.learners.batches import LEAST_SHARE
-from hlmc.learners.fleet import Fleet
+from hlmc.learners.fleet import FINISHED, Fleet
 
 # The same as learners.
 
@@ -163,8 +163,6 @@ REFUSED: list[tuple[str, Callable[[Fleet], object], type[Exception], str]] = [
     ("one reward", lambda f: f.update(0.5), BadReward, r"must be 6 numbers, one a learner, not of shape \(\)"),
     ("text", lambda f: f.update(["a", "b"], [0, 4]), BadType, "rewards must be numbers"),
     ("complex", lambda f: f.update([1j, 0j], [0, 4]), BadType, "rewards must be numbers"),
-    ("horizon", lambda f: f.select([1, 5]), OutOfTurn, "learner 5: the horizon of 40 steps has been reached"),
-    ("horizon of all", lambda f: f.select(), OutOfTurn, "learner 5: the horizon of 40 steps has been reached"),
     ("no file", lambda f: f.checkpoint(), BadArgument, "no file to write a checkpoint to"),
 ]
 
@@ -227,10 +225,79 @@ def test_what_a_fleet_knows_of_its_learners_is_right(ids: Any) -> None:
     while live.time < 40:
         live.select()
         live.update(0.0)
-    with pytest.raises(OutOfTurn, match="learner 3: the horizon"):
-        fleet.copy().select([3])
-    with pytest.raises(OutOfTurn, match="learner 3: the horizon"):
-        fleet.select(ids)
+    assert fleet.copy().select([3]).tolist() == [FINISHED]
+    assert np.flatnonzero(fleet.select(ids) == FINISHED).tolist() == [3 if ids is None else 0]
+
+
+# Some are finished.
+
+
+@pytest.mark.interpreted
+def test_a_finished_learner_keeps_nobody_from_going_on() -> None:
+    policy = hlmc.HLMC(arms=20, memory=10, horizon=6, rewards=(0, 10))
+    fleet, learners = policy.fleet(4, seed=3), [policy.start(3, i) for i in range(4)]
+    pay = fixed_rewards(2)
+    for t in range(12):
+        ids = np.array([3, 1, 0, 2] if t < 3 else [2, 0, 3] if t < 8 else [1, 3, 0, 2])
+        over = np.array([learners[i].time == 6 for i in ids])
+        arms = fleet.select(ids)
+        assert arms.tolist() == [FINISHED if done else learners[i].select() for i, done in zip(ids, over, strict=True)]
+        before = fleet.state.copy()
+        rewards = 10.0 * np.array(pay(len(ids)))
+        # One that is wanted and none is refused; of one that nobody looks at, anything is told.
+        wanting = np.flatnonzero(~over)
+        if wanting.size:
+            with pytest.raises(BadReward, match=f"learner {ids[wanting[-1]]}: .* not nan"):
+                fleet.update(np.where(np.arange(len(ids)) == wanting[-1], np.nan, rewards), ids)
+        fleet.update(np.where(over, np.nan, rewards), ids)
+        for i, reward, done in zip(ids, rewards, over, strict=True):
+            if done:
+                assert fleet.state[i].tobytes() == before[i].tobytes()
+            else:
+                learners[i].update(reward)
+        assert fleet.finished.tolist() == [learner.time == 6 for learner in learners]
+    assert fleet.finished.all()
+    assert [fleet[i] == learner for i, learner in enumerate(learners)] == [True] * 4
+    assert fleet.select().tolist() == [FINISHED] * 4
+    with pytest.raises(OutOfTurn, match="the horizon of 6 steps"):
+        fleet[0].select()
+    fleet.reset([2])
+    assert (fleet.select() == FINISHED).tolist() == [True, True, False, True]
+
+
+@pytest.mark.interpreted
+@pytest.mark.parametrize("missing", ["skip", 0.5])
+def test_tickets_of_no_decision_are_settled_as_such(missing: Any) -> None:
+    policy = hlmc.HLMC(arms=20, memory=10, horizon=5, pending=16, missing=missing)
+    fleet, twin = policy.fleet(3, seed=1, identity=7), policy.fleet(3, seed=1, identity=7)
+    tickets = fleet.ask([0] * 7 + [1, 0, 2])
+    made = np.array([0, 1, 2, 3, 4, 7, 9])
+    assert tickets[made].tobytes() == twin.ask([0] * 5 + [1, 2]).tobytes()
+    none = np.delete(tickets, made)
+    assert none["arm"].tolist() == [FINISHED] * 3
+    assert none["learner"].tolist() == [0] * 3
+    assert none["time"].tolist() == [5] * 3
+    assert np.isinf(none["propensity"]).all()
+    rewards = np.full(len(tickets), 0.5)
+    rewards[[5, 6, 8]] = np.nan
+    spoiled = rewards.copy()
+    spoiled[9] = np.nan
+    with pytest.raises(BadReward, match="learner 2: "):
+        fleet.tell(tickets, spoiled)
+    codes = fleet.tell(tickets, rewards)
+    assert codes[[5, 6, 8]].tolist() == [hlmc.tickets.CODES.index("finished")] * 3
+    assert codes[made].tolist() == twin.tell(tickets[made], rewards[made]).tolist()
+    assert fleet.drop(none).tolist() == [4] * 3
+    assert fleet == twin
+    # Only what says that the horizon had been reached is of no decision.
+    for field, value in (("time", 4), ("arm", -2), ("learner", 3)):
+        forged = none[:1].copy()
+        forged[field] = value
+        with pytest.raises(BadTicket):
+            fleet.tell(forged, [0.5])
+    with pytest.raises(BadTicket):
+        fleet[0].tell(hlmc.Ticket.from_bytes(none[:1].tobytes()), 0.5)
+    assert fleet == twin
 
 
 @pytest.mark.interpreted

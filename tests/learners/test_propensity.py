@@ -219,7 +219,7 @@ def test_who_has_full_support() -> None:
 def test_decisions_of_a_block_share_the_choice_of_the_top_level(policy: hlmc.Policy) -> None:
     learner = policy.start(seed=1)
     blocks = set()
-    for t in range(min(60, policy.horizon or 60)):
+    for t in range(min(60, policy.limit or 60)):
         ticket = learner.ask()
         learner.tell(ticket, _paid(t, ticket.arm))
         if policy.structure.name == "block rotation":

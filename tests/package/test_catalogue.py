@@ -45,7 +45,7 @@ found = []
 for policy in EXAMPLES:
     learner = policy.start(seed=3)
     arms = []
-    for t in range(min(policy.horizon or 120, 120)):
+    for t in range(min(policy.limit or 120, 120)):
         arms.append(learner.select())
         learner.update((7 * t + 3 * arms[-1]) % 11 / 10)
     found.append([repr(policy), arms, hashlib.sha256(learner.state.tobytes()).hexdigest()])

@@ -246,7 +246,8 @@ def follow_champion(policy: hlmc.Champion, T: int, pay: Callable[[int, int], flo
     key = learner.state.view(np.uint64)[KEY]
     order = placed(key, policy.arms)
     turns = {n: placed(key, n) for n in range(1, max(policy.groups_used) + 1)}
-    reading = Champion(policy.groups_used, order, turns.__getitem__, policy.horizon, policy.switches or 1)
+    told = policy.horizon, policy.switches or 1, policy.limit is None
+    reading = Champion(policy.groups_used, order, turns.__getitem__, *told)
     for t in range(T):
         arm = learner.select()
         KEPT[:] = kept(learner)
@@ -295,6 +296,9 @@ CHAMPIONS = [
     (hlmc.Champion(30), 2100),
     (hlmc.Champion(27, memory=9), 1100),
     (hlmc.Champion(3, horizon=400), 400),
+    (hlmc.Champion(30, horizon=250, after="continue"), 2000),
+    (hlmc.Champion(27, memory=9, horizon=150, after="continue"), 1100),
+    (hlmc.Champion(27, memory=9, horizon=100, switches=2, after="continue"), 1000),
 ]
 
 

@@ -15,6 +15,7 @@ from hlmc.cli.numbers import BadNumber, number, whole_number, whole_numbers
 from hlmc.cli.output import Table, heading, line, product, show, show_json
 from hlmc.cli.segments import segmented, shown
 from hlmc.errors import BadArgument
+from hlmc.policies.base import CONTINUE, STOP
 from hlmc.policies.hierarchy import HLMC, UNKNOWN
 from hlmc.policies.tree import SHOWN_STAGE
 from hlmc.routines.coded import AUTO
@@ -68,6 +69,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=_names,
         metavar="A,B,...",
         help="routine of each level, top first; or one for all levels",
+    )
+    parser.add_argument(
+        "--after",
+        choices=(STOP, CONTINUE),
+        default=STOP,
+        help="what a learner does at the horizon (default: stop)",
     )
     parser.add_argument(
         "--pending",
@@ -202,6 +209,7 @@ def run(options: argparse.Namespace) -> None:
         groups=options.groups,
         levels=options.levels,
         horizon=options.horizon,
+        after=options.after,
         delta=options.delta,
         switches=options.switches,
         routines=options.routines,

@@ -13,10 +13,12 @@ from __future__ import annotations
 
 from math import inf
 
+import numpy as np
+
 from hlmc.engine.feedback import FINISHED, ask, genuine, settle
 from hlmc.engine.kernel import Address, kernel
 from hlmc.engine.layout import ARM, HORIZON, LEVELS, TIME
-from hlmc.engine.primitives import int_at, prefetch, put_int, row_of, words
+from hlmc.engine.primitives import bits, int_at, prefetch, put_bits, put_int, row_of, words
 from hlmc.engine.step import PAST_HORIZON, select, update
 from hlmc.engine.tickets import (
     CHILDREN_AT,
@@ -25,6 +27,7 @@ from hlmc.engine.tickets import (
     TICKET_BLOCK,
     TICKET_PROPENSITY,
     TICKET_TIME,
+    put_number,
 )
 
 AHEAD = 16
@@ -33,6 +36,7 @@ FETCHED = 8
 """The most cache lines of a row that are fetched ahead."""
 LINE = 64
 """Bytes of a cache line."""
+_NO_ARM = np.uint64(2**64 + PAST_HORIZON)
 
 
 @kernel
@@ -164,8 +168,9 @@ def first_selected(rows_at: Address, width: int, ids_at: Address, listed: int, f
 @kernel
 def undecided(program_at: Address, ticket_at: Address) -> bool:
     """Whether a ticket says that no decision was made, because the learner had reached the horizon."""
-    end = int(words(program_at)[HORIZON])
-    return int_at(ticket_at, TICKET_ARM) == PAST_HORIZON and int_at(ticket_at, TICKET_TIME) == end
+    ticket = words(ticket_at)
+    end = np.uint64(int(words(program_at)[HORIZON]))
+    return bool(bits(ticket, TICKET_ARM) == _NO_ARM and bits(ticket, TICKET_TIME) == end)
 
 
 @kernel
@@ -175,10 +180,10 @@ def put_undecided(program_at: Address, learner: int, ticket_at: Address, width: 
     end = int(words(program_at)[HORIZON])
     for j in range(width):
         ticket[j] = 0.0
-    put_int(ticket_at, LEARNER, learner)
-    put_int(ticket_at, TICKET_TIME, end)
-    put_int(ticket_at, TICKET_ARM, PAST_HORIZON)
-    put_int(ticket_at, TICKET_BLOCK, end)
+    put_number(ticket, LEARNER, learner)
+    put_number(ticket, TICKET_TIME, end)
+    put_bits(ticket, TICKET_ARM, _NO_ARM)
+    put_number(ticket, TICKET_BLOCK, end)
     ticket[TICKET_PROPENSITY] = inf
 
 

@@ -184,7 +184,9 @@ def check_program(table: Array, structure: Structure, rooms: Sequence[Callable[[
     # Kernels read these words as integers and multiply them: SUBPHASES by SUBLENGTH, whose product they need below
     # 2^62, and every other one only by what keeps it below the arms or the steps. Places in a row (WORDS, AT) may be
     # larger, in a policy that is planned and never started: no such row can be allocated.
-    if not (np.all(structural == np.floor(structural)) and np.all(structural >= CONTINUED) and np.all(structural <= FOREVER)):
+    if not (
+        np.all(structural == np.floor(structural)) and np.all(structural >= CONTINUED) and np.all(structural <= FOREVER)
+    ):
         raise BadArgument("the arms, steps and children of a program must be whole numbers from -2 to 2^53")
     if table[0, SUBPHASES] * table[0, SUBLENGTH] >= 2.0**62:
         raise BadArgument("subphases times sublength must be below 2^62 in a program")

@@ -126,8 +126,8 @@ class Fleet:
         self._seen: Seen = {}
         self._marks: Array | None = None
         self._lock = turn()
-        # What is known of the learners spares a look at their rows, which lie far apart: those in `asked` wait for their
-        # rewards or are finished. A live learner puts an end to such knowledge.
+        # What is known of the learners spares a look at their rows, which lie far apart: those in `asked` wait for
+        # their rewards or are finished. A live learner puts an end to such knowledge.
         self._asked: Batch | None = None
         self._lent = False
         # Whether some learner may have selected an arm without an update: so it is of rows that come from elsewhere.

@@ -324,7 +324,7 @@ class TreePolicy(Policy):
             switches = whole("switches", switches, 1)
         if T is None:
             return None
-        if not self._staged or (self.horizon is not None and T <= self.horizon):
+        if not self._staged or (self.horizon is not None and self.horizon >= T):
             return self._bound_of_stage(T, switches)
         # Stages until T is reached; a stage cut short loses no more than a whole one.
         total, end = 0.0, 0

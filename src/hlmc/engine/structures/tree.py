@@ -3,7 +3,7 @@
 Level d (from 1) splits its group into children of SIZE arms and lets a choice stand for LENGTH steps. When a choice of
 level d is made, level d+1 starts afresh over the arms of the chosen child; when it has stood, level d learns the mean
 reward of those steps. The LENGTH of a level is a multiple of the next one's. With an unknown horizon the whole tree
-starts afresh in stages of 2^r steps; where a learner continues after its horizon T, in stages of T, 2 T, 4 T, ... steps.
+starts afresh in stages of 2^r steps; where a learner continues after its horizon T, in stages of T, 2 T, 4 T, ...
 """
 
 from __future__ import annotations
