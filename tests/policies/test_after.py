@@ -16,9 +16,9 @@ from driving import rewards
 from hlmc.engine.layout import BEGAN, CONTINUED, DOUBLING, FIELDS, FOREVER, HORIZON, LEVELS, TIME
 from hlmc.errors import BadArgument, OutOfTurn
 from hlmc.export.programs import cut
-from hlmc.files.description import described
 from hlmc.learners import Learner
 from hlmc.policies import EXAMPLES
+from hlmc.policies.description import described
 
 T = 60
 CONTINUING = (
