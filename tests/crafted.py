@@ -34,6 +34,7 @@ import numpy as np
 import hlmc
 from hlmc import routines
 from hlmc.engine import codes, weights
+from hlmc.engine.coded_weights import shares_total
 from hlmc.engine.ftrl import normaliser
 from hlmc.engine.kernel import Address, kernel
 from hlmc.engine.layout import (
@@ -64,7 +65,6 @@ from hlmc.errors import BadArgument
 from hlmc.learners import gate
 from hlmc.learners.arms import NamedLearner
 from hlmc.learners.learner import fresh_rows
-from hlmc.routines.coded_exp3 import shares_total
 from hlmc.streams import keys
 from hlmc.targets import JIT, address_of, callback, entry, linked, loop, notes_for
 from hlmc.targets.interpreter import LinkedProgram
@@ -258,13 +258,13 @@ def stretch_codes(
     for j in range(n):
         codes.put_code(row, at, routine.bits, j, dice.choice((0, 1, most, most - 1, dice.randint(0, most))))
     tau = int(row[TIME] - row[BEGAN])
-    if isinstance(routine, routines.CodedContest):
+    if isinstance(routine.plain, routines.Contest):
         eta, s = contest_rate(program, level, tau), 2.0 / contest_rate(program, level, 0)
-    elif isinstance(routine, routines.CodedTsallisINF):
+    elif isinstance(routine.plain, routines.TsallisINF):
         rate = program[level + PARAMETERS]
         eta, s = rate / math.sqrt(tau + 1.0), codes.scale_at(2.0 / rate, tau)
     else:
-        rate = program[level + PARAMETERS + (1 if isinstance(routine, routines.CodedEXP3) else 0)]
+        rate = program[level + PARAMETERS + (1 if isinstance(routine.plain, routines.EXP3) else 0)]
         row[control + SCALARS] = shares_total(Level(program, level, row, at, n), rate)
         return
     least = codes.distance_of(codes.largest_weight(Codes(row, row, at, n, routine.bits, 2.0**-routine.bits)), s)

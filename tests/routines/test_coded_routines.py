@@ -10,13 +10,14 @@ import pytest
 import hlmc
 from hlmc.engine import codes
 from hlmc.engine.coded_ftrl import PER_SLOT, SELDOM, chances_of, coded_settle, noted_sums
+from hlmc.engine.coded_ucb import base_less_one
 from hlmc.engine.kernel import Address, kernel
 from hlmc.engine.layout import AT, CONTROL, FIELDS, SCALARS
 from hlmc.engine.linker import substitute
 from hlmc.engine.primitives import words
 from hlmc.engine.records import Codes, Rates
 from hlmc.routines import CODED, coded
-from hlmc.routines.coded_ucb1 import base_less_one, widths
+from hlmc.routines.ucb1 import widths
 from hlmc.streams import derive_seed
 from hlmc.targets import address_of, compiled, entry
 from reference_codes import Level, grid, neighbours, rate_and_scale, unpacked

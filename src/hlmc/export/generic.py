@@ -23,7 +23,6 @@ from hlmc.engine.structures.base import check_routine, no_late, no_note, weigh_s
 from hlmc.export.rows import template
 from hlmc.export.source import PUBLIC
 from hlmc.routines import CATALOGUE as ROUTINES
-from hlmc.routines import CODED as CODED_FORMS
 from hlmc.routines import Custom
 from hlmc.targets.c.types import Type
 from hlmc.targets.c.unit import CODED, Table, Unit
@@ -45,8 +44,9 @@ def generic_unit(name: str, reserved: Iterable[str]) -> Unit:
 
     ``reserved``: names, without the prefix, that its template uses.
     """
-    routines = {kind: cls for kind, cls in enumerate(ROUTINES) if cls is not Custom and cls.known_chance}
-    routines |= {CODED + kind: CODED_FORMS[cls] for kind, cls in routines.items() if cls in CODED_FORMS}
+    every = {kind: cls for kind, cls in enumerate(ROUTINES) if cls is not Custom and cls.known_chance}
+    routines = {kind: (cls.name, cls.kernels) for kind, cls in every.items()}
+    routines |= {CODED + kind: (f"coded_{cls.name}", cls.coded) for kind, cls in every.items() if cls.coded is not None}
     table = Table(
         {
             number: {role: _own(getattr(structure, role)) for role in ("begin", "end", "arm_of", *HOOKS.values())}
@@ -54,17 +54,16 @@ def generic_unit(name: str, reserved: Iterable[str]) -> Unit:
             if structure is not None
         },
         {
-            kind: {**level_kernels(cls.kernels)._asdict(), "check": level_check_kernel(cls.kernels)}
-            for kind, cls in routines.items()
+            kind: {**level_kernels(kernels)._asdict(), "check": level_check_kernel(kernels)}
+            for kind, (_, kernels) in routines.items()
         },
         by_kind=True,
         hooks=HOOKS,
     )
     unit = Unit(name, table, frozenset(reserved))
-    for kind, cls in routines.items():
+    for kind, (form, _) in routines.items():
         for role, each in table.routines[kind].items():
-            form = "coded_" if kind >= CODED else ""
-            unit.prefer(each, f"level_{role}_{form}{cls.name}".replace("-", "_"))
+            unit.prefer(each, f"level_{role}_{form}".replace("-", "_"))
     return unit
 
 

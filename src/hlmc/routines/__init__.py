@@ -5,16 +5,11 @@ To add an algorithm, add a file and a line here.
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import Any
 
 from hlmc.errors import BadArgument, BadType, shown
 from hlmc.routines.base import Kernels, LevelContext, Routine
 from hlmc.routines.coded import ALL_BITS, CodedRoutine, checked_bits
-from hlmc.routines.coded_contest import CodedContest
-from hlmc.routines.coded_exp3 import CodedEXP3, CodedEXP3IX, CodedEXP3Loss
-from hlmc.routines.coded_tsallis import CodedTsallisINF
-from hlmc.routines.coded_ucb1 import CodedUCB1
 from hlmc.routines.contest import Contest
 from hlmc.routines.custom import Custom
 from hlmc.routines.epsilon_greedy import EpsilonGreedy
@@ -37,13 +32,7 @@ __all__ = [
     "EXP3P",
     "EXP3S",
     "UCB1",
-    "CodedContest",
-    "CodedEXP3",
-    "CodedEXP3IX",
-    "CodedEXP3Loss",
     "CodedRoutine",
-    "CodedTsallisINF",
-    "CodedUCB1",
     "Contest",
     "CountedEXP3",
     "Custom",
@@ -90,10 +79,8 @@ def kind(routine: Routine) -> int:
     return CATALOGUE.index(type(routine)) if type(routine) in CATALOGUE else -1
 
 
-CODED: dict[type[Routine], type[CodedRoutine]] = {
-    cls.plain_class: cls for cls in (CodedEXP3, CodedEXP3Loss, CodedEXP3IX, CodedTsallisINF, CodedContest, CodedUCB1)
-}
-"""The form with statistics of b bits of every routine that has one."""
+CODED = tuple(cls for cls in CATALOGUE if cls.coded is not None)
+"""The routines of which there is a form with statistics of b bits."""
 
 
 def coded(routine: Routine, bits: int) -> Routine:
@@ -108,11 +95,10 @@ def coded(routine: Routine, bits: int) -> Routine:
     b = checked_bits(bits)
     if b == ALL_BITS:
         return routine
-    form = CODED.get(type(routine))
-    if form is None:
+    if routine.coded is None:
         names = ", ".join(sorted(cls.name for cls in CODED))
         raise BadArgument(f"bits must be {ALL_BITS} for {routine!r}, not {b}; fewer are for {names}")
-    return form(**{f.name: getattr(routine, f.name) for f in fields(routine)}, bits=b)
+    return CodedRoutine(routine, bits=b)
 
 
 def routine(given: str | Routine) -> Routine:

@@ -9,8 +9,9 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from hlmc.checks import between
-from hlmc.engine.layout import FOREVER
+from hlmc.engine.layout import FOREVER, PARAMETERS, WIDTH
 from hlmc.engine.routines import RoutineKernels as Kernels
+from hlmc.errors import BadArgument
 from hlmc.values import Value
 
 __all__ = ["RATE_RANGE", "SHARE_RANGE", "Array", "Kernels", "LevelContext", "Routine"]
@@ -71,9 +72,12 @@ class Routine(Value):
     """The most children that it can have where they come and go."""
     anytime: ClassVar[bool] = False
     """Whether it needs no horizon. A flat policy then runs without restarts."""
-
     full_support: ClassVar[bool] = True
     """Whether every child has a chance at every choice."""
+    coded: ClassVar[Kernels | None] = None
+    """The kernels where statistics are codes of b bits (:class:`hlmc.routines.CodedRoutine`); None: they cannot be."""
+    coded_source: ClassVar[str] = ""
+    """The source of the bound of :meth:`coded_regret`."""
 
     def words(self, n: int) -> int:
         """The number of words of statistics for n children."""
@@ -95,6 +99,24 @@ class Routine(Value):
     def packed(self, context: LevelContext) -> tuple[float, ...]:
         """The numbers that the kernels read, in order."""
         return tuple(self.parameters(context).values())
+
+    def check_coded(self, bits: int) -> None:
+        """Refuse a routine whose statistics cannot be codes, or not with its parameters."""
+        if self.coded is None:
+            raise BadArgument(f"bits must be 64 for {self!r}, not {bits}")
+
+    def coded_words(self, n: int, bits: int) -> int:
+        """:meth:`words` where statistics are codes."""
+        return -(-n * bits // 64) if n > 1 else 0
+
+    def coded_packed(self, context: LevelContext, bits: int) -> tuple[float, ...]:
+        """:meth:`packed` where statistics are codes, whose width and its power of two end a level's record."""
+        own = self.packed(context)
+        return *own, *(0.0,) * (WIDTH - PARAMETERS - len(own)), float(bits), 2.0**-bits
+
+    def coded_regret(self, context: LevelContext, bits: int) -> float | None:
+        """:meth:`regret` where statistics are codes."""
+        return None
 
     def chosen(self, **defaults: float) -> dict[str, float]:
         """The defaults, overridden by the fields of this routine that are not None."""

@@ -1,13 +1,10 @@
-"""Routines with statistics of b bits: what they share."""
+"""Routines with statistics of b bits."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from functools import cached_property
-from typing import ClassVar
+from dataclasses import dataclass, field
 
 from hlmc.checks import whole
-from hlmc.engine.layout import PARAMETERS, WIDTH
 from hlmc.errors import BadArgument
 from hlmc.routines.base import LevelContext, Routine
 
@@ -52,31 +49,48 @@ def checked_or_auto(bits: int | str, memory: int | None) -> int | str:
 
 @dataclass(frozen=True, repr=False)
 class CodedRoutine(Routine):
-    """A routine whose statistics are codes of ``bits`` bits. It has the fields of its 64-bit form, and ``bits``."""
+    """A routine whose statistics are codes of ``bits`` bits (:mod:`hlmc.engine.codes`).
 
-    plain_class: ClassVar[type[Routine]]
-    bits: int  # type: ignore[misc]  # a field here
+    Codes are how statistics are stored: the algorithm, its parameters and its name are those of the routine with 64.
+
+    Parameters
+    ----------
+    plain
+        The routine, of which there is a form with codes (:attr:`Routine.coded`).
+    bits
+        Bits of a statistic, from 4 to 32.
+
+    Examples
+    --------
+    >>> from hlmc.routines import TsallisINF
+    >>> CodedRoutine(TsallisINF(), bits=12)
+    routines.coded(routines.TsallisINF(), 12)
+    """
+
+    plain: Routine
+    bits: int = field(kw_only=True)  # type: ignore[misc]  # a field here
 
     def __post_init__(self) -> None:
         if checked_bits(self.bits) == ALL_BITS:
             raise BadArgument(f"bits must be from {FEWEST_BITS} to {MOST_BITS}, not {ALL_BITS}")
-        _ = self.plain
+        self.plain.check_coded(self.bits)
+        same = {name: getattr(self.plain, name) for name in ("name", "feedback", "anytime", "full_support")}
+        self._keep(kernels=self.plain.coded, source=self.plain.coded_source, **same)
 
-    @cached_property
-    def plain(self) -> Routine:
-        """The same routine with 64 bits."""
-        return self.plain_class(**{f.name: getattr(self, f.name) for f in fields(self) if f.name != "bits"})
+    def __repr__(self) -> str:
+        return f"routines.coded({self.plain!r}, {self.bits})"
 
     def words(self, n: int) -> int:
-        return -(-n * self.bits // 64) if n > 1 else 0
+        return self.plain.coded_words(n, self.bits)
 
     def cost(self, context: LevelContext) -> float:
         return self.plain.cost(context)
+
+    def regret(self, context: LevelContext) -> float | None:
+        return self.plain.coded_regret(context, self.bits)
 
     def parameters(self, context: LevelContext) -> dict[str, float]:
         return self.plain.parameters(context)
 
     def packed(self, context: LevelContext) -> tuple[float, ...]:
-        own = self.plain.packed(context)
-        between = (0.0,) * (WIDTH - PARAMETERS - len(own))
-        return *own, *between, float(self.bits), 2.0**-self.bits
+        return self.plain.coded_packed(context, self.bits)

@@ -9,12 +9,16 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+from hlmc.engine.coded_ftrl import coded_normaliser
+from hlmc.engine.codes import clear_codes, next_seed, rounding_seed
 from hlmc.engine.ftrl import ftrl_change, ftrl_sound
 from hlmc.engine.kernel import kernel
-from hlmc.engine.records import Level
+from hlmc.engine.layout import INVERSE, WIDTH
+from hlmc.engine.records import Codes, Level, Rates
 from hlmc.engine.structures.champion import FADING, SPAN_STEPS, contest_rate
+from hlmc.engine.structures.coded_champion import baseline_in, contest_code_scale, seed_and_baseline
 from hlmc.routines.base import Array, Kernels, LevelContext, Routine
-from hlmc.routines.ftrl import FTRL, baseline_of, ftrl_start, next_scalar, scale_of
+from hlmc.routines.ftrl import ftrl_start, over_codes, over_words
 
 # The second scalar is the baseline.
 
@@ -43,7 +47,7 @@ def contest_next(level: Level, baseline: float, tau: int, loss: float) -> float:
     return baseline + max(1.0 / (float(tau) + 2.0), FADING) * (loss - baseline)
 
 
-CONTEST = FTRL({scale_of: contest_scale, baseline_of: contest_baseline, next_scalar: contest_next})
+CONTEST = over_words(contest_scale, contest_baseline, contest_next)
 
 
 @kernel
@@ -68,6 +72,43 @@ def contest_change(level: Level, m: int, slot: int, x: float, baseline: float, t
     return x, 0.5 if level.n < 2 else baseline
 
 
+# The same with losses of b bits (docs/research/bits.md). The second scalar is a seed and a baseline in one number.
+
+
+@kernel
+def coded_contest_scale(level: Level, tau: int) -> float:
+    """The scale of the codes, the same for all choices."""
+    return contest_code_scale(level.program, level.record)
+
+
+@kernel
+def coded_contest_baseline(level: Level, both: float, tau: int) -> float:
+    """The baseline that follows the losses."""
+    return baseline_in(both)
+
+
+@kernel
+def coded_contest_next(level: Level, both: float, tau: int, loss: float) -> float:
+    """The next seed, and the baseline after a loss."""
+    return seed_and_baseline(next_seed(both), contest_next(level, baseline_in(both), tau, loss))
+
+
+@kernel
+def coded_contest_start(level: Level) -> tuple[float, float]:
+    """Set all losses to 0, as codes. The scalars are the normaliser and both of the above."""
+    width, inverse = int(level.program[level.record + WIDTH]), level.program[level.record + INVERSE]
+    clear_codes(level.row, level.at, width, level.n)
+    codes = Codes(level.row, level.row, level.at, level.n, width, inverse)
+    s = coded_contest_scale(level, 0)
+    x, _ = coded_normaliser(codes, Rates(s, contest_rate(level.program, level.record, 0)), -s)
+    return x, seed_and_baseline(rounding_seed(level.row, level.record), 0.5)
+
+
+CODED_CONTEST = over_codes(
+    coded_contest_start, contest_rate, coded_contest_scale, coded_contest_baseline, coded_contest_next
+)
+
+
 @dataclass(frozen=True, repr=False)
 class Contest(Routine):
     """Tsallis-INF with a learning rate for one epoch and a moving baseline.
@@ -83,6 +124,7 @@ class Contest(Routine):
     kernels: ClassVar[Kernels] = Kernels(
         contest_start, CONTEST.select, CONTEST.update, contest_check, CONTEST.noted, change=contest_change
     )
+    coded: ClassVar[Kernels] = CODED_CONTEST
 
     def words(self, n: int) -> int:
         return n - 1

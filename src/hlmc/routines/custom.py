@@ -63,15 +63,9 @@ def _select(level: Level, a: float, b: float, tau: int, u: float) -> tuple[int, 
 @kernel
 def _update(level: Level, a: float, b: float, tau: int, slot: int, chance: float, reward: float) -> tuple[float, float]:
     """Call the user's ``update``."""
-    user_update(
-        offset(level.row, level.at),
-        level.n,
-        offset(level.program, level.record + PARAMETERS),
-        tau,
-        slot,
-        chance,
-        reward,
-    )
+    run = offset(level.row, level.at)
+    own = offset(level.program, level.record + PARAMETERS)
+    user_update(run, level.n, own, tau, slot, chance, reward)
     return a, b
 
 

@@ -15,19 +15,11 @@ from hlmc.checks import between
 from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import PARAMETERS
 from hlmc.engine.records import Level
-from hlmc.engine.ucb import pairs_change, pairs_sound
+from hlmc.engine.ucb import pairs_change, pairs_play, pairs_sound, pairs_start
 from hlmc.routines.base import RATE_RANGE, SHARE_RANGE, Kernels, LevelContext, Routine
 
 EPSILON, DECAY = PARAMETERS, PARAMETERS + 1
 UNPLAYED = 2.0  # the mean of a child without a reward: higher than any
-
-
-@kernel
-def greedy_start(level: Level) -> tuple[float, float]:
-    """Set all sums and plays to 0."""
-    for j in range(level.at, level.at + 2 * level.n):
-        level.row[j] = 0.0
-    return 0.0, 0.0
 
 
 @kernel
@@ -54,15 +46,13 @@ def greedy_update(
     level: Level, a: float, b: float, tau: int, slot: int, chance: float, reward: float
 ) -> tuple[float, float]:
     """Count the play and its reward."""
-    level.row[level.at + slot] += reward
-    level.row[level.at + level.n + slot] += 1.0
-    return a, b
+    return a, pairs_play(level, b, slot, reward)
 
 
 @kernel
 def greedy_check(level: Level, a: float, b: float, tau: int, slot: int, chance: float) -> bool:
     """No child has earned more than 1 a play."""
-    return pairs_sound(level)
+    return pairs_sound(level, 0)
 
 
 @kernel
@@ -94,7 +84,7 @@ class EpsilonGreedy(Routine):
 
     name: ClassVar[str] = "epsilon-greedy"
     anytime: ClassVar[bool] = True
-    kernels: ClassVar[Kernels] = Kernels(greedy_start, greedy_select, greedy_update, greedy_check, change=greedy_change)
+    kernels: ClassVar[Kernels] = Kernels(pairs_start, greedy_select, greedy_update, greedy_check, change=greedy_change)
 
     def __post_init__(self) -> None:
         self._keep(epsilon=between("epsilon", self.epsilon, *SHARE_RANGE))

@@ -14,58 +14,35 @@ from hlmc import bounds
 from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import PARAMETERS
 from hlmc.engine.records import Level
-from hlmc.engine.weights import (
-    GAIN_LOG,
-    SCAN,
-    mixed_draw,
-    weights_change,
-    weights_grow,
-    weights_sound,
-    weights_start,
-    worth_learning,
-)
+from hlmc.engine.weights import GAIN_LOG, SCAN, worth_learning
 from hlmc.routines.base import SHARE_RANGE, Kernels, LevelContext, Routine
+from hlmc.routines.exponential import draw_mixed, grow, over_codes, over_words, sound
 
 GAMMA = PARAMETERS
 RATE = PARAMETERS + 1  # gamma / N
 
 
 @kernel
-def exp3_start(level: Level) -> tuple[float, float]:
-    """Set all weights to 1. The first scalar is their sum."""
-    return weights_start(level.row, level.at, level.n), 0.0
-
-
-@kernel
-def exp3_select(level: Level, total: float, _: float, tau: int, u: float) -> tuple[int, float]:
+def exp3_select(level: Level, total: float, b: float, tau: int, u: float) -> tuple[int, float]:
     """Draw a slot in proportion to the weights, mixed with uniform exploration."""
-    return mixed_draw(level.row, level.at, level.n, total, level.program[level.record + GAMMA], u)
+    return draw_mixed(level, total, level.program[level.record + RATE], level.program[level.record + GAMMA], u)
 
 
 @kernel
 def exp3_update(
-    level: Level, total: float, _: float, tau: int, slot: int, chance: float, reward: float
+    level: Level, total: float, b: float, tau: int, slot: int, chance: float, reward: float
 ) -> tuple[float, float]:
     """w_i <- w_i exp(gamma r / (N p_i)) for the slot played."""
     if worth_learning(reward):
-        total = weights_grow(
-            level.row, level.at, level.n, total, slot, level.program[level.record + RATE], reward, chance
-        )
-    return total, 0.0
+        total, b = grow(level, total, b, level.program[level.record + RATE], slot, reward, chance)
+    return total, b
 
 
 @kernel
-def exp3_check(level: Level, total: float, _: float, tau: int, slot: int, chance: float) -> bool:
+def exp3_check(level: Level, total: float, b: float, tau: int, slot: int, chance: float) -> bool:
     """No chance is below gamma / n, so a weight grows by a factor of at most e, or of e^2 for half of that chance."""
-    return weights_sound(level.row, level.at, level.n, total, GAIN_LOG) and chance >= 0.5 * level.program[
-        level.record + GAMMA
-    ] / float(level.n)
-
-
-@kernel
-def exp3_change(level: Level, m: int, slot: int, total: float, _: float, tau: int) -> tuple[float, float]:
-    """A fresh child has the mean weight of the others."""
-    return weights_change(level.row, level.at, level.n, m, slot, total), 0.0
+    least = 0.5 * level.program[level.record + GAMMA] / float(level.n)
+    return sound(level, total, b, level.program[level.record + RATE], chance, GAIN_LOG, least)
 
 
 @dataclass(frozen=True, repr=False)
@@ -97,7 +74,9 @@ class EXP3(Routine):
     feedback: ClassVar[Literal["gain", "loss", "counts"]] = "gain"
     weights: ClassVar[Literal["none", "growing", "any"]] = "growing"
     source: ClassVar[str] = "Auer et al. (2002), Theorem 3.1 (with the default gamma: Lemma 3)"
-    kernels: ClassVar[Kernels] = Kernels(exp3_start, exp3_select, exp3_update, exp3_check, change=exp3_change)
+    kernels: ClassVar[Kernels] = over_words(exp3_select, exp3_update, exp3_check)
+    coded_source: ClassVar[str] = "the second theorem of docs/research/bits.md"
+    coded: ClassVar[Kernels] = over_codes(exp3_select, exp3_update, exp3_check)
 
     def __post_init__(self) -> None:
         self.check(gamma=SHARE_RANGE)
@@ -106,6 +85,9 @@ class EXP3(Routine):
         if self.gamma is None:
             return bounds.lemma_3(context.choices, context.children)
         return bounds.exp3(context.choices, context.children, self.gamma)
+
+    def coded_regret(self, context: LevelContext, bits: int) -> float | None:
+        return bounds.exp3_coded(context.choices, context.children, self.parameters(context)["gamma"], bits)
 
     def parameters(self, context: LevelContext) -> dict[str, float]:
         n = context.children

@@ -15,55 +15,36 @@ from hlmc.engine.arithmetic import exponential
 from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import PARAMETERS
 from hlmc.engine.records import Level
-from hlmc.engine.weights import (
-    LOSS_LOG,
-    SCAN,
-    TINY_LOG,
-    pure_draw,
-    weights_change,
-    weights_multiply,
-    weights_sound,
-    weights_start,
-)
+from hlmc.engine.weights import LOSS_LOG, SCAN, TINY_LOG
 from hlmc.routines.base import RATE_RANGE, Kernels, LevelContext, Routine
+from hlmc.routines.exponential import draw_pure, grow, over_codes, over_words, sound
 
 ETA = PARAMETERS
 IMPLICIT = PARAMETERS + 1  # what is added to the probability when a loss is divided by it
 
 
 @kernel
-def exp3_loss_start(level: Level) -> tuple[float, float]:
-    """Set all weights to 1. The first scalar is their sum."""
-    return weights_start(level.row, level.at, level.n), 0.0
-
-
-@kernel
-def exp3_loss_select(level: Level, total: float, _: float, tau: int, u: float) -> tuple[int, float]:
+def exp3_loss_select(level: Level, total: float, b: float, tau: int, u: float) -> tuple[int, float]:
     """Draw a slot in proportion to the weights."""
-    return pure_draw(level.row, level.at, level.n, total, u)
+    return draw_pure(level, total, level.program[level.record + ETA], u)
 
 
 @kernel
 def exp3_loss_update(
-    level: Level, total: float, _: float, tau: int, slot: int, chance: float, reward: float
+    level: Level, total: float, b: float, tau: int, slot: int, chance: float, reward: float
 ) -> tuple[float, float]:
     """w_i <- w_i exp(-eta loss / (p_i + implicit)) for the slot played."""
     if reward < 1.0:
-        x = -level.program[level.record + ETA] * (1.0 - reward) / (chance + level.program[level.record + IMPLICIT])
-        total = weights_multiply(level.row, level.at, level.n, total, slot, x)
-    return total, 0.0
+        divisor = chance + level.program[level.record + IMPLICIT]
+        total, b = grow(level, total, b, level.program[level.record + ETA], slot, reward - 1.0, divisor)
+    return total, b
 
 
 @kernel
-def exp3_loss_check(level: Level, total: float, _: float, tau: int, slot: int, chance: float) -> bool:
+def exp3_loss_check(level: Level, total: float, b: float, tau: int, slot: int, chance: float) -> bool:
     """No chance is stated below exp(TINY_LOG), so a logarithm falls by at most eta / exp(TINY_LOG) <= 4e270."""
-    return weights_sound(level.row, level.at, level.n, total, LOSS_LOG) and chance >= 0.5 * exponential(TINY_LOG)
-
-
-@kernel
-def exp3_loss_change(level: Level, m: int, slot: int, total: float, _: float, tau: int) -> tuple[float, float]:
-    """A fresh child has the mean weight of the others."""
-    return weights_change(level.row, level.at, level.n, m, slot, total), 0.0
+    least = 0.5 * exponential(TINY_LOG)
+    return sound(level, total, b, level.program[level.record + ETA], chance, LOSS_LOG, least)
 
 
 @dataclass(frozen=True, repr=False)
@@ -92,15 +73,18 @@ class EXP3Loss(Routine):
     feedback: ClassVar[Literal["gain", "loss", "counts"]] = "loss"
     weights: ClassVar[Literal["none", "growing", "any"]] = "any"
     source: ClassVar[str] = "Bubeck and Cesa-Bianchi (2012), Theorem 3.1"
-    kernels: ClassVar[Kernels] = Kernels(
-        exp3_loss_start, exp3_loss_select, exp3_loss_update, exp3_loss_check, change=exp3_loss_change
-    )
+    kernels: ClassVar[Kernels] = over_words(exp3_loss_select, exp3_loss_update, exp3_loss_check)
+    coded_source: ClassVar[str] = "the second theorem of docs/research/bits.md"
+    coded: ClassVar[Kernels] = over_codes(exp3_loss_select, exp3_loss_update, exp3_loss_check)
 
     def __post_init__(self) -> None:
         self.check(eta=RATE_RANGE)
 
     def regret(self, context: LevelContext) -> float | None:
         return bounds.exp3_loss(context.choices, context.children, self.eta)
+
+    def coded_regret(self, context: LevelContext, bits: int) -> float | None:
+        return bounds.exp3_loss_coded(context.choices, context.children, self.parameters(context)["eta"], bits)
 
     def parameters(self, context: LevelContext) -> dict[str, float]:
         n, s = context.children, context.choices
@@ -134,6 +118,9 @@ class EXP3IX(EXP3Loss):
 
     def regret(self, context: LevelContext) -> float | None:
         return bounds.exp3_ix(context.choices, context.children) if self.eta is None else None
+
+    def coded_regret(self, context: LevelContext, bits: int) -> float | None:
+        return bounds.exp3_ix_coded(context.choices, context.children, self.parameters(context)["eta"], bits)
 
     def parameters(self, context: LevelContext) -> dict[str, float]:
         n, s = context.children, context.choices

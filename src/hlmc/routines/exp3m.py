@@ -61,12 +61,8 @@ def exp3m_check(level: Level, total: float, gamma: float, tau: int, slot: int, c
         if level.row[j] < 0.0:
             return False
     share = _share(level.program, level.record, level.n)
-    known = gamma <= 1.0 and abs(gamma - share) <= 1e-3 * share
-    return (
-        known
-        and chance >= 0.5 * share / float(level.n)
-        and weights_sound(level.row, level.at, level.n, total, GAIN_LOG)
-    )
+    known = gamma <= 1.0 and abs(gamma - share) <= 1e-3 * share and chance >= 0.5 * share / float(level.n)
+    return known and weights_sound(level.row, level.at, level.n, total, GAIN_LOG)
 
 
 @dataclass(frozen=True, repr=False)

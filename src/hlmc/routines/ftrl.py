@@ -8,17 +8,18 @@ codes (:mod:`hlmc.engine.coded_ftrl`). Each is a set of kernels that stand for t
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from hlmc.engine.coded_ftrl import NOTED, NOTED_DRAW, PER_SLOT, coded_draw, coded_learn, coded_settle, coded_sound
-from hlmc.engine.codes import note_weights, rounding_bits
+from hlmc.engine.codes import note_weights, rounding_bits, seed_sound
 from hlmc.engine.ftrl import ftrl_draw, ftrl_update, settle
 from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import INVERSE, WIDTH
-from hlmc.engine.linker import Substitutions, substitute, substitute_where_used
+from hlmc.engine.linker import Kernel, Substitutions, substitute, substitute_where_used
 from hlmc.engine.records import Codes, Level, Rates, Sums
-from hlmc.engine.routines import NotedKernels, no_notes
+from hlmc.engine.routines import NotedKernels, RoutineKernels, no_notes
 
 Array = np.ndarray
 
@@ -33,7 +34,7 @@ def scale_of(level: Level, b: float, tau: int) -> float:
 
 
 @kernel
-def rate_of(level: Level, tau: int) -> float:
+def rate_of(program: Array, record: int, tau: int) -> float:
     """The learning rate of choice ``tau`` >= 0, where losses are codes."""
     return 1.0
 
@@ -82,12 +83,19 @@ def add_loss(
 
 
 @kernel
+def rates_at(level: Level, tau: int) -> Rates:
+    """The rates of choice ``tau`` >= 0, where losses are codes."""
+    return Rates(code_scale_of(level, tau), rate_of(level.program, level.record, tau))
+
+
+@kernel
 def coded_sums(level: Level, x: float, b: float, tau: int, notes: Array) -> Sums:
     """:func:`sums_of` of codes."""
     now = tau if tau >= 0 else -1 - tau
     width, inverse = int(level.program[level.record + WIDTH]), level.program[level.record + INVERSE]
     codes = Codes(level.row, notes, level.at, level.n, width, inverse)
-    return coded_settle(codes, Rates(code_scale_of(level, now), rate_of(level, now)), x)
+    rates = rates_at(level, now)
+    return coded_settle(codes, rates, x)
 
 
 @kernel
@@ -95,7 +103,8 @@ def coded_draw_of(level: Level, sums: Sums, b: float, tau: int, u: float, notes:
     """:func:`draw_of` of codes."""
     width, inverse = int(level.program[level.record + WIDTH]), level.program[level.record + INVERSE]
     codes = Codes(level.row, notes, level.at, level.n, width, inverse)
-    return coded_draw(codes, Rates(code_scale_of(level, tau), rate_of(level, tau)), sums, u)
+    rates = rates_at(level, tau)
+    return coded_draw(codes, rates, sums, u)
 
 
 @kernel
@@ -107,17 +116,19 @@ def add_coded(
     then = tau + 1 if tau >= 0 else now
     width, inverse = int(level.program[level.record + WIDTH]), level.program[level.record + INVERSE]
     codes = Codes(level.row, notes, level.at, level.n, width, inverse)
-    drawn = Rates(code_scale_of(level, now), rate_of(level, now))
-    comes = Rates(code_scale_of(level, then), rate_of(level, then))
     baseline = baseline_of(level, b, tau)
+    drawn = rates_at(level, now)
+    comes = rates_at(level, then)
     return coded_learn(codes, sums, drawn, comes, slot, chance, loss, baseline, rounding_bits(b))
 
 
 @kernel
-def coded_level_sound(level: Level, now: Rates, x: float, chance: float) -> bool:
-    """Whether the kernels of codes can go on from words from outside."""
+def coded_check(level: Level, x: float, b: float, tau: int, slot: int, chance: float) -> bool:
+    """The check of codes: ``b`` holds a seed, and the normaliser is one for the learning rate of the choice."""
     width, inverse = int(level.program[level.record + WIDTH]), level.program[level.record + INVERSE]
-    return coded_sound(Codes(level.row, level.row, level.at, level.n, width, inverse), now, x, chance)
+    codes = Codes(level.row, level.row, level.at, level.n, width, inverse)
+    rates = rates_at(level, tau)
+    return seed_sound(b) and coded_sound(codes, rates, x, chance)
 
 
 CODED: Substitutions = {sums_of: coded_sums, draw_of: coded_draw_of, add_loss: add_coded}
@@ -167,25 +178,43 @@ def ftrl_learn(
     return ftrl_learn_from(level, sums, b, tau, slot, chance, reward, level.row)
 
 
-class FTRL:
-    """The kernels of a schedule over a store.
+class FTRL(NamedTuple):
+    """The kernels of a schedule over a store."""
 
-    Parameters
-    ----------
-    schedule
-        What stands for the hooks of the schedule.
-    coded
-        Whether losses are codes.
-    faster
-        What may stand for other kernels in a draw with notes.
+    select: Kernel
+    update: Kernel
+    noted: NotedKernels
+
+
+def over_words(scale: Kernel, baseline: Kernel, following: Kernel) -> FTRL:
+    """The kernels of a schedule where losses are words.
+
+    The arguments stand for :func:`scale_of`, :func:`baseline_of` and :func:`next_scalar`.
     """
+    hooks: Substitutions = {scale_of: scale, baseline_of: baseline, next_scalar: following}
+    choose, learn_from, select, update = (substitute_where_used(each, hooks) for each in _OF_A_SCHEDULE)
+    return FTRL(select, update, NotedKernels(no_notes, choose, learn_from))
 
-    def __init__(self, schedule: Substitutions, coded: bool = False, faster: Substitutions | None = None) -> None:
-        hooks = {**schedule, **(CODED if coded else {})}
-        choose, learn_from, self.select, self.update = (
-            substitute_where_used(each, hooks) for each in (ftrl_choose, ftrl_learn_from, ftrl_select, ftrl_learn)
-        )
-        self.noted = NotedKernels(no_notes, choose, learn_from)
-        if coded:
-            choose = substitute(choose, {**NOTED_DRAW, **(faster or {})})
-            self.noted = NotedKernels(note_weights, choose, substitute(learn_from, NOTED), PER_SLOT)
+
+def over_codes(
+    start: Kernel,
+    rate: Kernel,
+    scale: Kernel,
+    baseline: Kernel,
+    following: Kernel,
+    faster: Substitutions | None = None,
+) -> RoutineKernels:
+    """The kernels of a routine where losses are codes.
+
+    The arguments are its start; what stands for :func:`rate_of`, :func:`code_scale_of`, :func:`baseline_of` and
+    :func:`next_scalar`; and what may stand for other kernels in a draw with notes.
+    """
+    schedule: Substitutions = {rate_of: rate, code_scale_of: scale, baseline_of: baseline, next_scalar: following}
+    hooks = {**schedule, **CODED}
+    choose, learn_from, select, update = (substitute_where_used(each, hooks) for each in _OF_A_SCHEDULE)
+    choose = substitute(choose, {**NOTED_DRAW, **(faster or {})})
+    noted = NotedKernels(note_weights, choose, substitute(learn_from, NOTED), PER_SLOT)
+    return RoutineKernels(start, select, update, substitute_where_used(coded_check, hooks), noted)
+
+
+_OF_A_SCHEDULE = ftrl_choose, ftrl_learn_from, ftrl_select, ftrl_learn

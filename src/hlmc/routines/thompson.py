@@ -18,7 +18,7 @@ from hlmc.engine.codes import next_seed, rounding_bits, rounding_seed, seed_soun
 from hlmc.engine.kernel import kernel
 from hlmc.engine.records import Level
 from hlmc.engine.stream import mix, unit
-from hlmc.engine.ucb import pairs_change, pairs_sound
+from hlmc.engine.ucb import pairs_change, pairs_play, pairs_sound, pairs_start
 from hlmc.engine.variates import beta_variate
 from hlmc.routines.base import Kernels, Routine
 
@@ -28,9 +28,8 @@ _DIGITS = 9007199254740992.0  # 2^53, of which a uniform number is a multiple of
 @kernel
 def thompson_start(level: Level) -> tuple[float, float]:
     """Set all successes and plays to 0. The second scalar is the seed of the coins."""
-    for j in range(level.at, level.at + 2 * level.n):
-        level.row[j] = 0.0
-    return 0.0, rounding_seed(level.row, level.record)
+    a, _ = pairs_start(level)
+    return a, rounding_seed(level.row, level.record)
 
 
 @kernel
@@ -54,15 +53,13 @@ def thompson_update(
     level: Level, a: float, seed: float, tau: int, slot: int, chance: float, reward: float
 ) -> tuple[float, float]:
     """Count the play, and with probability ``reward`` a success."""
-    level.row[level.at + slot] += 1.0 if unit(rounding_bits(seed)) < reward else 0.0
-    level.row[level.at + level.n + slot] += 1.0
-    return a, next_seed(seed)
+    return a, next_seed(pairs_play(level, seed, slot, 1.0 if unit(rounding_bits(seed)) < reward else 0.0))
 
 
 @kernel
 def thompson_check(level: Level, a: float, seed: float, tau: int, slot: int, chance: float) -> bool:
     """No child has more successes than plays; the seed is a whole number."""
-    return pairs_sound(level) and seed_sound(seed)
+    return pairs_sound(level, 0) and seed_sound(seed)
 
 
 @kernel

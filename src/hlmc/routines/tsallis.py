@@ -11,12 +11,15 @@ from typing import ClassVar, Literal
 
 from hlmc import bounds
 from hlmc.checks import choice
+from hlmc.engine.coded_ftrl import in_powers, in_scales
+from hlmc.engine.codes import clear_codes, next_seed, rounding_seed, scale_at
 from hlmc.engine.ftrl import ftrl_change, ftrl_sound
 from hlmc.engine.kernel import kernel
-from hlmc.engine.layout import PARAMETERS
+from hlmc.engine.layout import PARAMETERS, WIDTH
 from hlmc.engine.records import Level
-from hlmc.routines.base import Kernels, LevelContext, Routine
-from hlmc.routines.ftrl import FTRL, baseline_of, ftrl_start, next_scalar, scale_of
+from hlmc.errors import BadArgument, shown
+from hlmc.routines.base import Array, Kernels, LevelContext, Routine
+from hlmc.routines.ftrl import ftrl_start, over_codes, over_words
 
 RATE = PARAMETERS  # eta_t = RATE / sqrt(t)
 BASELINE = PARAMETERS + 1  # 1/2 for the reduced-variance estimator, 0 for plain importance weighting
@@ -26,7 +29,7 @@ FACTORS = (1e-6, 4.0, "[1e-6, 4]")
 """Learning rates that the default meets sooner or later: what is known of the draw is known there."""
 
 
-# The second scalar is the learning rate.
+# The second scalar is the learning rate; of codes, the seed of their roundings.
 
 
 @kernel
@@ -49,7 +52,39 @@ def tsallis_baseline(level: Level, b: float, tau: int) -> float:
     return level.program[level.record + BASELINE] if tau >= 0 else 0.0
 
 
-TSALLIS = FTRL({scale_of: tsallis_scale, baseline_of: tsallis_baseline, next_scalar: tsallis_next_rate})
+TSALLIS = over_words(tsallis_scale, tsallis_baseline, tsallis_next_rate)
+
+
+@kernel
+def tsallis_rate(program: Array, record: int, tau: int) -> float:
+    """The learning rate of choice ``tau`` (from 0)."""
+    return float(program[record + RATE]) / math.sqrt(float(tau) + 1.0)
+
+
+@kernel
+def tsallis_code_scale(level: Level, tau: int) -> float:
+    """The scale of the codes at choice ``tau``: from half of 2 / eta to 2 / eta; a power of 2, as RATE is one."""
+    return scale_at(2.0 / level.program[level.record + RATE], tau)
+
+
+@kernel
+def tsallis_next_seed(level: Level, seed: float, tau: int, loss: float) -> float:
+    """The seed of the next roundings."""
+    return next_seed(seed)
+
+
+@kernel
+def coded_tsallis_start(level: Level) -> tuple[float, float]:
+    """Set all losses to 0, as codes. The scalars are the normaliser and the seed of the roundings."""
+    clear_codes(level.row, level.at, int(level.program[level.record + WIDTH]), level.n)
+    return -2.0 * math.sqrt(float(level.n)) / tsallis_rate(level.program, level.record, 0), rounding_seed(
+        level.row, level.record
+    )
+
+
+CODED_TSALLIS = over_codes(
+    coded_tsallis_start, tsallis_rate, tsallis_code_scale, tsallis_baseline, tsallis_next_seed, {in_scales: in_powers}
+)
 
 
 @kernel
@@ -62,7 +97,7 @@ def tsallis_start(level: Level) -> tuple[float, float]:
 @kernel
 def tsallis_check(level: Level, x: float, eta: float, tau: int, slot: int, chance: float) -> bool:
     """The learning rate is that of the choice, and the normaliser one for it."""
-    rate = level.program[level.record + RATE] / math.sqrt(float(tau) + 1.0)
+    rate = tsallis_rate(level.program, level.record, tau)
     return abs(eta - rate) <= 1e-3 * rate and ftrl_sound(level.row, level.at, level.n, eta, x, chance)
 
 
@@ -70,7 +105,7 @@ def tsallis_check(level: Level, x: float, eta: float, tau: int, slot: int, chanc
 def tsallis_change(level: Level, m: int, slot: int, x: float, eta: float, tau: int) -> tuple[float, float]:
     """A fresh child has the loss with which its probability is that of one among equals."""
     if level.n < 2:
-        eta = level.program[level.record + RATE] / math.sqrt(float(tau) + 1.0)
+        eta = tsallis_rate(level.program, level.record, tau)
     return ftrl_change(level.row, level.at, level.n, m, slot, eta, x), eta
 
 
@@ -103,6 +138,8 @@ class TsallisINF(Routine):
     kernels: ClassVar[Kernels] = Kernels(
         tsallis_start, TSALLIS.select, TSALLIS.update, tsallis_check, TSALLIS.noted, change=tsallis_change
     )
+    coded_source: ClassVar[str] = "the theorem of docs/research/bits.md"
+    coded: ClassVar[Kernels] = CODED_TSALLIS
 
     def __post_init__(self) -> None:
         if self.estimator is not None:
@@ -133,6 +170,14 @@ class TsallisINF(Routine):
             return None
         bound = bounds.tsallis_rv_sharp if self.reduced else bounds.tsallis_iw_sharp
         return bound(context.choices, context.children)
+
+    def check_coded(self, bits: int) -> None:
+        super().check_coded(bits)
+        if self.eta is not None:  # codes are for the default learning rate, a power of 2 over sqrt(t)
+            raise BadArgument(f"eta must be left out with bits={bits}, not {shown(self.eta)}")
+
+    def coded_regret(self, context: LevelContext, bits: int) -> float | None:
+        return bounds.tsallis_coded(context.choices, context.children, bits, self.reduced)
 
     def packed(self, context: LevelContext) -> tuple[float, ...]:
         return self.factor, 0.5 if self.reduced else 0.0
