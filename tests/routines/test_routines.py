@@ -9,6 +9,7 @@ import pytest
 import hlmc
 from driving import follow, rewards
 from hlmc import routines
+from hlmc.engine import ucb
 from hlmc.engine.layout import PARAMETERS
 from hlmc.engine.records import Level
 from hlmc.routines import ucb1
@@ -172,11 +173,11 @@ def test_ucb1_with_notes_selects_the_same(rule: float) -> None:
         earned = np.floor(played * rng.choice([0.0, 0.5, 1.0], n))
         row, notes = np.concatenate([earned, played]), ucb1_notes(n)
         tau, u = n + int(played.sum()), float(rng.random())
-        ucb1.ucb1_start_notes(Level(program, 0, row, 0, n), notes)
+        ucb.note_slots(Level(program, 0, row, 0, n), notes)
         plain = ucb1.ucb1_select(Level(program, 0, row, 0, n), 0.0, 0.0, tau, u)
         assert ucb1.ucb1_noted_select(Level(program, 0, row, 0, n), 0.0, 0.0, tau, u, notes)[:2] == plain
-        _, highest, second, _ = ucb1.highest_two(notes, n, math.sqrt(2.0 * math.log(tau + 1.0)))
-        close += second >= highest - ucb1.CLEAR * highest
+        _, highest, second, _ = ucb.highest_two(notes, n, math.sqrt(2.0 * math.log(tau + 1.0)))
+        close += second >= highest - ucb.CLEAR * highest
         assert notes[-1] == 5.5
     assert 50 < close < 350
 
@@ -192,17 +193,17 @@ def test_ucb1_with_notes_plays_the_same(rule: float, law: str) -> None:
     for n in (2, 3, 8, 13) * 2:
         row, notes = np.zeros(2 * n), ucb1_notes(n)
         means = rng.random(n)
-        ucb1.ucb1_start_notes(Level(program, 0, row, 0, n), notes)
+        ucb.note_slots(Level(program, 0, row, 0, n), notes)
         for tau in range(250):
             u = float(rng.random())
             plain = ucb1.ucb1_select(Level(program, 0, row, 0, n), 0.0, 0.0, tau, u)
-            last, before = int(notes[2 * n + ucb1.AGAIN]), notes.copy()
+            last, before = int(notes[2 * n + ucb.AGAIN]), notes.copy()
             assert ucb1.ucb1_noted_select(Level(program, 0, row, 0, n), 0.0, 0.0, tau, u, notes)[:2] == plain
             slot, chance = plain
             if tau >= n:
-                ucb1.ucb1_note(row, 0, n, last, before)
-                stood = "tie" if ucb1.ucb1_tie_stands(n, last, tau, before) else "compared"
-                ways["lead" if ucb1.ucb1_lead_stands(row, 0, n, last, before) else stood] += 1
+                ucb.note_slot(Level(program, 0, row, 0, n), last, before)
+                stood = "tie" if ucb.tie_stands(n, last, tau, before) else "compared"
+                ways["lead" if ucb.lead_stands(Level(program, 0, row, 0, n), last, before) else stood] += 1
             if law == "nothing":
                 reward = 0.0
             elif law == "halves":
@@ -226,11 +227,11 @@ def test_ucb1_is_certain_of_a_lead_only_while_there_is_one() -> None:
         played = np.floor(10.0 ** rng.uniform(0.5, 2.5, n))
         row, notes = np.concatenate([np.floor(played * rng.random(n)), played]), ucb1_notes(n)
         tau = int(played.sum())
-        ucb1.ucb1_start_notes(Level(program, 0, row, 0, n), notes)
+        ucb.note_slots(Level(program, 0, row, 0, n), notes)
         slot, _, _ = ucb1.ucb1_noted_select(Level(program, 0, row, 0, n), 0.0, 0.0, tau, 0.0, notes)
-        while ucb1.ucb1_lead_stands(row, 0, n, slot, notes):
+        while ucb.lead_stands(Level(program, 0, row, 0, n), slot, notes):
             assert ucb1.ucb1_select(Level(program, 0, row, 0, n), 0.0, 0.0, tau, 0.0) == (slot, 1.0)
-            least = notes[2 * n + ucb1.LEAST] + notes[2 * n + ucb1.SLOPE] * (row[n + slot] + 1.0)
+            least = notes[2 * n + ucb.LEAST] + notes[2 * n + ucb.SLOPE] * (row[n + slot] + 1.0)
             row[slot] += min(max(least - row[slot] + 1e-9, 0.0), 1.0)
             row[n + slot] += 1.0
             tau += 1

@@ -140,7 +140,7 @@ def pairs_sound(level: Level, played: int) -> bool:
 # ---   its rewards sum to more than LEAST + SLOPE times its plays (:func:`_note_lead`). Otherwise PLAYS is -1.
 # --- * Several slots with equal statistics were highest. The LEFT of them that have not been played since are on the
 # ---   list, in order. They stay highest while each slot that is played falls below FLOOR, by the SPREAD of then, and
-# ---   GROWTH times the time is less than ROOM (:func:`_tie_stands`). Otherwise LEFT is 0.
+# ---   GROWTH times the time is less than ROOM (:func:`tie_stands`). Otherwise LEFT is 0.
 # --- AGAIN is the slot selected last. Its mean and 1 / sqrt(n_j) are noted by the next selection that needs them.
 
 AGAIN, LEAST, SLOPE, PLAYS, LEFT, SPREAD, FLOOR, GROWTH, ROOM, LIST = range(10)
@@ -200,7 +200,7 @@ def _note_lead(level: Level, slot: int, radius: float, lead: float, second: floa
 
 
 @kernel
-def _lead_stands(level: Level, slot: int, notes: Array) -> bool:
+def lead_stands(level: Level, slot: int, notes: Array) -> bool:
     """Whether slot AGAIN is certain to have the highest index still."""
     played = level.row[level.at + level.n + slot]
     return bool(
@@ -210,7 +210,7 @@ def _lead_stands(level: Level, slot: int, notes: Array) -> bool:
 
 
 @kernel
-def _tie_stands(n: int, slot: int, tau: int, notes: Array) -> bool:
+def tie_stands(n: int, slot: int, tau: int, notes: Array) -> bool:
     """Whether the slots on the list are certain to have the highest index still.
 
     ``slot`` was on the list and was played since, so its 1 / sqrt(n_j) is less than theirs. If it is behind at the
@@ -248,10 +248,10 @@ def noted_best(level: Level, rule: float, tau: int, u: float, notes: Array) -> t
     if tau < level.n:
         return tau, 1.0
     last = int(notes[2 * level.n + AGAIN])
-    if _lead_stands(level, last, notes):
+    if lead_stands(level, last, notes):
         return last, 1.0
     note_slot(level, last, notes)
-    if _tie_stands(level.n, last, tau, notes):
+    if tie_stands(level.n, last, tau, notes):
         return _next_tied(rule, level.n, u, notes)
     notes[2 * level.n + PLAYS] = -1.0
     notes[2 * level.n + LEFT] = 0.0
