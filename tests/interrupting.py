@@ -5,6 +5,17 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from hlmc.learners import gate
+from hlmc.learners.arms import NamedLearner
+
+
+def matching(learner: NamedLearner) -> bool:
+    """Whether the row is one that could be loaded, and the table of arms belongs to it."""
+    arms = learner.arms
+    slots = {name: slot for name, slot in arms._places.items() if slot >= 0}
+    sound = gate.first_unsound(learner.policy, learner.state[None, :].copy()) == 1
+    return sound and slots == {name: slot for slot, name in enumerate(arms._names)} and learner._matches(arms)
+
 
 class Signal(Exception):
     """What the handler of a signal raises."""

@@ -7,9 +7,9 @@ from functools import cache
 
 import hlmc
 from attack.harness import Harm, Trial, attack, attempt
-from hlmc.learners import gate
+from driving import named
 from hlmc.learners.arms import NamedLearner
-from interrupting import interrupted
+from interrupting import interrupted, matching
 
 POLICIES = (
     hlmc.TsallisINF(arms=9, pending=128),
@@ -20,10 +20,7 @@ POLICIES = (
 
 
 def begun(number: int) -> NamedLearner:
-    policy = POLICIES[number % len(POLICIES)]
-    arms = hlmc.Arms(policy.arms)
-    arms.add(*range(5))
-    return policy.start(seed=number, arms=arms)
+    return named(POLICIES[number % len(POLICIES)], 5, seed=number)
 
 
 @cache
@@ -37,13 +34,8 @@ def compiled() -> None:
 
 
 def check(learner: NamedLearner) -> None:
-    """Row and table belong together."""
-    if gate.first_unsound(learner.policy, learner.state[None, :].copy()) == 0:
-        raise Harm("a row that could not be loaded")
-    arms = learner.arms
-    slots = {name: slot for name, slot in arms._places.items() if slot >= 0}
-    if slots != {name: slot for slot, name in enumerate(arms._names)} or not learner._matches(arms):
-        raise Harm("row and table of arms differ")
+    if not matching(learner):
+        raise Harm("row and table of arms differ, or the row could not be loaded")
 
 
 def change(trial: Trial, learner: NamedLearner) -> Callable[[], object]:
