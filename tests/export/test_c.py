@@ -4,7 +4,7 @@ import ctypes
 import json
 import subprocess
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -382,15 +382,21 @@ def _clashing(found: int, steps: int) -> int:
     return total + 3 * j_at + 5 * j_at_end + _halves(7)[0]
 
 
+def _of_two(function: Any, folder: Path) -> Any:
+    """A kernel of two integers, from C."""
+    unit = Unit("x", Table({}, {}))
+    name = unit.entry(function, Type.INT, Type.INT).name
+    own = f"int64_t go(int64_t a, int64_t b);\nint64_t go(int64_t a, int64_t b)\n{{\n    return {name}(a, b);\n}}\n"
+    (folder / "it.c").write_text(f"#include <stdint.h>\n#include <stdbool.h>\n{unit.text()}\n{own}")
+    compiled("gcc", *STRICT, "-shared", "-fPIC", "it.c", "-o", "it.so", where=folder)
+    found = ctypes.CDLL(str(folder / "it.so")).go
+    found.restype, found.argtypes = ctypes.c_int64, [ctypes.c_int64, ctypes.c_int64]
+    return found
+
+
 @needs("gcc")
 def test_names_of_the_translator_s_own_are_none_of_the_kernel_s(tmp_path: Path) -> None:
-    unit = Unit("x", Table({}, {}))
-    name = unit.entry(_clashing, Type.INT, Type.INT).name
-    own = f"int64_t go(int64_t a, int64_t b);\nint64_t go(int64_t a, int64_t b)\n{{\n    return {name}(a, b);\n}}\n"
-    (tmp_path / "it.c").write_text(f"#include <stdint.h>\n{unit.text()}\n{own}")
-    compiled("gcc", *STRICT, "-shared", "-fPIC", "it.c", "-o", "it.so", where=tmp_path)
-    function = ctypes.CDLL(str(tmp_path / "it.so")).go
-    function.restype, function.argtypes = ctypes.c_int64, [ctypes.c_int64, ctypes.c_int64]
+    function = _of_two(_clashing, tmp_path)
     assert [function(a, b) for a, b in ((3, 4), (100, 31))] == [_clashing(3, 4), _clashing(100, 31)]
 
 
@@ -428,13 +434,7 @@ def _with_records(a: int, b: int) -> int:
 @needs("gcc")
 def test_records_are_replaced_by_their_fields(tmp_path: Path) -> None:
     """In C; :mod:`hlmc.targets.native.wide` reads the same trees."""
-    unit = Unit("x", Table({}, {}))
-    name = unit.entry(_with_records, Type.INT, Type.INT).name
-    own = f"int64_t go(int64_t a, int64_t b);\nint64_t go(int64_t a, int64_t b)\n{{\n    return {name}(a, b);\n}}\n"
-    (tmp_path / "it.c").write_text(f"#include <stdint.h>\n#include <stdbool.h>\n{unit.text()}\n{own}")
-    compiled("gcc", *STRICT, "-shared", "-fPIC", "it.c", "-o", "it.so", where=tmp_path)
-    function = ctypes.CDLL(str(tmp_path / "it.so")).go
-    function.restype, function.argtypes = ctypes.c_int64, [ctypes.c_int64, ctypes.c_int64]
+    function = _of_two(_with_records, tmp_path)
     pairs = [(3, 4), (100, 31), (5, 5)]
     assert [function(a, b) for a, b in pairs] == [_with_records(a, b) for a, b in pairs] == [71, 29_030, 2081]
 

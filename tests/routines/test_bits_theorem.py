@@ -1,6 +1,7 @@
 """The theorems of research/bits.md: what roundings cost in states that learners reach, and the bounds on the page."""
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -146,26 +147,32 @@ def test_roundings_of_random_states_cost_no_more_than_the_theorems_say(kind: str
     assert most > 0  # some were rounded twice
 
 
+def reached(policy: hlmc.Policy, steps: int, share: float) -> Iterator[tuple[int, hlmc.Learner]]:
+    """A share of the states of a learner against random means, between selecting and learning, and when that is."""
+    rng = np.random.default_rng(policy.bits * policy.arms)
+    means = rng.random(policy.arms)
+    learner = policy.start(seed=2)
+    for tau in range(steps):
+        arm = learner.select()
+        if tau > 16 and rng.random() < share:
+            yield tau, learner
+        learner.update(float(rng.random() < means[arm]))
+
+
 @pytest.mark.parametrize(("bits", "arms"), [(6, 2), (6, 20), (8, 5), (8, 40), (10, 8)])
 @pytest.mark.parametrize("estimator", ["reduced-variance", "importance-weighted"])
 def test_rounding_costs_no_more_than_the_theorem_says(bits: int, arms: int, estimator: str) -> None:
     """In states that a learner reaches; and the least distance is at most a quarter of the scale."""
     policy = hlmc.TsallisINF(arms=arms, bits=bits, estimator=estimator)
     rate, base = (4.0, 0.5) if estimator == "reduced-variance" else (2.0, 0.0)
-    rng = np.random.default_rng(bits * arms)
-    means = rng.random(arms)
-    learner = policy.start(seed=2)
     worst = 0.0
-    for tau in range(6000):
-        arm = learner.select()
-        if tau > 16 and rng.random() < 0.005:
-            (eta, s), (_, grown) = rate_and_scale(tau, rate), rate_and_scale(tau + 1, rate)
-            before = [grid(k, bits, s) for k in Level(policy, learner).codes()]
-            assert 0 <= min(before) <= 0.25 * s
-            KEPT[:] = [Level(policy, learner).x - before[0]]
-            cost, _ = step_cost(before, weights(before, eta), bits, s, grown, eta, base)
-            worst = max(worst, cost * eta * 4**bits / (64 * (arms + 1)))
-        learner.update(float(rng.random() < means[arm]))
+    for tau, learner in reached(policy, 6000, 0.005):
+        (eta, s), (_, grown) = rate_and_scale(tau, rate), rate_and_scale(tau + 1, rate)
+        before = [grid(k, bits, s) for k in Level(policy, learner).codes()]
+        assert 0 <= min(before) <= 0.25 * s
+        KEPT[:] = [Level(policy, learner).x - before[0]]
+        cost, _ = step_cost(before, weights(before, eta), bits, s, grown, eta, base)
+        worst = max(worst, cost * eta * 4**bits / (64 * (arms + 1)))
     assert 0 < worst <= 1
 
 
@@ -254,37 +261,31 @@ def test_rounding_of_weights_costs_no_more_than_the_second_theorem_says(cls: typ
     rate = float(policy.program[FIELDS + (RATE if cls is hlmc.EXP3 else ETA)])
     assert rate * arms <= 1
     s = 2 / rate
-    rng = np.random.default_rng(bits * arms)
-    means = rng.random(arms)
-    learner = policy.start(seed=2)
     worst = 0.0
-    for tau in range(5000):
-        arm = learner.select()
-        if tau > 16 and rng.random() < 0.01:
-            before = [grid(k, bits, s) for k in Level(policy, learner).codes()]
-            assert 0 <= min(before) <= 0.25 * s
-            shares = np.exp([-rate * (A - min(before)) for A in before])
-            p = shares / shares.sum()
-            if cls is hlmc.EXP3:
-                gamma = float(policy.program[FIELDS + GAMMA])
-                p = (1 - gamma) * p + gamma / arms
-            for i in range(arms):
-                value = before[i] + (-1 if cls is hlmc.EXP3 else 1) / p[i]
-                rest = {j: before[j] for j in range(arms) if j != i}
-                if value < 0:
-                    shift = codes.GUARD * s - value
-                    moved = {j: A + shift for j, A in (rest | {i: value}).items()}
-                    cost, rounded = weights_cost(moved, [], bits, s), arms
-                else:
-                    cost, rounded = weights_cost({i: value}, list(rest.values()), bits, s), 1
-                    for k in set(neighbours(value, bits, s)[:2]):
-                        after = [*rest.values(), grid(k, bits, s)]
-                        if min(after) > 0.25 * s:
-                            shift = codes.GUARD * s - min(after)
-                            moved = dict(enumerate(A + shift for A in after))
-                            worst = max(worst, weights_cost(moved, [], bits, s) * 4**bits / (61 * arms))
-                worst = max(worst, cost * 4**bits / (61 * rounded))
-        learner.update(float(rng.random() < means[arm]))
+    for _, learner in reached(policy, 5000, 0.01):
+        before = [grid(k, bits, s) for k in Level(policy, learner).codes()]
+        assert 0 <= min(before) <= 0.25 * s
+        shares = np.exp([-rate * (A - min(before)) for A in before])
+        p = shares / shares.sum()
+        if cls is hlmc.EXP3:
+            gamma = float(policy.program[FIELDS + GAMMA])
+            p = (1 - gamma) * p + gamma / arms
+        for i in range(arms):
+            value = before[i] + (-1 if cls is hlmc.EXP3 else 1) / p[i]
+            rest = {j: before[j] for j in range(arms) if j != i}
+            if value < 0:
+                shift = codes.GUARD * s - value
+                moved = {j: A + shift for j, A in (rest | {i: value}).items()}
+                cost, rounded = weights_cost(moved, [], bits, s), arms
+            else:
+                cost, rounded = weights_cost({i: value}, list(rest.values()), bits, s), 1
+                for k in set(neighbours(value, bits, s)[:2]):
+                    after = [*rest.values(), grid(k, bits, s)]
+                    if min(after) > 0.25 * s:
+                        shift = codes.GUARD * s - min(after)
+                        moved = dict(enumerate(A + shift for A in after))
+                        worst = max(worst, weights_cost(moved, [], bits, s) * 4**bits / (61 * arms))
+            worst = max(worst, cost * 4**bits / (61 * rounded))
     assert 0 < worst <= 1
 
 
