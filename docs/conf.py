@@ -6,6 +6,7 @@ import html
 import inspect
 import re
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +23,20 @@ logger = logging.getLogger(__name__)
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.append(str(ROOT / "scripts"))
 import site_gallery  # noqa: E402
-from site_links import documents_linked  # noqa: E402
+from site_links import documents_linked, source  # noqa: E402
 
 project = "hlmc"
 author = "The hlmc authors"
 copyright = "The hlmc authors. MIT licence"  # noqa: A001, a name that Sphinx reads
 version = release = VERSION
+
+# Where the project is at home, once it is: `Documentation` and `Source` of [project.urls] in pyproject.toml.
+# The first makes addresses of the social card and of pages absolute, the second links each page to its file.
+URLS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))[
+    "project"
+].get("urls", {})
+html_baseurl = URLS.get("Documentation", "").rstrip("/")
+html_baseurl += "/" if html_baseurl else ""
 
 extensions = [
     "myst_nb",
@@ -96,6 +105,7 @@ html_sidebars = {
 html_css_files = ["site.css"]
 html_context = {
     "default_mode": "auto",
+    "home": html_baseurl,
     "playground": (ROOT / "scripts" / "playground.py").exists(),
 }
 html_favicon = "_static/icon.svg"
@@ -116,7 +126,10 @@ html_theme_options = {
     "show_prev_next": True,
     "footer_start": ["copyright"],
     "footer_end": [],
-    "secondary_sidebar_items": ["page-toc"],
+    "secondary_sidebar_items": ["page-toc", "edit-link"],
+    "external_links": [
+        {"name": name, "url": url} for name, url in URLS.items() if name == "Source"
+    ],
     "search_as_you_type": False,
 }
 
@@ -221,7 +234,7 @@ USED_IN = {
 def describe(
     app: Any, page: str, template: str, context: dict[str, Any], doctree: Any
 ) -> None:
-    """The first paragraph of a page, for search engines and for whoever is sent a link to it."""
+    """The first paragraph of a page, for search engines and for whoever is sent a link to it; the link to its file."""
     first = (
         next(iter(doctree.findall(nodes.paragraph)), None)
         if doctree is not None
@@ -232,6 +245,8 @@ def describe(
         context["described"] = (
             text if len(text) <= 200 else f"{text[:197].rpartition(' ')[0]} ..."
         )
+    if "Source" in URLS and (file := source(page, ROOT)):
+        context["edit"] = f"{URLS['Source'].rstrip('/')}/edit/main/{file}"
 
 
 def leave_out(

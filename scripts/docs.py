@@ -31,13 +31,6 @@ SOURCE = ROOT / "build" / "docs"
 SITE = ROOT / "build" / "site"
 STATE = ROOT / "build" / "doctrees"
 
-# Files outside docs/ that are pages of the site, and what they are called there.
-OUTSIDE = {
-    "CHANGELOG.md": "changelog.md",
-    "CONTRIBUTING.md": "contributing.md",
-    "SECURITY.md": "security.md",
-    "CODE_OF_CONDUCT.md": "conduct.md",
-}
 # Links between Markdown files, as they are in the repository.
 LINK = re.compile(r"(\]\()([^)#\s]+)((?:#[^)\s]*)?\))")
 
@@ -57,7 +50,7 @@ def relinked(text: str, folder: Path, at: Path) -> str:
         path = (folder / link).resolve()
         if path.is_relative_to(ROOT / "docs"):
             return f"{before}{os.path.relpath(path, at)}{after}"
-        known = OUTSIDE.get(path.relative_to(ROOT).as_posix()) if path.is_relative_to(ROOT) else None
+        known = site_links.OUTSIDE.get(path.relative_to(ROOT).as_posix()) if path.is_relative_to(ROOT) else None
         return f"{before}{known}{after}" if known else match[0]
 
     return LINK.sub(place, text)
@@ -76,7 +69,7 @@ def assemble() -> None:
         shutil.copytree(ROOT / "docs" / name, SOURCE / name, dirs_exist_ok=True)
     here = ROOT / "docs"
     pages = {page.relative_to(here).as_posix(): page for page in (*here.glob("*.md"), *here.glob("research/*.md"))}
-    pages |= {name: ROOT / file for file, name in OUTSIDE.items() if (ROOT / file).exists()}
+    pages |= {name: ROOT / file for file, name in site_links.OUTSIDE.items() if (ROOT / file).exists()}
     texts = {
         name: relinked(page.read_text(encoding="utf-8"), page.parent, (here / name).parent)
         for name, page in pages.items()

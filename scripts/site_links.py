@@ -8,6 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from pathlib import Path
+
+# Files outside docs/ that are pages of the site, and what they are called there.
+OUTSIDE = {
+    "CHANGELOG.md": "changelog.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "SECURITY.md": "security.md",
+    "CODE_OF_CONDUCT.md": "conduct.md",
+}
 
 # Objects that the pages call by these names, and their classes.
 OBJECTS = {
@@ -80,3 +89,16 @@ def documents_linked(lines: list[str], exists: Callable[[str], bool]) -> None:
         lines[i] = _DOCUMENT.sub(
             lambda match: f":doc:`docs/{match[1]}.md </{match[1]}>`" if exists(match[1]) else match[0], line
         )
+
+
+def source(page: str, root: Path) -> str | None:
+    """The file of the repository from which a page of the site is made; None for a page that nobody writes by hand.
+
+    >>> root = Path(__file__).resolve().parent.parent
+    >>> source("research/bits", root), source("security", root), source("gallery/plot_trap", root)
+    ('docs/research/bits.md', 'SECURITY.md', 'examples/gallery/plot_trap.py')
+    >>> source("reference/hlmc", root)
+    """
+    outside = {name.removesuffix(".md"): file for file, name in OUTSIDE.items()}
+    places = (outside.get(page, ""), f"docs/{page}.md", f"{page}.ipynb", f"examples/{page}.py")
+    return next((place for place in places if (root / place).is_file()), None)

@@ -1,4 +1,5 @@
-"""Draw the animation of the first page: docs/figures/wall-light.webp and wall-dark.webp.
+"""Draw the animation of the first page, docs/figures/wall-light.webp and wall-dark.webp, and the social card,
+docs/_static/card.png.
 
     python scripts/wall.py
 
@@ -17,12 +18,14 @@ from PIL import Image, ImageDraw, ImageFont
 
 import hlmc
 
-FIGURES = Path(__file__).resolve().parent.parent / "docs" / "figures"
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+FIGURES = DOCS / "figures"
 K, M, T = 10_000, 200, 10**7
 FRAMES = 12
 SHADES = 3  # few shades make a small file
 CELL, ACROSS = 4, 126  # pixels of a cell with its gap, and cells of a line of the wall
 SIZE = (816, 440)
+CARD = (1200, 630)  # what sites show for a link
 LEFT, RIGHT, TOP, BOTTOM = 12, 556, 60, 394
 THEMES = {
     "light": {"page": "#ffffff", "text": "#1c2330", "faint": "#5c6675", "EXP3": "#d55e00", "Champion": "#0072b2"},
@@ -63,25 +66,46 @@ def mixed(colour: str, page: str, shade: float) -> tuple[int, ...]:
     return tuple(int(x) for x in shade * one + (1 - shade) * two)
 
 
-def frame(theme: dict[str, str], step: int, walls: dict[str, tuple[np.ndarray, float]]) -> Image.Image:
-    picture = Image.new("RGB", SIZE, theme["page"])
+def frame(theme: dict[str, str], step: int, walls: dict[str, tuple[np.ndarray, float]], scale: int = 1) -> Image.Image:
+    """One picture of the animation, ``scale`` times as large."""
+    picture = Image.new("RGB", (SIZE[0] * scale, SIZE[1] * scale), theme["page"])
     draw = ImageDraw.Draw(picture)
     regular, bold = (font_manager.findfont(font_manager.FontProperties(weight=each)) for each in ("regular", "bold"))
-    small, large = ImageFont.truetype(regular, 15), ImageFont.truetype(bold, 19)
+    small, large = ImageFont.truetype(regular, 15 * scale), ImageFont.truetype(bold, 19 * scale)
+
+    def text(x: int, y: int, words: str, colour: str, font: Any) -> None:
+        draw.text((x * scale, y * scale), words, colour, font)
+
+    def box(x: int, y: int, width: int, height: int, colour: Any) -> None:
+        draw.rectangle((x * scale, y * scale, (x + width) * scale - 1, (y + height) * scale - 1), colour)
+
     for (name, (cells, mean)), left in zip(walls.items(), (LEFT, RIGHT), strict=True):
         across = ACROSS if name == "EXP3" else 15
-        draw.text((left, 8), f"{name}: {len(cells):,} numbers", theme[name], large)
-        draw.text((left, 32), "all that it stores for 10,000 arms", theme["faint"], small)
+        text(left, 8, f"{name}: {len(cells):,} numbers", theme[name], large)
+        text(left, 32, "all that it stores for 10,000 arms", theme["faint"], small)
         for i, shade in enumerate(cells):
             x, y = left + CELL * (i % across), TOP + CELL * (i // across)
-            draw.rectangle((x, y, x + CELL - 2, y + CELL - 2), mixed(theme[name], theme["page"], shade))
-        draw.text((left, BOTTOM), f"mean reward now {mean:.2f}", theme["text"], large)
-        draw.rectangle((left, BOTTOM + 27, left + 230, BOTTOM + 33), mixed(theme[name], theme["page"], 0.2))
-        draw.rectangle((left, BOTTOM + 27, left + round(230 * mean), BOTTOM + 33), theme[name])
-    draw.text((RIGHT, 200), f"step {step:,}", theme["text"], large)
-    draw.text((RIGHT, 228), "random choice: 0.50", theme["faint"], small)
-    draw.text((RIGHT, 250), "best arm: 1.00", theme["faint"], small)
+            box(x, y, CELL - 1, CELL - 1, mixed(theme[name], theme["page"], shade))
+        text(left, BOTTOM, f"mean reward now {mean:.2f}", theme["text"], large)
+        box(left, BOTTOM + 27, 231, 7, mixed(theme[name], theme["page"], 0.2))
+        box(left, BOTTOM + 27, round(230 * mean) + 1, 7, theme[name])
+    text(RIGHT, 200, f"step {step:,}", theme["text"], large)
+    text(RIGHT, 228, "random choice: 0.50", theme["faint"], small)
+    text(RIGHT, 250, "best arm: 1.00", theme["faint"], small)
     return picture
+
+
+def card(theme: dict[str, str], walls: dict[str, tuple[np.ndarray, float]]) -> Image.Image:
+    """The last frame, larger, under the name of the library."""
+    picture = Image.new("RGB", CARD, theme["page"])
+    height = CARD[1] - 112
+    last = frame(theme, T, walls, 3).resize((round(SIZE[0] * height / SIZE[1]), height), Image.Resampling.LANCZOS)
+    left = (CARD[0] - last.width) // 2
+    picture.paste(last, (left, 100))
+    bold = ImageFont.truetype(font_manager.findfont(font_manager.FontProperties(weight="bold")), 38)
+    title = "hlmc: no-regret bandits in bounded memory"
+    ImageDraw.Draw(picture).text((left + LEFT * height // SIZE[1], 36), title, theme["text"], bold)
+    return picture.quantize(64)
 
 
 def main() -> None:
@@ -99,6 +123,10 @@ def main() -> None:
         lossless: dict[str, Any] = {"lossless": True, "quality": 100, "method": 6, "minimize_size": True}
         frames[0].save(place, save_all=True, append_images=frames[1:], duration=last, loop=0, **lossless)
         print(f"{place.name}: {place.stat().st_size:,} bytes")
+        if name == "light":
+            card(theme, {policy: run[-1] for policy, run in runs.items()}).save(
+                DOCS / "_static" / "card.png", optimize=True
+            )
         for policy, run in runs.items():
             print(f"  {policy}: mean reward of the last steps {run[-1][1]:.3f}")
 

@@ -36,13 +36,13 @@ MOST = 2**30
 
 
 class Delays(Value):
-    """The law of the delays: a value. Subclasses say which."""
+    """The distribution of delays, as a value. Subclasses define it."""
 
     _module: ClassVar[str] = "delays."
 
     @property
     def longest(self) -> int:
-        """No reward comes later than this."""
+        """The longest delay."""
         raise NotImplementedError
 
     @property
@@ -51,7 +51,7 @@ class Delays(Value):
         raise NotImplementedError
 
     def numbers(self) -> tuple[float, ...]:
-        """What the kernel reads: the law, its two numbers, the longest delay, and when silence is given up."""
+        """The kernel's parameters: the distribution, its two numbers, the longest delay, and when to stop waiting."""
         raise NotImplementedError
 
     @property
@@ -208,7 +208,7 @@ class Pareto(Delays):
 
 @dataclass(frozen=True, repr=False)
 class FromFile(Delays):
-    """Drawn at random from delays that were measured: one whole number a line; -1 for a reward that never came.
+    """Drawn at random from measured delays: one whole number per line; -1 for a reward that never came.
 
     Parameters
     ----------
@@ -258,7 +258,7 @@ class FromFile(Delays):
 
 @dataclass(frozen=True, repr=False)
 class Clicks(Delays):
-    """Silence is the answer: a reward above 0 comes after low to high decisions, a reward of 0 never.
+    """A reward above 0 comes after low to high decisions; a reward of 0 never comes.
 
     Parameters
     ----------

@@ -109,7 +109,7 @@ class Experts:
         return code
 
     def drop(self, decision: str | Recommendation) -> str:
-        """Say that the reward of a decision will not come."""
+        """Declare that the reward of a decision will not come."""
         code: str = self._chooser.drop(self._known(decision))
         return code
 

@@ -20,7 +20,7 @@ SCHEME = "hlmc-streams-1"
 
 
 def derive_seed(seed: int, *names: Any) -> int:
-    """A 64-bit seed for what ``names`` name, from a master seed.
+    """A 64-bit seed derived from a master seed and ``names``.
 
     >>> derive_seed(0, "HLMC") == derive_seed(0, "HLMC") != derive_seed(0, "EXP3")
     True

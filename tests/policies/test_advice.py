@@ -88,11 +88,14 @@ def test_plan_tells_it(capsys: pytest.CaptureFixture[str]) -> None:
     found = json.loads(capsys.readouterr().out)["advice"]
     assert found["measured_at"] == {"arms": K, "horizon": T, "far": False, "differences": []}
     assert [c["policy"] for c in found["candidates"]] == [repr(c.policy) for c in advice.candidates]
-    assert "Far from" not in out
+    assert "This is far from" not in out
     assert main(["plan", "--arms", "1e9", "--memory", "1e5", "--horizon", "1e12"]) == 0
     far = advise(10**9, 10**5, 10**12)
-    text = f"Far from what was measured, K = {far.size[0]:,} and T = {far.size[1]:,}; here are\n"
-    assert f"{text}  {far.differences[0]}\n  {far.differences[1]}\nso the order" in capsys.readouterr().out
+    text = f"This is far from what was measured, K = {far.size[0]:,} and T = {far.size[1]:,}. You have\n"
+    assert (
+        f"{text}  {far.differences[0]}\n  {far.differences[1]}\nThe policies may rank differently."
+        in capsys.readouterr().out
+    )
     assert main(["plan", "--arms", "1", "--memory", "5", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["advice"] is None
 
@@ -104,7 +107,7 @@ def test_advice_comes_first_and_the_table_last(capsys: pytest.CaptureFixture[str
     assert lines[1] == "Lowest measured regret:"
     tables = [i for i, text in enumerate(lines) if text.startswith(("level  ", "rule  ", "levels  ", "policy  "))]
     assert len(tables) == 4
-    assert lines.index("so the order of the policies may be another one.") < tables[0]
+    assert lines.index("The policies may rank differently.") < tables[0]
     assert lines[tables[-1]].startswith("policy")
     assert max(map(len, lines[: tables[0]])) <= 80
 
@@ -175,7 +178,7 @@ def test_a_size_without_changing_adversaries_is_shown(
     options = ["plan", "--arms", "100", "--memory", "20", "--horizon", "1e6"]
     assert main(options) == 0
     out = capsys.readouterr().out
-    assert "  0.2 of HLMC's (fixed best arm), 2 at worst\n" in out
+    assert "  20 % of HLMC's regret if the best arm is fixed,\n  200 % on the worst adversary\n" in out
     assert "nan" not in out
     assert main([*options, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["advice"]["candidates"][0]["changes"] is None

@@ -109,9 +109,9 @@ class Candidate:
 class Advice:
     """The candidates, sorted by measured regret.
 
-    ``size`` is the size of the measurements: (arms, horizon). ``differences`` are words on how what was asked for is
-    far from it: arms or steps by more than a factor of ten, words by more than a factor of three. The order of the
-    policies may be another one there.
+    ``size`` is the size of the measurements: (arms, horizon). ``differences`` lists, as text, how the question is far
+    from it: arms or steps by more than a factor of ten, words by more than a factor of three. The policies may rank
+    differently there.
 
     >>> advice = advise(arms=120, memory=30, horizon=2 * 10**6)
     >>> advice.size, type(advice.proved.policy).__name__
@@ -126,7 +126,7 @@ class Advice:
 
     @property
     def far(self) -> bool:
-        """Whether what was asked for is far from what was measured."""
+        """Whether the question is far from what was measured."""
         return bool(self.differences)
 
     @property

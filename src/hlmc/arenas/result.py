@@ -155,7 +155,7 @@ class ArenaResult:
 
     @property
     def note(self) -> str:
-        """What to know of the intervals; empty where they are made of enough runs."""
+        """A warning about the intervals; empty if there are enough runs."""
         return too_few(int(self.data["runs"].min())) if len(self.data) else ""
 
     @property

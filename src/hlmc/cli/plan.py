@@ -279,6 +279,7 @@ def _show_plan(policy: HLMC) -> None:
         counts = (level.children, level.size, level.choices, level.length, level.words)
         values = (f"{level.parameters[name]:.4g}" if name in level.parameters else "" for name in names)
         table.add(str(level.level), level.routine, *(f"{count:,}" for count in counts), *values)
+    line("The paper's policy in these words, top level first:")
     line(plan.policy, style="bold")
     line()
     show(table)
@@ -355,19 +356,20 @@ def _show_advice(policy: HLMC, memory: int, advice: Advice) -> None:
     line("Lowest measured regret:")
     line(f"  {advice.lowest.policy!r}")
     if isinstance(advice.lowest.policy, HLMC) and found.policy == "HLMC":
-        line("  which the others are measured by")
+        line("  the policy that all ratios refer to")
     else:
-        changing = "" if math.isnan(found.changes) else f" {found.changes:.2g} (changing best arm),"
-        line(f"  {found.stays:.2g} of HLMC's (fixed best arm),{changing} {found.worst:.2g} at worst")
+        changing = "" if math.isnan(found.changes) else f" {_percent(found.changes)} if it changes,"
+        line(f"  {_percent(found.stays)} of HLMC's regret if the best arm is fixed,{changing}")
+        line(f"  {_percent(found.worst)} on the worst adversary")
     if advice.proved is not None:
         empty = " (vacuous: at least T)" if is_vacuous(advice.proved.bound, _steps(policy)) else ""
         line(f"Smallest bound, {_shown(advice.proved.bound)}{empty}:")
         line(f"  {advice.proved.policy!r}")
     if advice.far:
-        line(f"Far from what was measured, K = {advice.size[0]:,} and T = {advice.size[1]:,}; here are")
+        line(f"This is far from what was measured, K = {advice.size[0]:,} and T = {advice.size[1]:,}. You have")
         for difference in advice.differences:
             line(f"  {difference}")
-        line("so the order of the policies may be another one.")
+        line("The policies may rank differently.")
     line()
 
 
@@ -418,6 +420,15 @@ def _advice_as_dict(advice: Advice | None) -> dict[str, Any] | None:
 def _order(levels: int) -> str:
     """T^(1 - 1/2D) as a fraction."""
     return f"T^({2 * levels - 1}/{2 * levels})"
+
+
+def _percent(ratio: float) -> str:
+    """A ratio with two digits.
+
+    >>> _percent(0.032), _percent(1.07), _percent(12.34)
+    ('3.2 %', '110 %', '1,200 %')
+    """
+    return f"{float(f'{100 * ratio:.2g}'):,.12g} %"
 
 
 def _shown(bound: float | None) -> str:

@@ -61,10 +61,10 @@ class _Closed:
 class Fleet:
     """Many learners of one policy. Made by :meth:`Policy.fleet <hlmc.Policy.fleet>` or :func:`hlmc.load`.
 
-    Learner i of ``policy.fleet(size, seed)`` does for ever what ``policy.start(seed, i)`` does. A call is for all
-    learners or for those listed, each at most once, in any order; a call that is refused has changed none of them. A
-    learner that has reached its horizon keeps nobody from going on: it selects :data:`FINISHED`, and is passed over.
-    Several threads may call; they wait for one another. ``docs/fleets.md`` tells of fleets in files.
+    Learner i of ``policy.fleet(size, seed)`` behaves exactly as ``policy.start(seed, i)``. A call applies to all
+    learners, or to those listed, each at most once, in any order. A call that is refused changes none of them. A
+    learner that has reached its horizon does not block the others: it selects :data:`FINISHED` and is skipped. Calls
+    from several threads are serialised. ``docs/fleets.md`` describes fleets in files.
 
     ``Fleet(policy, rows)`` makes one from a copy of :attr:`state`, after a check.
 
@@ -137,7 +137,7 @@ class Fleet:
     def fresh(
         cls, policy: Policy, size: int, seed: int = 0, file: StrPath | None = None, identity: int | None = None
     ) -> Fleet:
-        """Learners that have yet to choose, in memory or in a new file."""
+        """New learners, in memory or in a new file."""
         size, given = whole("size", size, 1), checked_identity(identity)
         if file is None:
             return cls.trusted(policy, fresh_rows(policy, keys(seed, 0, size)), identity=given, selects=False)
@@ -161,7 +161,7 @@ class Fleet:
 
     @property
     def policy(self) -> Policy:
-        """What all of them follow."""
+        """The policy of all learners."""
         return self._policy
 
     def __len__(self) -> int:
@@ -199,10 +199,10 @@ class Fleet:
         return (self[i] for i in range(len(self)))
 
     def select(self, ids: Any = None) -> Array:
-        """The arms to play now, of all learners or of those listed, in the order of the list.
+        """The arms to play now, for all learners or for those listed, in the order of the list.
 
-        Asked again before :meth:`update`, a learner gives the same answer. One that has reached its horizon selects
-        :data:`FINISHED`, which is -1 and no arm.
+        Repeated calls before :meth:`update` return the same arm. A learner that has reached its horizon selects
+        :data:`FINISHED`, -1.
 
         >>> import hlmc
         >>> fleet = hlmc.EXP3(arms=3, horizon=1).fleet(size=3)
@@ -282,7 +282,8 @@ class Fleet:
         return self._settle(given, self._shares(paid), 1, paid)
 
     def drop(self, tickets: Any) -> Array:
-        """Say that the rewards of tickets will not come: :meth:`Learner.drop` for each. The codes are those of tell."""
+        """Declare that the rewards of tickets will not come: :meth:`Learner.drop` for each. Returns codes as
+        :meth:`tell` does."""
         given = given_tickets(tickets, self.policy)
         missing = self.policy.missing
         paid = np.full(given.shape, 0.0 if isinstance(missing, str) else missing)
@@ -292,7 +293,7 @@ class Fleet:
 
     @property
     def pending(self) -> Array:
-        """How many of its last W decisions each learner awaits the rewards of."""
+        """The number of outstanding decisions of each learner."""
         with self._lock:
             return np.concatenate([outstanding(self.policy, piece) for _, piece in self._pieces()])
 
@@ -322,10 +323,9 @@ class Fleet:
             return codes.astype(np.int8)
 
     def update(self, rewards: Any, ids: Any = None) -> None:
-        """Learn the rewards of the arms selected: one for every learner, or for each of those listed.
+        """Learn the rewards of the selected arms: one for every learner, or for each of those listed.
 
-        Rewards are numbers in [0, 1], or in the policy's ``rewards``. Those for learners that are finished are not
-        looked at.
+        Rewards are numbers in [0, 1], or in the policy's ``rewards``. Those of finished learners are ignored.
         """
         # Copies, which nobody can change after they have been checked; made before the lock is taken, because
         # whatever the caller gives may run code of its own.
@@ -348,9 +348,9 @@ class Fleet:
             self._spread(batch.update_many, chosen, self._program_at, address_of(shares))
 
     def reset(self, ids: Any = None, seed: int | None = 0, identity: int | None = None) -> None:
-        """Have all learners, or those listed, start afresh: learner i becomes ``policy.start(seed, i)``.
+        """Reset all learners, or those listed: learner i becomes ``policy.start(seed, i)``.
 
-        Their tickets from before are another's. ``identity``: as for :meth:`Policy.start <hlmc.Policy.start>`.
+        Their earlier tickets are refused. ``identity``: as for :meth:`Policy.start <hlmc.Policy.start>`.
 
         >>> import hlmc
         >>> fleet = hlmc.EXP3(arms=3, horizon=100).fleet(size=4, seed=7)
@@ -379,7 +379,7 @@ class Fleet:
 
     @property
     def state(self) -> Array:
-        """All that the learners know: a row of 64-bit words each; live, and read-only."""
+        """The entire state of the learners: one row of 64-bit words each, as a live, read-only view."""
         with self._lock:
             view = self._rows.view() if self._file is None else self._file.all()
         view.flags.writeable = False
@@ -392,7 +392,7 @@ class Fleet:
 
     @property
     def finished(self) -> Array:
-        """Whether each learner has reached its horizon and takes no more steps; with ``after="continue"`` none has."""
+        """Whether each learner has reached its horizon and takes no more steps; never with ``after="continue"``."""
         limit = self.policy.limit
         return np.zeros(len(self), bool) if limit is None else self.time >= limit
 
@@ -408,9 +408,9 @@ class Fleet:
         return None if self._file is None else self._file.path
 
     def copy(self, identity: int | None = None) -> Fleet:
-        """A second fleet, in memory, whose learners know the same and go on by themselves.
+        """An independent copy of the fleet, in memory.
 
-        Tickets made before the copy was taken are good for both, later ones for the fleet that made them.
+        Both accept the tickets made before the copy was taken; later ones only the fleet that made them.
         ``identity``: as for :meth:`Policy.start <hlmc.Policy.start>`.
         """
         given = checked_identity(identity)
@@ -424,7 +424,7 @@ class Fleet:
         return self.copy()
 
     def save(self, path: StrPath, *, force: bool = False) -> None:
-        """Write policy and state to a file, which after a crash is the old one or the new one, never half of each.
+        """Write policy and state to a file. After a crash it is the old file or the new one, never a mixture.
 
         ``force``: as for :meth:`Learner.save <hlmc.Learner.save>`.
         """
@@ -436,10 +436,10 @@ class Fleet:
             save_over(path, front, (piece for _, piece in self._pieces()), self._seen, force)
 
     def checkpoint(self) -> None:
-        """Write what has changed to the fleet's file. After a crash the file has the state of a checkpoint: this one,
-        once the call has returned; until then this one or the one before.
+        """Write all changes to the fleet's file. Once the call has returned, they survive a crash. After a crash during
+        the call, the file has this checkpoint or the one before.
 
-        No learner of the fleet may be at work in another thread meanwhile.
+        No learner of the fleet may be used by another thread during the call.
 
         >>> import hlmc, tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -457,9 +457,10 @@ class Fleet:
             self._file.checkpoint()
 
     def close(self) -> None:
-        """Write a checkpoint if the fleet has a file, and let go of it; every later call is refused. ``with`` does so.
+        """Write a checkpoint if the fleet has a file, and release the file. Later calls are errors. ``with`` closes a
+        fleet.
 
-        The file stays locked for as long as somebody has a learner or a ``state`` of the fleet.
+        The file stays locked while a learner or a ``state`` of the fleet is in use.
 
         >>> import hlmc, tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -484,7 +485,8 @@ class Fleet:
         self.close()
 
     def verify(self) -> None:
-        """Check the fleet's whole file, except for what the next checkpoint writes; damage raises ``BadFile``."""
+        """Check the fleet's whole file, except for blocks that the next checkpoint will write. Damage raises
+        ``BadFile``."""
         if self._file is not None:
             with self._lock:
                 self._file.verify()

@@ -1,4 +1,4 @@
-"""A learner: a policy that runs, and one row of words that is all it knows."""
+"""A learner: a running policy whose entire state is one row of words."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Array = np.ndarray
 
 
 def fresh_rows(policy: Policy, keys: Array, out: Array | None = None) -> Array:
-    """Rows of learners that have yet to choose, one a key."""
+    """Rows of new learners, one per key."""
     if out is None:
         with fitting(f"learners of {policy!r}, each of {policy.words.total} words,"):
             rows = np.zeros((len(keys), policy.words.total))
@@ -61,7 +61,7 @@ def refusal(status: int, policy: Policy, reward: object = None) -> HLMCError:
 
 
 def outstanding(policy: Policy, rows: Array) -> Array:
-    """How many decisions each of some rows, shape [..., words], awaits the rewards of."""
+    """The number of outstanding decisions of each row; ``rows`` has shape [..., words]."""
     if not policy.pending:
         return np.zeros(rows.shape[:-1], np.int64)
     first = int(policy.program[WINDOW])
@@ -86,7 +86,7 @@ def checked_reward(reward: object, policy: Policy) -> float:
 
 
 class Learner:
-    """A running policy. Made by :meth:`Policy.start <hlmc.Policy.start>`; all that it knows is :attr:`state`.
+    """A running policy. Made by :meth:`Policy.start <hlmc.Policy.start>`; its entire state is :attr:`state`.
 
     ``Learner(policy, row)`` makes one from a copy of :attr:`state`, after a check.
 
@@ -125,7 +125,7 @@ class Learner:
     def trusted(cls, policy: Policy, row: Array, number: int = 0, identity: Identity | int | None = None) -> Learner:
         """A learner over a row that is sound and in one piece; it is shared with the caller.
 
-        ``identity``: what it lives as, if the caller's other learners do too, or a number that stands for one.
+        ``identity``: an identity that the caller's learners share, or a number that fixes one.
         """
         learner = cls.__new__(cls)
         learner._set_up(policy, row, number, identity)
@@ -165,23 +165,23 @@ class Learner:
 
     @classmethod
     def fresh(cls, policy: Policy, seed: int = 0, stream: int = 0, identity: int | None = None) -> Learner:
-        """A learner that has yet to choose."""
+        """A new learner."""
         return cls.trusted(policy, fresh_rows(policy, keys(seed, stream, 1))[0], identity=checked_identity(identity))
 
     @property
     def policy(self) -> Policy:
-        """What the learner follows."""
+        """The policy of the learner."""
         return self._policy
 
     def select(self) -> int:
-        """The arm to play now. Asked again before :meth:`update`, the answer is the same."""
+        """The arm to play now. Repeated calls before :meth:`update` return the same arm."""
         arm: int = self._select(self._program_at, self._row_at)
         if arm < 0:
             raise refusal(arm, self.policy)
         return arm
 
     def update(self, reward: float) -> None:
-        """Learn the reward of the arm selected: a number in [0, 1], or in the policy's ``rewards``."""
+        """Learn the reward of the selected arm: a number in [0, 1], or in the policy's ``rewards``."""
         if type(reward) is not float:
             reward = checked_reward(reward, self.policy)
         status = self._update(self._program_at, self._row_at, reward)
@@ -189,10 +189,10 @@ class Learner:
             raise refusal(status, self.policy, reward)
 
     def ask(self) -> Ticket:
-        """Make a decision whose reward may come later: a ticket, whose ``arm`` is to be played.
+        """Make a decision whose reward may come later. Returns a ticket: play its ``arm``.
 
-        Any number of decisions can be asked for before the first of them is told. The policy needs ``pending=W``: the
-        last W decisions can be told.
+        Any number of decisions may be outstanding. The policy needs ``pending=W``: rewards are accepted for the last W
+        decisions.
 
         >>> import hlmc
         >>> learner = hlmc.HLMC(arms=100, memory=20, horizon=1000, pending=256).start(seed=7)
@@ -212,11 +212,11 @@ class Learner:
 
         Returns
         -------
-        ``"applied"``, or ``"late"`` if the arms' level has forgotten the decision and only levels above it learned.
-        ``"duplicate"`` if the ticket was told or dropped before, ``"expired"`` if nothing remembers the decision: it is
-        older than the last W or than the last four incarnations of the learner (it has been loaded or copied since),
-        or no level is still in the run in which it was made. Neither learns anything. A ticket that is damaged, forged,
-        another learner's, or made by a copy after the copy was taken raises :class:`hlmc.BadTicket`.
+        ``"applied"``; or ``"late"`` if the level of the arms has restarted since and only the levels above learned.
+        ``"duplicate"`` if the ticket was told or dropped before. ``"expired"`` if the decision is older than the last W
+        decisions or than the last four incarnations of the learner (it has been loaded or copied since), or if all
+        levels have restarted since. ``"duplicate"`` and ``"expired"`` change nothing. A ticket that is damaged, forged,
+        of another learner, or made by a copy after the copy was taken raises :class:`hlmc.BadTicket`.
         """
         if type(reward) is not float:
             reward = checked_reward(reward, self.policy)
@@ -230,7 +230,7 @@ class Learner:
         return CODES[self._settle(as_ticket(ticket), reward, 1)]
 
     def drop(self, ticket: Ticket | str) -> str:
-        """Say that the reward of a ticket will not come. What that counts as is the policy's ``missing``.
+        """Declare that the reward of a ticket will not come. It counts as the policy's ``missing`` says.
 
         With ``missing="skip"`` nothing is learned, as if the decision had not been made, and the answer is
         ``"applied"``, ``"duplicate"`` or ``"expired"``. With a number this is ``tell(ticket, number)``.
@@ -264,7 +264,7 @@ class Learner:
 
     @property
     def pending(self) -> int:
-        """How many of the last W decisions have been neither told nor dropped."""
+        """The number of outstanding decisions: those of the last W that were neither told nor dropped."""
         return int(outstanding(self._policy, self._row))
 
     @property
@@ -283,22 +283,21 @@ class Learner:
     def probability(self) -> float:
         """The probability of the last selection, given everything before it.
 
-        A level whose choice stood already counts 1. Where one arm can be reached in several ways (a champion plays in
-        every group), this is the probability of the way that was taken, at a step at which groups are chosen: of the
-        groups, times that of the arm given them. At all other steps it is that of the arm. It is NaN for
-        :class:`hlmc.Thompson`.
+        A level that keeps an earlier choice counts 1. A champion can be reached through every group: at a step at which
+        groups are chosen, this is the probability of the groups that were chosen times that of the arm given them; at
+        all other steps it is that of the arm. It is NaN for :class:`hlmc.Thompson`.
         """
         return float(self._row[PROBABILITY]) if self.policy.known_probability else math.nan
 
     def _name(self, arm: int) -> Any:
-        """What an arm is called."""
+        """The name of an arm."""
         return arm
 
     def distribution(self) -> dict[Any, float]:
-        """The probability of each arm to be the next decision, given everything until now; the likeliest first.
+        """The probability of each arm at the next decision, given everything so far; largest first.
 
-        Arms that cannot be next, such as those outside the group in play, are left out. Of more than 100 arms it is the
-        top ones: those with more than about one percent, or frequencies in 128 draws where groups are chosen next.
+        Arms of probability 0, such as those outside the current group, are omitted. With more than 100 arms, only those
+        above about one percent are listed; if groups are chosen next, these are frequencies in 128 draws.
 
         >>> import hlmc
         >>> learner = hlmc.EXP3(arms=2, horizon=100).start(seed=1)
@@ -335,9 +334,9 @@ class Learner:
         return Looked(self._policy, self._row.copy(), self._name)
 
     def reset(self, seed: int | None = 0, stream: int = 0, identity: int | None = None) -> None:
-        """Forget everything and start afresh, as ``policy.start(seed, stream)`` does, in the same row.
+        """Reset to the state of ``policy.start(seed, stream)``, in the same row.
 
-        Tickets from before are another learner's. ``identity``: as for :meth:`Policy.start <hlmc.Policy.start>`.
+        Earlier tickets are refused. ``identity``: as for :meth:`Policy.start <hlmc.Policy.start>`.
 
         >>> import hlmc
         >>> learner = hlmc.EXP3(arms=3, horizon=100).start(seed=1)
@@ -355,13 +354,13 @@ class Learner:
         self._begin(rows[0])
 
     def _begin(self, row: Array) -> None:
-        """Go on from a row that has yet to choose. One assignment, so that a signal finds the old row or the new."""
+        """Continue from the row of a new learner. One assignment, so that a signal finds the old row or the new."""
         self._row[:] = row
 
     def copy(self, identity: int | None = None) -> Learner:
-        """A second learner that knows the same and goes on by itself.
+        """An independent copy of the learner.
 
-        Tickets made before the copy was taken are good for both, later ones for the learner that made them.
+        Both accept the tickets made before the copy was taken; later ones only the learner that made them.
         ``identity``: as for :meth:`Policy.start <hlmc.Policy.start>`.
 
         >>> import hlmc
@@ -382,12 +381,12 @@ class Learner:
         return self.copy()
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
-        """Write policy and state to a file, which after a crash is the old one or the new one, never half of each.
+        """Write policy and state to a file. After a crash it is the old file or the new one, never a mixture.
 
-        A file that the learner was loaded from or saved to, and that somebody else has saved since, is not replaced;
-        ``force``: it is.
+        A file that has been saved by another learner or process since this one loaded or saved it is not replaced,
+        unless ``force`` is true.
 
-        What could not be loaded again, such as the row of a learner that two threads called at once, is not written.
+        A damaged state, such as that of a learner used by two threads at once, is refused.
         """
         self._check_sound()
         save(path, self.policy, self._row, None, self._seen, force)

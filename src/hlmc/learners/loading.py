@@ -24,9 +24,10 @@ def load(
     mapped: bool = True,
     identity: int | None = None,
 ) -> Learner | Fleet:
-    """The learner or the fleet of a file, as it was when it was saved.
+    """Load a learner or a fleet from a file.
 
-    Tickets made before it was saved are good for everyone who loads the file, later ones for who made them.
+    Every learner loaded from the file accepts the tickets made before it was saved; later ones only the learner that
+    made them.
 
     Parameters
     ----------
@@ -35,8 +36,8 @@ def load(
     routines
         The routines of your own that the policy uses, by label: a file holds their names, not their code.
     mapped
-        A fleet's rows are read as they are used, and :meth:`Fleet.checkpoint` writes them back; nobody else can open
-        the file meanwhile. False: all rows are read now, and the fleet has nothing more to do with the file.
+        A fleet's rows are read when they are used, and :meth:`Fleet.checkpoint` writes them back; the file is locked.
+        False: all rows are read now, and the fleet is independent of the file.
     identity
         As for :meth:`Policy.start <hlmc.Policy.start>`.
 

@@ -69,7 +69,7 @@ class Ticket(bytes):
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Ticket:
-        """The ticket that ``bytes(ticket)`` was made of. Whether it is genuine its learner knows."""
+        """The ticket that ``bytes(ticket)`` was made of. Its learner checks whether it is genuine."""
         if not isinstance(data, (bytes, bytearray, memoryview)):
             raise BadType(f"a ticket is read from bytes, not from {shown(data)}")
         found = bytes(data)

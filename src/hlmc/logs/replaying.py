@@ -70,7 +70,7 @@ def replay(
     columns: Mapping[str, str] | None = None,
     seed: int = 0,
 ) -> Replay:
-    """What each candidate would have earned per decision, had it decided in place of the policy that was logged.
+    """Estimate what each candidate would have earned per decision in place of the logged policy.
 
     Needs ``pip install 'hlmc[lab]'``.
 
@@ -92,7 +92,7 @@ def replay(
     level
         The confidence level of the intervals.
     least
-        For learners, if the log is not uniform: a propensity below which none of the arms has ever been.
+        For learners, if the log is not uniform: a lower bound on the propensity of every arm.
     arms
         For learners: the arms of the log in the order of the learner's numbers. Default: in their own order.
     rewards

@@ -162,24 +162,24 @@ class Policy(Common):
     losses
         Whether these numbers are losses, of which less is better.
     pending
-        W: how many decisions may await their rewards at a time. It costs 15 words and one bit per decision.
-        Default: 0, every reward is told before the next decision, and there is no :meth:`Learner.ask`.
+        W: the number of decisions that may be outstanding. It costs 15 words and one bit per decision. Default: 0,
+        every reward is told before the next decision, and :meth:`Learner.ask` is refused.
     delay
-        How many decisions later a reward is expected, on average: epochs are planned for it. Default: 0.
+        The expected delay of a reward, in decisions: epochs are planned for it. Default: 0.
     missing
-        What a decision counts as that is dropped: ``"skip"``, as if it had not been made, or a number in ``rewards``.
+        What a dropped decision counts as: ``"skip"``, as if it had not been made, or a number in ``rewards``.
     dynamic
-        Whether arms come and go (:class:`hlmc.Arms`): there are at most ``arms`` of them, and one more word counts.
+        Whether arms come and go (:class:`hlmc.Arms`), at most ``arms`` at a time. It costs one word.
     after
-        What a learner does when it reaches its horizon T. ``"stop"``: nothing more. ``"continue"``: what it does where
-        no horizon is known, it starts afresh with a plan for 2 T steps, then for 4 T, and so on. A policy that needs no
-        horizon, such as :class:`TsallisINF <hlmc.TsallisINF>`, goes on as it is.
+        What a learner does at its horizon T. ``"stop"``: it takes no more steps. ``"continue"``: it restarts with a
+        plan for 2 T steps, then for 4 T, and so on, as with an unknown horizon. A policy that needs no horizon, such as
+        :class:`TsallisINF <hlmc.TsallisINF>`, goes on as it is.
 
     Notes
     -----
-    The scale is for what comes from outside, ``update`` and ``tell``. Adversaries and games pay in
-    [0, 1], of which 1 is the best, and :func:`hlmc.simulate` and :func:`hlmc.play` give the same results for every
-    scale. Regret and bounds are in units of the range: times high - low, they are in yours.
+    The scale applies to ``update`` and ``tell`` only. Adversaries and games pay in [0, 1], and :func:`hlmc.simulate`
+    and :func:`hlmc.play` give the same results for every scale. Regret and bounds are in units of the range: multiply
+    by high - low for your own units.
 
     Examples
     --------
@@ -315,7 +315,7 @@ class Policy(Common):
 
     @property
     def guarantee(self) -> Guarantee:
-        """What is proved about the regret, and where; what was measured; what is not covered. Prints as a few lines."""
+        """What is proved about the regret, with its source; what was measured; what is not covered."""
         return Guarantee()
 
     def start(
@@ -323,13 +323,13 @@ class Policy(Common):
     ) -> Learner:
         """A new learner. Equal seeds and streams give equal learners; different ones give independent learners.
 
-        Without a seed every learner draws the same numbers: right for experiments, wrong for two learners that play in
-        the same place. ``seed=None`` takes a seed from the system's entropy.
+        The default seed is always the same: use different seeds, or ``seed=None`` for one from the system's entropy,
+        for learners that play side by side.
 
-        With ``arms``, a table of names, its arms have these names and may come and go (:class:`hlmc.Arms`).
-        ``identity`` is for tests of policies with ``pending``. By default, the secret and the number by which a learner
-        knows its own tickets are random; a number fixes both, and two learners with the same one take each other's
-        tickets.
+        With ``arms``, a table of names, the arms have these names and may come and go (:class:`hlmc.Arms`).
+        ``identity`` is for tests of policies with ``pending``: by default, the secret and the number by which a learner
+        recognises its own tickets are random. An ``identity`` fixes both; two learners with the same one accept each
+        other's tickets.
 
         >>> import hlmc
         >>> learner = hlmc.EXP3(arms=3, horizon=100).start(seed=1)
@@ -376,9 +376,9 @@ class Policy(Common):
     def to_c(self, name: str = "hlmc", steps: int | None = None, precision: str = "float64") -> CSource:
         """The learner of this policy in C99: no heap, no recursion, the row of words that Python has.
 
-        ``name`` is what files, functions and, in capitals, macros begin with. ``steps`` is the most steps of a learner
-        if the horizon is not known: it makes the program shorter. ``precision="float32"`` is for processors whose
-        floats have single precision: statistics of 32 bits, a row of its own form. See ``docs/embedded.md``.
+        ``name`` is the prefix of files, functions and, in capitals, macros. ``steps`` limits the steps of a learner
+        with an unknown horizon, which makes the program shorter. ``precision="float32"`` is for processors with
+        single-precision floats: statistics have 32 bits, and the row has a form of its own. See ``docs/embedded.md``.
 
         >>> import hlmc
         >>> c = hlmc.EXP3(arms=3, horizon=100).to_c()

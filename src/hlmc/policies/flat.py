@@ -399,7 +399,7 @@ class TsallisINF(FlatPolicy):
         c, in [1e-6, 4]: the learning rate in step t is c / sqrt(t). Default: 4, or 2 with importance weighting, for
         which alone there is a bound.
     horizon
-        T, if there is one: the learner ends there, as others do, or goes on as if it had none
+        T, if given: the learner stops there, or goes on unchanged
         (``after="continue"``).
 
     Guarantee

@@ -1,4 +1,4 @@
-"""Thompson sampling and epsilon-greedy over all arms: what people know from stochastic bandits, to compare with."""
+"""Thompson sampling and epsilon-greedy over all arms: well-known baselines for stochastic bandits."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class Thompson(FlatPolicy):
     """Thompson sampling over all arms: play the arm whose mean, drawn from its Beta posterior, is largest.
 
     The prior is uniform, Beta(1, 1). A reward r between 0 and 1 counts as a success with probability r and as a failure
-    otherwise (Algorithm 2 of the reference). ``probability`` is NaN: it is an integral over all posteriors, which
-    nobody computes. So there are no tickets (``pending``), which carry it, and no bandit in a database, which logs it.
-    It runs on processors; a step takes time in proportion to K.
+    otherwise (Algorithm 2 of the reference). ``probability`` is NaN: it is an integral over all posteriors, which is
+    not computed. Tickets (``pending``) and bandits in a database need it and are refused. It runs on processors only; a
+    step takes time proportional to K.
 
     Parameters
     ----------

@@ -32,7 +32,7 @@ QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 @dataclass(frozen=True)
 class Moments:
-    """What :func:`hlmc.estimate` found.
+    """The result of :func:`hlmc.estimate`.
 
     Attributes
     ----------
@@ -40,11 +40,11 @@ class Moments:
         An :class:`xarray.Dataset` of cumulative rewards: ``mean(policy, time)``, ``variance(policy, time)`` over runs,
         and ``quantile(policy, probability, time)``.
     provenance
-        What was played, where, in which precision.
+        The policies, the device and the precision.
     adversary
-        Whom they faced.
+        The adversary that they faced.
     nanoseconds
-        Time a step, by policy.
+        Time per step, by policy.
 
     Examples
     --------
@@ -63,7 +63,7 @@ class Moments:
 
     @property
     def runs(self) -> int:
-        """How many runs there were of each policy."""
+        """The number of runs of each policy."""
         return int(self.provenance["runs"])
 
     def regret(
@@ -89,7 +89,7 @@ class Moments:
     def summary(
         self, kind: str = "weak", switches: int | None = None, level: float = 0.95, force: bool = False
     ) -> Summary:
-        """One row a policy, at the last time point; arguments are those of :meth:`regret`."""
+        """One row per policy, at the last time point; arguments are those of :meth:`regret`."""
         from hlmc.simulation.summary import Summary
 
         last = self.regret(kind, switches, level, force).isel(time=-1)
@@ -128,21 +128,21 @@ def estimate(
     quantiles: Sequence[float] = QUANTILES,
     progress: Progress = None,
 ) -> Moments:
-    """As :func:`hlmc.simulate`, for so many runs that only mean, variance and quantiles of their rewards are kept.
+    """Like :func:`hlmc.simulate` for very many runs: keep only the mean, variance and quantiles of their rewards.
 
-    Policies that differ in nothing but numbers are played side by side: a whole landscape of parameters costs what its
-    runs cost. The runs are those of :func:`hlmc.simulate`: same seed, same names, same streams.
+    Policies that differ only in the values of parameters share a launch, so a sweep of parameters costs no more than
+    its runs. The runs are those of :func:`hlmc.simulate`: same seed, same names, same streams.
 
     Parameters
     ----------
     policies, adversary, horizon, seed, points, precision, progress
         As there.
     device
-        As there, but a GPU by default; with ``"cpu"`` fewer runs will do.
+        As there, but a GPU by default; on ``"cpu"`` use fewer runs.
     runs
         Runs of each policy, at least 2.
     quantiles
-        Which quantiles of the rewards over the runs to keep, strictly between 0 and 1.
+        The quantiles of the rewards over the runs to keep, strictly between 0 and 1.
 
     Examples
     --------

@@ -46,7 +46,7 @@ class Result:
     provenance
         What was played, with which versions, when.
     nanoseconds
-        Processor time a step, by policy, without compilation.
+        Processor time per step, by policy, without compilation.
 
     Examples
     --------
@@ -92,7 +92,7 @@ class Result:
 
     @cached_property
     def environments(self) -> tuple[Adversary, ...] | None:
-        """The adversaries, of which run r faced number r mod E; as a rule one.
+        """The adversaries. Run r faced number r mod E; E is 1 by default.
 
         None where a result was loaded and an adversary cannot be made again from its name alone.
         """
@@ -103,7 +103,7 @@ class Result:
 
     @property
     def adversary(self) -> Adversary | None:
-        """The first environment, as a rule the only one; None where it is not known."""
+        """The first environment, by default the only one; None if unknown."""
         return None if self.environments is None else self.environments[0]
 
     @property
@@ -130,8 +130,8 @@ class Result:
         earns, ``best_fixed(time)``, and which it is, ``best_arm(time)``. With several environments, these two are
         ``(environment, time)``.
 
-        The best fixed arm is computed when it is first read, here or as a regret. Where that would take very long
-        it is not a number; ``regret("weak", force=True)`` computes it all the same.
+        The best fixed arm is computed when it is first read, here or as a regret. If that would take very long, it is
+        NaN; ``regret("weak", force=True)`` computes it anyway.
         """
         if "best_fixed" in self._data:
             return self._data
@@ -226,7 +226,7 @@ class Result:
     def benchmark(
         self, kind: str = "weak", switches: int | None = None, force: bool = False, progress: Progress = None
     ) -> xr.DataArray:
-        """What could have been earned until each time point(time); with several environments, (environment, time).
+        """The reward of the benchmark up to each time point(time); with several environments, (environment, time).
 
         Parameters
         ----------
@@ -266,7 +266,7 @@ class Result:
     def regret(
         self, kind: str = "weak", switches: int | None = None, force: bool = False, progress: Progress = None
     ) -> xr.DataArray:
-        """Regret(policy, run, time): what the benchmark earns until each time point minus what was earned.
+        """Regret(policy, run, time): the reward of the benchmark minus that of the policy, up to each time point.
 
         ``"weak"`` is against the best fixed arm of the prefix, ``"shifting"`` against the best sequence of at most
         ``switches`` constant pieces, ``"dynamic"`` against the best arm of every step. ``"pseudo"`` is against the
@@ -282,9 +282,9 @@ class Result:
         return regret.transpose("policy", "run", "time").rename("regret")
 
     def bound(self, kind: str = "weak", switches: int | None = None) -> xr.DataArray:
-        """What is proved of a kind of regret(policy, time); not a number where nothing is.
+        """The proved bound on a kind of regret(policy, time); NaN where there is none.
 
-        A bound on weak regret says nothing of shifting regret, unless the policy was made for as many switches.
+        A bound on weak regret does not cover shifting regret, unless the policy was made for as many switches.
         """
         kind = choice("kind", kind, *KINDS)
         bound = self._data["bound"]
@@ -300,7 +300,8 @@ class Result:
     def summary(
         self, kind: str | None = None, switches: int | None = None, level: float = 0.95, force: bool = False
     ) -> Summary:
-        """One row a policy at the last time point: words, reward, regret with its interval, bound, nanoseconds a step.
+        """One row per policy at the last time point: words, reward, regret with its interval, bound, nanoseconds per
+        step.
 
         A :class:`pandas.DataFrame` whose cells hold full numbers and which prints rounded ones. ``kind`` is that of
         :meth:`regret`; by default the weak regret, or what :meth:`default_kind` says where that would take very long.

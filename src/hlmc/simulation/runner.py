@@ -44,7 +44,7 @@ def simulate(
     missing: float = 0.0,
     environments: int | None = None,
 ) -> Result:
-    """Let policies play against an adversary, many times, and judge them against what could have been earned.
+    """Simulate policies against an adversary, many times, and compute their exact regret.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def simulate(
         ``select()`` and ``update(reward)``, or a factory ``(arms, horizon, seed)`` of such objects. See
         :class:`hlmc.PythonPolicy`.
     adversary
-        What they face: one reward sequence, the same for all. One of :mod:`hlmc.adversaries`, a function
+        The reward sequence, the same for all policies: one of :mod:`hlmc.adversaries`, a function
         ``(t, arm)``, an object with ``reward(t, arm)``, a table [steps, arms] (array or data frame), or the path of
         one (CSV, Parquet, ``.npy``). A list of adversaries: the environments.
     horizon
@@ -61,31 +61,31 @@ def simulate(
     runs
         Independent runs of each policy.
     seed
-        Decides everything random in the policies. Run r of a policy named "HLMC" is the learner
-        ``policy.start(hlmc.derive_seed(seed, "HLMC"), stream=r)``, whoever else takes part. In plain Python the run's
-        seed is ``(hlmc.derive_seed(seed, name) + r) % 2**32``.
+        The random seed of the policies. Run r of a policy named "HLMC" is the learner
+        ``policy.start(hlmc.derive_seed(seed, "HLMC"), stream=r)``, whatever the other policies are. In plain Python the
+        run's seed is ``(hlmc.derive_seed(seed, name) + r) % 2**32``.
     points
-        Steps at which rewards are noted: how many, ``("log", how_many)``, or a list of steps. The last is the horizon.
+        Steps at which rewards are recorded: their number, ``("log", number)``, or a list of steps. The last is the
+        horizon.
     device
         ``"cpu"``, or ``"cuda"`` for a GPU (the extra ``hlmc[cuda]``), which plays all runs of all policies at once.
     executor
-        Who does the work: any executor with the interface of :mod:`concurrent.futures`, a Dask client's
-        ``get_executor()`` or one of mpi4py's too. Default: threads on all of this machine's cores. The result does not
-        depend on it.
+        An executor with the interface of :mod:`concurrent.futures`, such as a Dask client's ``get_executor()`` or one
+        of mpi4py. Default: threads on all of this machine's cores. The result does not depend on it.
     store
-        A folder in which finished runs are kept at once, as Parquet; the same call again plays only what is missing.
-        A policy in plain Python is kept only if it has a ``version``.
+        A folder to which every run is written when it finishes, as Parquet; the same call again plays only what is
+        missing. A policy in plain Python is kept only if it has a ``version``.
     progress
         None: a bar on a terminal or in a notebook, a line every few seconds elsewhere. False: silence. A function is
         called with the work done and all the work, in steps, one call at a time, from any thread.
     precision
-        ``"float64"``, or ``"float32"``, which only a GPU has and which is its default: what routines learn is then held
-        in single precision; rewards, clocks and sums are not. The result's provenance says which it was.
+        ``"float64"``, or ``"float32"`` (GPUs only, and their default): the statistics of the routines are then in
+        single precision; rewards, clocks and sums are not. The result's provenance records it.
     delays
         When rewards come: one of :mod:`hlmc.delays`. The policies need ``pending``, and a reward that comes after more
         decisions than that is lost. Rewards are counted when they are earned, not when they come. Not on a GPU.
     missing
-        The share of decisions, at random, that no reward comes for. Each is dropped after its delay.
+        The share of decisions, chosen at random, that get no reward. Each is dropped after its delay.
     environments
         E, at most the number of runs: run r faces environment r mod E. Environment 0 is the adversary, the others are
         the same with other seeds. Regret is judged in each environment, and intervals are over environments and the
@@ -94,8 +94,8 @@ def simulate(
     Returns
     -------
     Result
-        Ctrl-C ends the work at once with a :class:`KeyboardInterrupt` whose ``partial`` is the result of the runs that
-        were finished. On a GPU runs go side by side: those that are under way are finished all at once, or not at all.
+        Ctrl-C raises a :class:`KeyboardInterrupt` whose ``partial`` is the result of the finished runs. On a GPU all
+        runs of a launch finish together.
 
     Examples
     --------

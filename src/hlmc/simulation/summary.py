@@ -26,7 +26,7 @@ class Summary(pd.DataFrame):
 
     @property
     def note(self) -> str:
-        """What to know of the intervals; empty where they are made of enough runs."""
+        """A warning about the intervals; empty if there are enough runs."""
         return str(self.attrs.get("note", ""))
 
     def shown(self) -> pd.DataFrame:
