@@ -28,7 +28,7 @@ from hlmc.errors import BadArgument
 from hlmc.learners.gate import soundness
 from hlmc.learners.learner import Learner, fresh_rows
 from hlmc.policies.base import Policy
-from hlmc.targets import address_of, callback, entry, linked
+from hlmc.targets import JIT, address_of, callback, entry, linked
 
 Array = np.ndarray
 
@@ -202,7 +202,9 @@ class Rows:
 
 
 def _at(array: Array) -> int:
-    """The address of an array that is not empty and can be written: twenty times as fast as ``array.ctypes``."""
+    """``address_of`` for an array that is not empty and can be written: compiled, twenty times as fast."""
+    if not JIT:
+        return address_of(array)
     return ctypes.addressof(ctypes.c_char.from_buffer(array))  # type: ignore[arg-type]
 
 
