@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.append(str(ROOT / "scripts"))
 import site_gallery  # noqa: E402
-from site_links import documents_linked, source  # noqa: E402
+from site_links import docstring_typeset, source  # noqa: E402
 
 project = "hlmc"
 author = "The hlmc authors"
@@ -168,7 +168,7 @@ _aside: dict[str, list[str]] = {}
 def set_aside(
     app: Any, what: str, name: str, item: Any, options: Any, lines: list[str]
 ) -> None:
-    documents_linked(lines, lambda page: (ROOT / "docs" / f"{page}.md").exists())
+    docstring_typeset(lines, lambda page: (ROOT / "docs" / f"{page}.md").exists())
     heads = [
         i
         for i in range(len(lines) - 1)
@@ -203,7 +203,7 @@ def shared_parameters(policy: type) -> list[str]:
     for each in NumpyDocString(inspect.getdoc(hlmc.Policy) or "")["Parameters"]:
         if each.name not in own and each.name in inspect.signature(policy).parameters:
             lines += [f"**{each.name}**", *(f"    {line}" for line in each.desc), ""]
-    documents_linked(lines, lambda page: (ROOT / "docs" / f"{page}.md").exists())
+    docstring_typeset(lines, lambda page: (ROOT / "docs" / f"{page}.md").exists())
     return lines
 
 

@@ -14,6 +14,8 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from matplotlib.dates import AutoDateLocator
+from matplotlib.ticker import MaxNLocator
 from sphinx_gallery.scrapers import figure_rst
 
 # From the first example to those that need the most explanation.
@@ -79,11 +81,13 @@ def thumbnail(figure: Any, path: Path) -> None:
         text.set_visible(False)
     first.tick_params(labelsize=8, labelbottom=True)
     for axis in (first.xaxis, first.yaxis):
-        axis.label.set_size(9 if len(axis.label.get_text()) < 28 else 7)
+        axis.label.set_size(9 if len(axis.label.get_text()) < (28 if axis is first.xaxis else 22) else 7)
     figure.set_size_inches(*THUMBNAIL)
-    labels = first.xaxis.get_ticklabels()
-    if len(labels) > 8 and all(label.get_rotation() == 0 for label in labels):  # years, which would touch
-        first.set_xticks(first.get_xticks()[::2])
+    locator = first.xaxis.get_major_locator()
+    if isinstance(locator, MaxNLocator):
+        locator.set_params(nbins=5)
+    elif isinstance(locator, AutoDateLocator):
+        locator.maxticks = dict.fromkeys(locator.maxticks, 5)
     figure.savefig(path, dpi=DOTS)
 
 

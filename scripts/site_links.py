@@ -34,6 +34,11 @@ _FENCE = re.compile(r"^\s*(```|~~~|:::)")
 _SPAN = re.compile(r"(?<![`{\[}])`([^`]+)`(?![`\]])")
 _PATH = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*")
 _DOCUMENT = re.compile(r"``docs/([\w/]+)\.md``")
+_CODE = re.compile(r"(`+[^`]*`+|\$[^$]+\$|\]\([^)]*\))")
+_POWER = re.compile(r"(?<=[\w)′])\^(?:\(((?:[^()]|\([^()]*\))+)\)|(-?\w+))")
+_NUMBERS = re.compile(r"(?<=\d) (±|to|T)(?: (?=[-−]?\d)|(?=\s|$))")
+_ROLES = re.compile(r"(``[^`]*``|:\w+:`[^`]*`|`[^`]*`_*)")
+_HIGH = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
 
 def target(text: str, known: Mapping[str, str]) -> str | None:
@@ -56,6 +61,24 @@ def target(text: str, known: Mapping[str, str]) -> str | None:
     return known.get(name)
 
 
+def _typeset(text: str) -> str:
+    """Prose with its powers raised; in a table numbers that belong together stay on one line.
+
+    >>> _typeset("10^6 steps, T^(3/4)"), _typeset("| 1 ± 2 |").encode()
+    ('10⁶ steps, T<sup>3/4</sup>', b'| 1\\xc2\\xa0\\xc2\\xb1\\xc2\\xa02 |')
+    """
+
+    def raised(match: re.Match[str]) -> str:
+        power = match[1] or match[2]
+        return power.translate(_HIGH) if power.lstrip("-").isdigit() else f"<sup>{power}</sup>"
+
+    def together(line: str) -> str:
+        row = line.lstrip().startswith("|")
+        return _NUMBERS.sub(lambda match: match[0].replace(" ", "\u00a0"), line) if row else line
+
+    return "\n".join(together(line) for line in _POWER.sub(raised, text).split("\n"))
+
+
 def linked(text: str, known: Mapping[str, str]) -> str:
     """A Markdown page with the public names in it as links; code blocks, headings and links stay as they are.
 
@@ -68,6 +91,10 @@ def linked(text: str, known: Mapping[str, str]) -> str:
         # "<" and ">" would be taken for the target.
         return match[0] if found is None or "<" in match[1] else f"{{py:obj}}`{match[1]} <{found}>`"
 
+    def outside_code(text: str) -> str:
+        parts = _CODE.split(_SPAN.sub(replace, text))
+        return "".join(part if i % 2 else _typeset(part) for i, part in enumerate(parts))
+
     lines: list[str] = []
     prose: list[str] = []  # the lines since the last that is none: a span may go over two lines
     fenced = False
@@ -75,7 +102,7 @@ def linked(text: str, known: Mapping[str, str]) -> str:
         if _FENCE.match(line) and ":::" not in line:
             fenced = not fenced
         if fenced or not line or line.startswith(("#", "    ", "```", "~~~")):
-            lines += _SPAN.sub(replace, "\n".join(prose)).split("\n") if prose else []
+            lines += outside_code("\n".join(prose)).split("\n") if prose else []
             lines.append(line)
             prose = []
         else:
@@ -83,11 +110,25 @@ def linked(text: str, known: Mapping[str, str]) -> str:
     return "\n".join(lines[:-1])
 
 
-def documents_linked(lines: list[str], exists: Callable[[str], bool]) -> None:
-    """Make the pages that a docstring mentions, ``docs/bits.md``, links; in place."""
+def docstring_typeset(lines: list[str], exists: Callable[[str], bool]) -> None:
+    """Make the pages that a docstring mentions, ``docs/bits.md``, links, and raise powers; in place.
+
+    >>> lines = ["of order T^(3/4)", "", ">>> 2^3", "1"]
+    >>> docstring_typeset(lines, lambda page: True)
+    >>> lines[0]
+    'of order T\\\\ :sup:`3/4`'
+    >>> lines[2:]
+    ['>>> 2^3', '1']
+    """
+    verbatim = False  # within an example or a formula
     for i, line in enumerate(lines):
+        verbatim = bool(line.strip()) and (verbatim or line.lstrip().startswith((">>>", ".. math::")))
+        if verbatim:
+            continue
+        parts = _ROLES.split(line)
+        parts[::2] = (_POWER.sub(r"\\ :sup:`\1\2`\\ ", part).removesuffix("\\ ") for part in parts[::2])
         lines[i] = _DOCUMENT.sub(
-            lambda match: f":doc:`docs/{match[1]}.md </{match[1]}>`" if exists(match[1]) else match[0], line
+            lambda match: f":doc:`docs/{match[1]}.md </{match[1]}>`" if exists(match[1]) else match[0], "".join(parts)
         )
 
 

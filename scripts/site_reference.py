@@ -60,8 +60,26 @@ ENGINE = {
 GALLERY = Path(__file__).resolve().parent.parent / "examples" / "gallery"
 
 # The names of `hlmc` itself, by what they are for. Names that are in no list come last, as "Other".
-SECTIONS: dict[str, tuple[str, ...] | Callable[[Any], bool]] = {
-    "Policies": lambda item: inspect.isclass(item) and issubclass(item, hlmc.Policy | hlmc.Words | hlmc.Guarantee),
+SECTIONS: dict[str, tuple[str, ...]] = {
+    "Policies": (
+        "Champion",
+        "HLMC",
+        "TsallisINF",
+        "EXP3",
+        "EXP3Loss",
+        "EXP3IX",
+        "EXP3P",
+        "EXP3S",
+        "UCB1",
+        "UCBM",
+        "EXP3M",
+        "Thompson",
+        "EpsilonGreedy",
+        "Uniform",
+        "Policy",
+        "Words",
+        "Guarantee",
+    ),
     "Learners": ("Learner", "Fleet", "Arms", "Ticket", "BadTicket", "load", "derive_seed"),
     "Bandits in a database": ("open", "Bandit", "Decision", "UnknownDecision"),
     "Contexts and logs": ("Experts", "replay"),
@@ -70,6 +88,8 @@ SECTIONS: dict[str, tuple[str, ...] | Callable[[Any], bool]] = {
         "PythonPolicy",
         "Result",
         "load_result",
+        "sweep",
+        "Sweep",
         "estimate",
         "Moments",
         "trace",
@@ -286,10 +306,9 @@ def write(folder: Path, put: Callable[[Path, str], None]) -> None:
         + "Every public name, with its arguments and what it returns. The tests run the examples.\n\n"
     )
     left = list(top)
-    for title, rule in {**SECTIONS, "Other": lambda item: True}.items():
-        chosen = [name for name in left if (name.name in rule if isinstance(rule, tuple) else rule(name.item))]
-        if isinstance(rule, tuple):
-            chosen.sort(key=lambda name: rule.index(name.name))
+    for title, listed in {**SECTIONS, "Other": ()}.items():
+        chosen = [name for name in left if name.name in listed or not listed]
+        chosen.sort(key=lambda name: listed.index(name.name) if listed else 0)
         left = [name for name in left if name not in chosen]
         if chosen:
             text += _heading(title, "-") + _table(chosen) + _toctree([str(name) for name in chosen], title)

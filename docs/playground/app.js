@@ -5,29 +5,29 @@ const $ = (id) => document.getElementById(id);
 const policyNumber = (name) => DATA.policies.findIndex((policy) => policy.name === name);
 const adversaryNumber = (name) => DATA.adversaries.findIndex((adversary) => adversary.name === name);
 
-const SPEEDS = [1, 10, 100, 1000, 10000, 100000, 1000000, Infinity]; // steps a second
+const SPEEDS = [1, 10, 100, 1000, 10000, 100000, 1000000, Infinity]; // steps per second
 const FRAME = 10; // milliseconds of a frame that learners and pictures may take together
 const YOU = adversaryNumber("You");
 const MOST_PADS = 100; // arms that can be clicked
 
 const ABOUT = {
-    You: ["You decide", "Press the arms that shall pay 1; all others pay 0. Move the reward around and see who follows you."],
+    You: ["You decide", "Press the arms that should pay 1; all others pay 0. Move the reward and see which policy follows."],
     Needle: ["Needle", "One arm pays 1 with probability 0.9, its neighbours in the group with 0.1, all others with 0.4."],
     Decoy: ["Decoy", "The best arm (0.9) hides in a poor group (0.1). All arms of another group pay well (0.6); the rest 0.3."],
     UniformMeans: ["Uniform means", "Every arm pays 1 with its own probability, drawn uniformly from 0 to 1."],
     PiecewiseStationary: ["Changing means", "Every arm has its own probability. All of them are drawn anew about ten times."],
     LateBloomer: ["Late bloomer", "One arm pays nothing for the first quarter of the steps and 1 after that. All others pay 0.5."],
-    BlockTrap: ["The trap (experiment 1)", "The paper's first experiment: the arm that pays is always in the block that UCB-M in order, will hold next."],
+    BlockTrap: ["The trap (experiment 1)", "The paper's first experiment: the arm that pays is always in the block that UCB-M, in order, will hold next."],
     Alternating: ["Alternating (experiment 2)", "The paper's second experiment: arm 0 pays 1 in every other sub-phase, and all others pay a little."],
     Shifting: ["Shifting (experiment 3)", "The paper's third experiment: one arm pays 1, and it moves to another group ten times."],
 };
 
 // What the policies are, for the chips.
 const POLICY = {
-    HLMC: "the paper's algorithm: groups of groups, each level forgets when the epoch above it ends. It has the theorem.",
+    HLMC: "the paper's algorithm: a hierarchy of groups. Each level restarts when the epoch above it ends. It has the theorem.",
     Champion: "HLMC that carries its best arm across epochs. The one to use.",
     "Champion, 12 bits": "Champion with 12 bits per statistic, so that more arms fit into M words.",
-    "UCB-M": "holds a few arms at a time and passes on the most played one, in a random order.",
+    "UCB-M": "holds a few arms at a time, in random order, and carries the most played one over.",
     "UCB-M in order": "UCB-M without the shuffle: an adversary can know what it holds next.",
     "EXP3-M": "UCB-M's scheme with EXP3 among the arms that it holds.",
     EXP3: "the standard algorithm against an adversary, with one weight per arm.",
@@ -560,7 +560,11 @@ function setTheme(dark, keep) {
 
 function buildTheme() {
     let kept = null;
-    try { kept = localStorage.getItem("hlmc-theme") ?? localStorage.getItem("theme"); } catch { /* as the system has it */ }
+    // The other pages keep what the reader chose as "mode"; "theme" is then what their system had at the last visit.
+    try {
+        kept = localStorage.getItem("hlmc-theme") ?? localStorage.getItem("mode");
+    } catch { /* as the system has it */ }
+    if (kept === "auto") kept = null;
     const system = matchMedia("(prefers-color-scheme: dark)");
     setTheme(kept ? kept === "dark" : system.matches, false);
     system.addEventListener("change", () => setTheme(system.matches, false));
@@ -583,7 +587,6 @@ $("share").addEventListener("click", async () => {
     }
     setTimeout(() => { $("share").textContent = "Copy link"; }, 2000);
 });
-$("more").open = innerWidth > 560;
 $("site").hidden = location.protocol === "file:";
 addEventListener("resize", () => {
     measure();

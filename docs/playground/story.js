@@ -6,13 +6,13 @@ const STORY = [
         title: "One arm at a time",
         text: "A bandit chooses one of K arms again and again, and sees only what that arm pays. Here you decide which arm pays. "
             + "The lines under the arms show which policies play them.",
-        todo: "Press Play, then press another arm to pay and take the reward from the first. Who follows you?",
+        todo: "Press Play, then press arm 10 and press arm 0 again, so that arm 10 pays and arm 0 does not. Which policy follows?",
         preset: { arms: 16, memory: 8, horizon: 1e5, adversary: "You", policies: ["Champion", "UCB1"], speed: 3 },
     },
     {
         title: "Groups",
         text: "With one number per arm, memory grows with K. HLMC has 20 numbers for 100 arms: ten for ten groups, and ten for the arms "
-            + "of the group that it plays. The upper bars are the groups; the chosen one opens into its arms below.",
+            + "of the group that it plays. The upper bars are the groups; the chosen one expands into its arms below.",
         todo: "Press One step a few times and watch where the darker bars move.",
         preset: { arms: 100, memory: 20, horizon: 1e6, adversary: "Needle", policies: ["HLMC"], speed: 1 },
     },
@@ -48,6 +48,7 @@ function tell(number, begin) {
     $("storytitle").textContent = `${number + 1} of ${STORY.length}: ${title}`;
     $("storytext").textContent = text;
     $("todo").textContent = todo;
+    $("more").open = false; // the curve and the learners are to be seen beside the story
     $("back").disabled = number === 0;
     $("next").textContent = number === STORY.length - 1 ? "Close" : "Next";
     reset(settingsOf(preset));
@@ -59,6 +60,7 @@ function tell(number, begin) {
 function leaveStory() {
     $("story").hidden = true;
     $("tour").hidden = false;
+    $("more").open = innerWidth > 560;
 }
 
 function buildStory() {

@@ -91,6 +91,7 @@ with plotting.style():
     )
     figure.colorbar(mesh, ax=ax, label="radios")
     ax.set(xlabel="step", ylabel="channel", title="Champion's radios")
+    ax.yaxis.get_major_locator().set_params(integer=True)
 plt.show()
 
 for name, result in results.items():

@@ -63,7 +63,7 @@ for name, policy in policies.items():
 # Growth in per cent per year, from the uncut returns, and how often the stock was changed. Two intervals of 95 % belong
 # to the difference from uniform play, whose expectation is exact: the mean over all stocks.
 #
-# - *runs*: if the learner threw its dice again, on the same history;
+# - *runs*: if the learner drew other random numbers, on the same history;
 # - *years*: if history had been other years like these 33. This is the one that an investor should read.
 returns = growth.to_numpy()
 uniform = returns.mean(axis=1)
@@ -193,10 +193,10 @@ plt.show()
 # %%
 # What this says
 # --------------
-# - No learner differs from a random choice by more than other years could have made. Champion is slightly ahead of the
-#   dice on this history, by less than its thin interval. That is what theory says: the best stock grows by 0.04 % per
-#   day more than the mean and moves by 2.3 % per day. Two standard deviations take more than 10,000 days of that stock
-#   alone, and a learner must look at twenty.
+# - No learner differs from a random choice by more than other years could have made. Champion is slightly ahead of
+#   random choice on this history, by less than its thin interval. That is what theory says: the best stock grows by
+#   0.04 % per day more than the mean and moves by 2.3 % per day. Two standard deviations take more than 10,000 days of
+#   that stock alone, and a learner must look at twenty.
 # - Holding a twentieth of each stock grows faster than holding one at random, because its risk is smaller. A portfolio
 #   of one pays for its risk, whoever chooses it.
 # - The twenty stocks are large today. Whoever picked them knew that. All growth above is too high for that reason.

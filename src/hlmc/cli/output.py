@@ -48,7 +48,8 @@ class Table:
         for i, heading in enumerate(self.headings):
             width = max([1, *(len(row[i]) for row in rows)])
             whole = heading.replace(" %", "\xa0%").replace("± ", "±\xa0")  # stays on one line
-            headings.append("\n".join(wrap(whole, width, break_long_words=False)))
+            broken = wrap(whole.replace("/", "/ "), width, break_long_words=False)  # ns/step may be broken
+            headings.append("\n".join(broken).replace("/ ", "/"))
         return replace(self, headings=headings, rows=rows)
 
     def parts(self, width: int) -> list[Table]:
@@ -100,6 +101,8 @@ _FOLDED = 30
 
 
 def _rounded(cell: str) -> str:
+    if " to " in cell:  # an interval
+        return " to ".join(map(_rounded, cell.split(" to ")))
     try:
         value = float(cell.replace(",", ""))
     except ValueError:
