@@ -1,7 +1,7 @@
 """The regret of two-level HLMC over its epoch length and its learning rate, with the theorem's choice marked.
 
 Every point of the map is a policy of its own, played a thousand times. On a GPU thousands of them are played at once,
-since they differ in nothing but numbers.
+since they differ only in parameters.
 
     python examples/landscape.py --device cuda                  # 64 x 64 points, 1,000 runs of 10^6 steps each
     python examples/landscape.py                                # 12 x 12 points, 8 runs of 10^5 steps, on the processor
@@ -108,7 +108,7 @@ def main() -> None:
     theorem = hlmc.HLMC(ARMS, memory=MEMORY, horizon=horizon).plan.lengths[0]
     nearest = regret[np.abs(np.log(factors)).argmin(), np.abs(np.log(lengths / theorem)).argmin()]
     print(f"regret a step: {nearest / horizon:.4f} near the theorem's choice, {regret.min() / horizon:.4f} at best")
-    draw(lengths, factors, regret, horizon, f"{adversary!r}, T = {horizon:,}, {runs:,} runs a point", options.out)
+    draw(lengths, factors, regret, horizon, f"{adversary!r}, T = {horizon:,}, {runs:,} runs per point", options.out)
     print(f"drawn: {options.out}")
 
 

@@ -1,9 +1,9 @@
-"""A million radios that keep nine numbers each share twenty channels while somebody jams three quarters of them.
+"""A million radios with nine numbers each share twenty channels, of which a jammer blocks three quarters.
 
-In the paper's game a clear channel pays 10 in all. Among a million that is a few hundred-thousandths each, too little
-for anybody to learn from. Here a channel has room: it serves up to 200,000 radios in full and shares that among more,
-so that the five clear channels could serve everybody. The jammer moves on by one channel now and then; the radios are
-told nothing of it, nor how many others there are.
+In the paper's game a clear channel pays 10 in all. Among a million radios that is too little per radio to learn from.
+Here a channel has a capacity: it serves up to 200,000 radios in full and shares that among more, so the five clear
+channels can serve all radios. The jammer moves on by one channel from time to time. The radios know neither this nor
+how many others there are.
 
     python examples/million_radios.py --device cuda    # a million radios, 20,000 steps
     python examples/million_radios.py                  # a thousandth of them, on the processor
@@ -26,7 +26,7 @@ CHANNELS, CLEAR = 20, 5
 
 @kernel
 def served(spec, state, t, counts, arm):
-    """A clear channel serves as many as it has room for, and shares that among more; a jammed one serves nobody."""
+    """A clear channel serves up to its capacity, and shares that among more; a jammed one serves none."""
     return min(1.0, spec[CLEAR_REWARD] / counts[arm]) if state[arm] > 0.0 else 0.0
 
 

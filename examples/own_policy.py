@@ -1,6 +1,6 @@
 """A policy in plain Python beside compiled ones: Thompson sampling with a Beta prior, on two adversaries.
 
-It keeps two numbers an arm, 200 in all; HLMC and Champion keep 20. Where means are fixed it is ahead of both. Where
+It keeps two numbers per arm, 200 in all; HLMC and Champion keep 20. Where means are fixed it is ahead of both. Where
 the rewards are made against learners (experiment 1 of the paper), nothing is promised.
 
     python examples/own_policy.py
@@ -12,7 +12,7 @@ import hlmc
 
 
 class Thompson:
-    """Draw a mean for every arm from what is known of it, and play the largest."""
+    """Draw a mean for every arm from its posterior, and play the largest."""
 
     def __init__(self, arms: int, seed: int) -> None:
         self.rng = random.Random(seed)

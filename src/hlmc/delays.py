@@ -238,7 +238,7 @@ class FromFile(Delays):
         try:
             found = [int(line) for line in disk.contents(Path(self.path)).decode().split()]
         except ValueError as error:
-            raise BadFile(f"{self.path} must be a list of whole numbers, one a line: {error}") from None
+            raise BadFile(f"{self.path} must be a list of whole numbers, one per line: {error}") from None
         if not found or min(found) < -1 or max(found) > MOST:
             raise BadFile(f"{self.path} must have at least one delay, all of them from -1 to {MOST}")
         return np.array(found, np.float64)

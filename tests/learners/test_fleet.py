@@ -159,8 +159,8 @@ REFUSED: list[tuple[str, Callable[[Fleet], object], type[Exception], str]] = [
     ("inf", lambda f: f.update([np.inf, 0.0], [0, 4]), BadReward, "learner 0: reward must be"),
     ("above", lambda f: f.update([0.0, 1.0000001], [0, 4]), BadReward, "learner 4: .*, not 1.0000001"),
     ("below", lambda f: f.update([-1e-300, 1.0], [0, 4]), BadReward, "learner 0: .*, not -1e-300"),
-    ("too few", lambda f: f.update([0.5], [0, 4]), BadReward, r"must be 2 numbers, one a learner, not of shape \(1,\)"),
-    ("one reward", lambda f: f.update(0.5), BadReward, r"must be 6 numbers, one a learner, not of shape \(\)"),
+    ("too few", lambda f: f.update([0.5], [0, 4]), BadReward, r"must be 2 numbers, one per learner, not of shape \(1,\)"),
+    ("one reward", lambda f: f.update(0.5), BadReward, r"must be 6 numbers, one per learner, not of shape \(\)"),
     ("text", lambda f: f.update(["a", "b"], [0, 4]), BadType, "rewards must be numbers"),
     ("complex", lambda f: f.update([1j, 0j], [0, 4]), BadType, "rewards must be numbers"),
     ("no file", lambda f: f.checkpoint(), BadArgument, "no file to write a checkpoint to"),
@@ -202,7 +202,7 @@ def test_what_a_fleet_knows_of_its_learners_is_right(ids: Any) -> None:
         before = bits(fleet)
         with pytest.raises(BadReward, match=r"learner 1: .* not nan"):
             fleet.update([0.5, np.nan, 0.5, 0.5] if ids is None else [0.5, 0.5, np.nan], ids)
-        with pytest.raises(BadReward, match="one a learner"):
+        with pytest.raises(BadReward, match="one per learner"):
             fleet.update(rewards[1:], ids)
         assert bits(fleet) == before
         fleet.update(rewards, ids)

@@ -14,7 +14,7 @@ import numpy as np
 from hlmc.engine.kernel import kernel
 
 PURPOSES = 64
-"""How many numbers a step can draw: one a level, the rest for other uses."""
+"""How many numbers a step can draw: one per level, the rest for other uses."""
 
 _A = np.uint64(0xBF58476D1CE4E5B9)
 _B = np.uint64(0x94D049BB133111EB)

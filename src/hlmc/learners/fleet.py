@@ -340,7 +340,7 @@ class Fleet:
             else:
                 asked, chosen = None, self._chosen(given)
             if paid.shape != (chosen.size,):
-                raise BadReward(f"rewards must be {chosen.size} numbers, one a learner, not of shape {paid.shape}")
+                raise BadReward(f"rewards must be {chosen.size} numbers, one per learner, not of shape {paid.shape}")
             if asked is None or not ((shares >= 0.0) & (shares <= 1.0)).all():
                 self._check_turn(chosen, shares, paid)
             self._asked = None

@@ -67,6 +67,6 @@ def soundness(policy: Policy) -> Callable[[int, int, int], int]:
 
 
 def checks_of(policy: Policy) -> Array:
-    """The addresses of the checks of a policy's routines, one a level: an array of int64."""
+    """The addresses of the checks of a policy's routines, one per level: an array of int64."""
     found = [callback(level_check_kernel(routine.kernels), CHECK).address for routine in policy.routines_used]
     return np.array(found, np.int64)

@@ -186,7 +186,7 @@ class HLMC(TreePolicy):
         width = self.bits_used
         widths = width if isinstance(width, tuple) else (width,) * depth
         if len(widths) != depth:
-            raise BadArgument(f"bits must be {depth} numbers, one a level, top first, not {shown(widths)}")
+            raise BadArgument(f"bits must be {depth} numbers, one per level, top first, not {shown(widths)}")
         return tuple(coded(r, b) for r, b in zip(self._plain_routines, widths, strict=True))
 
     @property

@@ -163,7 +163,7 @@ class Store:
 
 
 def read_store(folder: Path) -> tuple[Runs, dict[str, float]]:
-    """The runs that a store holds of all its policies, and nanoseconds a step by policy; notes are the provenance.
+    """The runs that a store holds of all its policies, and nanoseconds per step by policy; notes are the provenance.
 
     A run that some policy has not finished is left out.
     """

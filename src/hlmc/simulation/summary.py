@@ -82,7 +82,7 @@ class Summary(pd.DataFrame):
 
 
 def summarise(result: Result, kind: str | None, switches: int | None, level: float) -> Summary:
-    """One row a policy, at the last time point. ``kind`` None: as the result chooses; where it has none, no regret."""
+    """One row per policy, at the last time point. ``kind`` None: the result's default; if that is None, no regret."""
     kind = result.default_kind() if kind is None else kind
     regret = result.reward * np.nan if kind is None else result.regret(kind, switches)
     bound = result.bound(kind or "weak", switches)
