@@ -159,7 +159,7 @@ REFUSED: list[tuple[str, Callable[[Fleet], object], type[Exception], str]] = [
     ("inf", lambda f: f.update([np.inf, 0.0], [0, 4]), BadReward, "learner 0: reward must be"),
     ("above", lambda f: f.update([0.0, 1.0000001], [0, 4]), BadReward, "learner 4: .*, not 1.0000001"),
     ("below", lambda f: f.update([-1e-300, 1.0], [0, 4]), BadReward, "learner 0: .*, not -1e-300"),
-    ("too few", lambda f: f.update([0.5], [0, 4]), BadReward, r"must be 2 numbers, one per learner, not of shape \(1,\)"),
+    ("too few", lambda f: f.update([0.5], [0, 4]), BadReward, r"be 2 numbers, one per learner, not of shape \(1,\)"),
     ("one reward", lambda f: f.update(0.5), BadReward, r"must be 6 numbers, one per learner, not of shape \(\)"),
     ("text", lambda f: f.update(["a", "b"], [0, 4]), BadType, "rewards must be numbers"),
     ("complex", lambda f: f.update([1j, 0j], [0, 4]), BadType, "rewards must be numbers"),
