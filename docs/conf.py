@@ -143,6 +143,8 @@ def formula(node: nodes.Node, *, block: bool) -> str:
     text = re.sub(
         r"\\([Bb]ig|textstyle|mathrel)(?![a-z])", "", text
     )  # sizes and spaces that MathML finds by itself
+    text = re.sub(r"(?<=[\w)}])\s*\\ln(?![a-z])", r"\\,\\ln", text)
+    text = re.sub(r"\\ln\s+(?=\w)", r"\\ln\\,", text)
     try:
         return str(tex2mathml(text, as_block=block))
     except MathError as error:

@@ -14,7 +14,6 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from matplotlib.dates import AutoDateLocator
 from matplotlib.ticker import MaxNLocator
 from sphinx_gallery.scrapers import figure_rst
 
@@ -86,8 +85,11 @@ def thumbnail(figure: Any, path: Path) -> None:
     locator = first.xaxis.get_major_locator()
     if isinstance(locator, MaxNLocator):
         locator.set_params(nbins=5)
-    elif isinstance(locator, AutoDateLocator):
-        locator.maxticks = dict.fromkeys(locator.maxticks, 5)
+    figure.draw_without_rendering()
+    labels = first.xaxis.get_majorticklabels()
+    if len(labels) > 8 and not labels[0].get_rotation():  # years, which would touch
+        for label in labels[1::2]:
+            label.set_visible(False)
     figure.savefig(path, dpi=DOTS)
 
 

@@ -36,7 +36,7 @@ _PATH = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*")
 _DOCUMENT = re.compile(r"``docs/([\w/]+)\.md``")
 _CODE = re.compile(r"(`+[^`]*`+|\$[^$]+\$|\]\([^)]*\))")
 _POWER = re.compile(r"(?<=[\w)′])\^(?:\(((?:[^()]|\([^()]*\))+)\)|(-?\w+))")
-_NUMBERS = re.compile(r"(?<=\d) (±|to|T)(?: (?=[-−]?\d)|(?=\s|$))")
+_TOGETHER = re.compile(r"(?<=\d) (?=±|to [-−]?\d|[TMk]\b|%)|(?<=±) (?=\d)|(?<=\d to) (?=[-−]?\d)")
 _ROLES = re.compile(r"(``[^`]*``|:\w+:`[^`]*`|`[^`]*`_*)")
 _HIGH = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
@@ -74,7 +74,7 @@ def _typeset(text: str) -> str:
 
     def together(line: str) -> str:
         row = line.lstrip().startswith("|")
-        return _NUMBERS.sub(lambda match: match[0].replace(" ", "\u00a0"), line) if row else line
+        return _TOGETHER.sub("\u00a0", line) if row else line
 
     return "\n".join(together(line) for line in _POWER.sub(raised, text).split("\n"))
 
