@@ -102,6 +102,54 @@ def test_commands_have_the_options_that_pages_show(page: Path) -> None:
             pytest.fail(f"{page.name}: hlmc {shlex.join(words)}: {error}")
 
 
+FENCED = re.compile(r"^ *```.*?^ *```$", re.MULTILINE | re.DOTALL)
+LONG = {"architecture.md", "format.md"}  # for contributors, and a specification
+
+
+def prose(page: Path) -> list[str]:
+    """The words of a page outside of code."""
+    return [word for word in FENCED.sub("", page.read_text(encoding="utf-8")).split() if word.strip("|-:")]
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs").glob("*.md")), ids=lambda page: page.name)
+def test_pages_for_users_are_short(page: Path) -> None:
+    """Proofs and measurements are in docs/research."""
+    assert page.name in LONG or len(prose(page)) <= 1200
+
+
+def test_words_of_code_are_not_counted(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("# A page\n\n```python\nimport hlmc\n```\n\n| a | b |\n|---|---|\n")
+    assert prose(page) == ["#", "A", "page", "a", "b"]
+
+
+BAD = (
+    "A table from what you have to what to take",
+    "also when the rewards are chosen by an adversary",
+    "First steps comes before",
+    "They run as they are",
+    "All that the learner knows is one row",
+    "the best arm is not said to change",
+    "nothing for a champion to outlive",
+    "says so where there are none",
+    "no click is no message",
+    "knows of a newcomer",
+    "and nothing changes there",
+    "nobody wants them one by one",
+    "has learners start afresh",
+    "opens into the level below",
+    "One sees",
+    "runs that nobody keeps",
+    "ns a step",
+)
+
+
+def test_sentences_that_readers_stumbled_over_are_gone() -> None:
+    pages = [*PAGES, *(ROOT / "notebooks").glob("*.ipynb"), *(ROOT / "examples").rglob("*.py")]
+    texts = {page.name: " ".join(page.read_text(encoding="utf-8").split()).lower() for page in pages}
+    assert {(name, bad) for name, text in texts.items() for bad in BAD if bad.lower() in text} == set()
+
+
 def test_there_are_commands_to_check() -> None:
     assert ["simulate", "examples/trap.toml", "--set", 'plots=["first.png"]'] in commands(ROOT / "docs" / "tutorial.md")
     assert len([words for page in PAGES for words in commands(page)]) > 20
