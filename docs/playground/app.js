@@ -102,9 +102,9 @@ const quiet = matchMedia("(prefers-reduced-motion: reduce)");
 /** Start over with some settings. */
 function reset(changed = {}) {
     settings = allowed({ ...settings, ...changed });
+    game = new Game(settings);
     pause();
     $("rate").textContent = "";
-    game = new Game(settings);
     if (game.yours) for (const arm of settings.pays) game.pay(arm, 1);
     recent = new Recent(game);
     writeAddress();

@@ -34,7 +34,7 @@ const STORY = [
         title: "The champion",
         text: "HLMC is safe but slow, because it forgets. Champion keeps one more thing: the best arm so far, which plays in every group and "
             + "is challenged from time to time. In the same 20 numbers it does nearly as well as Tsallis-INF does with 100.",
-        todo: "Press Play and wait for the star to find the arm that pays. Other settings are yours to try.",
+        todo: "Wait for the star to find the arm that pays, and compare the rewards. Then close the story and try other settings.",
         preset: { arms: 100, memory: 20, horizon: 1e6, adversary: "Needle", policies: ["HLMC", "Champion", "Tsallis-INF"], speed: 5 },
     },
 ];
@@ -42,7 +42,7 @@ const STORY = [
 /** Show a step of the story and set its game up; `begin` plays it at once. */
 function tell(number, begin) {
     const { title, text, todo, preset } = STORY[number];
-    $("story").hidden = false;
+    $("story").hidden = false; // the style sheet makes room for it
     $("tour").hidden = true;
     $("story").dataset.step = number;
     $("storytitle").textContent = `${number + 1} of ${STORY.length}: ${title}`;
@@ -51,6 +51,9 @@ function tell(number, begin) {
     $("more").open = false; // the curve and the learners are to be seen beside the story
     $("back").disabled = number === 0;
     $("next").textContent = number === STORY.length - 1 ? "Close" : "Next";
+    // In one plot of regret HLMC's line would flatten the others.
+    $("quantity").value = number === STORY.length - 1 ? "reward" : "regret";
+    $("quantity").dispatchEvent(new Event("change"));
     reset(settingsOf(preset));
     $("story").hidden = false;
     if (begin) play();
