@@ -192,15 +192,20 @@ def _show(result: ArenaResult, options: argparse.Namespace) -> None:
     if options.json:
         show_json([{k: _plain(v) for k, v in row.items()} for row in result.data.to_dict("records")])
         return
+
+    def narrow(frame: pd.DataFrame) -> pd.DataFrame:
+        """Bytes are 8 times the words: for those who asked for equal bytes."""
+        return frame if options.bytes else frame.drop(columns="bytes")
+
     line(f"{result.verdict()}.", style="bold")
-    heading("All sizes: median ratios, and the number of pairs of adversary and size with a ratio below 1")
-    _frame(result.overview(), ranked=True)
+    heading("All sizes: median ratios, and how many pairs of adversary and size have one below, about and above 1")
+    _frame(narrow(result.overview()), ranked=True)
     kind = options.regret
     tables = options.tables or result.data["adversary"].nunique() <= FEW
     for arms, horizon in result.sizes if tables else ():
         if not result.data.query("kind == @kind and arms == @arms and horizon == @horizon").empty:
             heading(f"{kind.capitalize()} regret, K = {arms:,}, T = {horizon:,}")
-            _frame(result.table(kind, arms, horizon))
+            _frame(narrow(result.table(kind, arms, horizon)))
     line()
     for note in filter(None, (*NOTES, result.note)):
         line(note)

@@ -205,7 +205,7 @@ def _cells(row: pd.Series[Any], result: GameResult, name: str, facts: list[str])
         "" if words is None else f"{int(row['words'])} + {words - int(row['words'])}",
         "" if words is None else f"{8 * words}",
         f"{row['reward']:.6f}",
-        "" if math.isnan(row["low"]) else f"{row['low']:.6f} .. {row['high']:.6f}",
+        "" if math.isnan(row["low"]) else f"{row['low']:.6f} to {row['high']:.6f}",
         f"{row['fairness']:.3f}",
         *(f"{row[fact]:.4f}" for fact in facts),
         f"{row['regret']:.6f}",
