@@ -152,7 +152,7 @@ def _followed() -> int:
 def reference(found: dict[str, Any]) -> dict[str, Any]:
     """What Python does, in a process without the compiler, which would take most of the time."""
     command = [sys.executable, "-W", "ignore", str(Path(__file__).resolve())]
-    environment = {**os.environ, "HLMC_JIT": "0"}
+    environment = {**os.environ, "HLMC_JIT": "0", "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(
         command, input=found["finished"][3], env=environment, capture_output=True, text=True, timeout=120
     )
