@@ -201,7 +201,7 @@ class Rows:
         return entry(changer(self.policy.structure), "int64", *["int64"] * 5), changes
 
 
-def _at(array: Array) -> int:
+def _at(array: Array) -> Any:
     """``address_of`` for an array that is not empty and can be written: compiled, twenty times as fast."""
     if not JIT:
         return address_of(array)
