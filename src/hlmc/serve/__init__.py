@@ -9,6 +9,7 @@
 ``rights``      tokens: who may do what
 ``running``     uvicorn: connections, slow clients, a graceful stop; ``logs``
 ``looking``     reports over time, for the page and the metrics
+``copying``     SQLite's log is copied beside the answers
 ``metrics``     numbers for Prometheus
 ``client``      :class:`Client` and :class:`AsyncClient`; ``remote`` is what both share
 ``demo``        simulated visitors

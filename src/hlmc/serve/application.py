@@ -71,7 +71,7 @@ async def _begin(service: Service, beside: Beside | None) -> None:
     """Compile what decisions need, and then take requests."""
     for hosted in service.hosted.values():
         await asyncio.to_thread(warm, hosted.bandit.policy)
-        hosted.looker.begin()
+    service.begin()
     service.ready = True
     if beside is not None:
         await beside(service)

@@ -31,6 +31,7 @@ from hlmc.bandit.opening import experiments as found_in
 from hlmc.checks import between, flag, whole
 from hlmc.errors import BadArgument, BadType, shown
 from hlmc.policies.base import Policy
+from hlmc.serve.copying import Log
 from hlmc.serve.guard import LOOPBACK
 from hlmc.serve.service import Hosted, Limits, Units
 from hlmc.toml import contents_of, known, policy_of, within
@@ -89,6 +90,10 @@ class Config:
                 made.bandit.close()
             raise
         return hosted
+
+    def log(self) -> Log | None:
+        """The log of the store, if that is an SQLite file which is there."""
+        return None if "://" in self.store else Log(Path(self.store), self.durable)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -148,7 +148,7 @@ def prepared(
     except OSError as error:
         raise BadArgument(f"port must be free: {host}:{port} cannot be used ({error.strerror})") from None
     try:
-        service = Service(config.opened(), config.limits)
+        service = Service(config.opened(), config.limits, config.log())
     except BaseException:
         listening.close()
         raise

@@ -15,6 +15,7 @@ from typing import Any, Literal, TypeVar
 from hlmc.bandit import Bandit, Decision
 from hlmc.errors import BadArgument, BadType, HLMCError
 from hlmc.serve import wire
+from hlmc.serve.copying import Log
 from hlmc.serve.looking import Looker
 from hlmc.serve.metrics import Counts
 from hlmc.serve.problems import AGAIN, Problem, problem_of
@@ -78,9 +79,10 @@ class Hosted:
 
 
 class Service:
-    """What is served, and how much of it at a time."""
+    """What is served, and how much of it at a time. ``log``: that of the store, if it is an SQLite file."""
 
-    def __init__(self, hosted: Sequence[Hosted], limits: Limits | None = None) -> None:
+    def __init__(self, hosted: Sequence[Hosted], limits: Limits | None = None, log: Log | None = None) -> None:
+        self.log = log
         self.hosted = {each.bandit.name: each for each in hosted}
         self.limits = limits or Limits()
         for each in hosted:
@@ -182,11 +184,20 @@ class Service:
         """Call a function that waits, such as one of a bandit."""
         return await asyncio.to_thread(function, *given, **named)
 
+    def begin(self) -> None:
+        """Do from now on, in the running event loop, what is done from time to time."""
+        for each in self.hosted.values():
+            each.looker.begin()
+        if self.log is not None:
+            self.log.begin()
+
     def close(self) -> None:
         """Close all bandits."""
         for each in self.hosted.values():
             each.looker.close()
             each.bandit.close()
+        if self.log is not None:
+            self.log.close()
 
 
 def _counted(hosted: Hosted, answers: list[Any]) -> list[Answer]:
