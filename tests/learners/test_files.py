@@ -221,7 +221,7 @@ def test_what_somebody_else_has_saved_is_not_replaced(path: Path, kind: str) -> 
     first.save(path)
     kept = path.read_bytes()
     for each in (second, third) if kind != "fleet" else (second,):
-        with pytest.raises(BadFile, match="has been saved by somebody else since it was read"):
+        with pytest.raises(BadFile, match="has been saved by another learner or process since it was read"):
             each.save(path)
     assert path.read_bytes() == kept
     assert sorted(path.parent.iterdir()) == [path]

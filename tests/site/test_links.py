@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
+
+sys.path.append(str(Path(__file__).parent.parent.parent / "scripts"))
+from site_links import source
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+MADE = {"genindex", "search", "py-modindex", "gallery/index", "notebooks/index"}  # no one file is their source
 
 
 class _Page(HTMLParser):
@@ -16,6 +23,7 @@ class _Page(HTMLParser):
         self.anchors: set[str] = {"", "top"}
         self.links: list[str] = []
         self.loads: list[str] = []
+        self.card = ""
         self.feed(text)
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
@@ -25,6 +33,9 @@ class _Page(HTMLParser):
             self.links.append(found["href"])
         elif tag in ("link", "use") and "href" in found:
             self.loads.append(found["href"])
+        if found.get("property") == "og:image":
+            self.card = found["content"]
+            self.links.append(self.card)
         if "src" in found:
             self.loads.append(found["src"])
         self.loads += [part.split()[0] for part in found.get("srcset", "").split(",") if part.strip()]
@@ -63,6 +74,19 @@ def test_no_link_is_broken(site: Path) -> None:
         if (what := problem(page, link, site))
     }
     assert not broken, "\n".join(sorted(broken)[:40])
+
+
+def test_pages_have_a_social_card(site: Path) -> None:
+    pages = [page for page in site.rglob("*.html") if "playground" not in page.parts]
+    assert {page.name for page in pages if not _read(page).card.endswith("_static/card.png")} == set()
+
+
+def test_every_written_page_can_be_edited(site: Path) -> None:
+    """The link to a page's file, which `[project.urls]` turns on, leads to a file."""
+    pages = {page.relative_to(site).with_suffix("").as_posix() for page in site.rglob("*.html")}
+    written = {page for page in pages - MADE if not page.startswith(("reference/", "playground/"))}
+    assert len(written) > 60
+    assert {page for page in written if source(page, ROOT) is None} == set()
 
 
 def test_nothing_is_loaded_from_elsewhere(site: Path) -> None:

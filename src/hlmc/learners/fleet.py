@@ -492,7 +492,7 @@ class Fleet:
                 self._file.verify()
 
     def __eq__(self, other: object) -> bool:
-        """Whether the two will behave alike from here on: the same policy and the same states, whoever they are."""
+        """Whether the two have the same policy and the same states, whatever their identities."""
         if not isinstance(other, Fleet):
             return NotImplemented
         if self.policy != other.policy or len(self) != len(other):

@@ -412,7 +412,7 @@ class Learner:
         return exported(self.policy, name, self._row, steps, precision)
 
     def __eq__(self, other: object) -> bool:
-        """Whether the two will behave alike from here on: the same policy and the same state, whoever they are."""
+        """Whether the two have the same policy and the same state, whatever their identities."""
         if not isinstance(other, Learner):
             return NotImplemented
         if self.policy != other.policy:

@@ -101,7 +101,7 @@ def _refuse_changed(path: StrPath, seen: Seen) -> None:
         return  # it is gone: nothing is lost
     if found != known:
         raise BadFile(
-            f"{os.fspath(path)} has been saved by somebody else since it was read: "
+            f"{os.fspath(path)} has been saved by another learner or process since it was read: "
             "save to another path, or with force=True"
         )
 

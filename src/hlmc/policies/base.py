@@ -206,7 +206,7 @@ class Policy(Common):
 
     @property
     def limit(self) -> int | None:
-        """The most steps that a learner takes: the horizon, or None where it goes on for ever.
+        """The most steps that a learner takes: the horizon, or None if there is no limit.
 
         >>> import hlmc
         >>> hlmc.EXP3(arms=3, horizon=100).limit, hlmc.EXP3(arms=3, horizon=100, after="continue").limit

@@ -44,17 +44,17 @@ class Champion(TreePolicy):
     Parameters
     ----------
     arms
-        K.
+        K, the number of arms.
     memory
-        M: as few levels as at most M words allow, with groups of nearly equal size; two levels where T is less than
-        30 K. Default: two levels, about 2 sqrt(K) words.
+        M: the fewest levels that fit in M words, with groups of nearly equal size; two levels if T is less than 30 K.
+        Default: two levels, about 2 sqrt(K) words.
     horizon
-        T, or None when it is not known: groups and doubts start afresh in stages of 2^r steps, the champion stays.
+        T, or None if unknown: groups and doubt restart in stages of 2^r steps; the champion stays.
     switches
-        V, if it is known in how many pieces the best arm stays the same: epochs are sqrt(V) times shorter, and the
-        groups start afresh every now and then, which the plan shows as a level of one group. The champion stays.
+        V, the number of constant pieces of the best arm, if known: epochs are sqrt(V) times shorter, and the groups
+        restart from time to time, which the plan shows as a level of one group. The champion stays.
     bits
-        Bits of a loss: 64, 4 to 32, or ``"auto"``: what is best in ``memory``. With fewer than 64 the losses are
+        Bits of a loss: 64, 4 to 32, or ``"auto"`` for the best width in ``memory``. With fewer than 64 the losses are
         packed codes, and ``memory`` holds more of them (``docs/research/bits.md``).
 
     Guarantee

@@ -370,11 +370,11 @@ class Result:
         It is the regret of ``b`` less that of ``a``, of every kind: the benchmark is the same for both.
 
         >>> import hlmc
-        >>> field = {"UCB1": hlmc.UCB1(arms=100), "dice": hlmc.Uniform(arms=100)}
+        >>> field = {"UCB1": hlmc.UCB1(arms=100), "uniform": hlmc.Uniform(arms=100)}
         >>> result = hlmc.simulate(field, hlmc.adversaries.UniformMeans(100), 2000, runs=32, progress=False)
-        >>> found = result.compare("UCB1", "dice")
+        >>> found = result.compare("UCB1", "uniform")
         >>> found
-        UCB1 earns ... more than dice (... to ...: 95 % interval of 32 runs)
+        UCB1 earns ... more than uniform (... to ...: 95 % interval of 32 runs)
         >>> found.low > 0.0, found.values.shape
         (True, (32,))
         """
