@@ -106,6 +106,7 @@ html_css_files = ["site.css"]
 html_context = {
     "default_mode": "auto",
     "home": html_baseurl,
+    "repository": URLS.get("Source"),
     "playground": (ROOT / "scripts" / "playground.py").exists(),
 }
 html_favicon = "_static/icon.svg"
@@ -125,11 +126,8 @@ html_theme_options = {
     "collapse_navigation": True,
     "show_prev_next": True,
     "footer_start": ["copyright"],
-    "footer_end": [],
+    "footer_end": ["source-link"],
     "secondary_sidebar_items": ["page-toc", "edit-link"],
-    "external_links": [
-        {"name": name, "url": url} for name, url in URLS.items() if name == "Source"
-    ],
     "search_as_you_type": False,
 }
 
