@@ -30,8 +30,8 @@ policy = { policy = "TsallisINF", arms = 50 }
 wait = 60
 default = 0.0
 """
-OPERATIONS = 14
-"""About so many share the cases."""
+OPERATIONS = 6
+"""About so many share the cases: the others take no arguments, so that there is one case of each."""
 
 
 def main() -> int:

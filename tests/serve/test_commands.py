@@ -15,7 +15,7 @@ import hlmc
 from hlmc.cli import main
 from hlmc.errors import BadArgument, BadFile, BadType, MissingExtra
 from hlmc.serve.config import of_store, read_config
-from hlmc.serve.demo import CHANGE, DRINKS, SEGMENTS, SUMMER, chance
+from hlmc.serve.demo import CHANGE, DRINKS, POLICY, SUMMER, TASTES, chance
 from hlmc.serve.extra import need
 from serve.services import SHOP
 
@@ -102,12 +102,13 @@ def test_a_file_of_experiments(tmp_path: Path) -> None:
 
 
 def test_the_demo_has_something_to_learn() -> None:
-    for segment in SEGMENTS:
-        before = [chance(segment, drink, 0) for drink in DRINKS]
-        after = [chance(segment, drink, CHANGE) for drink in DRINKS]
-        assert DRINKS[after.index(max(after))] in SUMMER
-        assert DRINKS[before.index(max(before))] not in SUMMER
-        assert all(0.0 < each < 1.0 for each in before + after)
+    assert len(set(DRINKS)) == len(DRINKS) == 300
+    assert POLICY.words.total < len(DRINKS) / 4
+    assert {*TASTES, *SUMMER} <= {*DRINKS}
+    for visitors, best in ((0, TASTES), (CHANGE, SUMMER)):
+        chances = {drink: chance(drink, visitors) for drink in DRINKS}
+        assert max(chances, key=lambda drink: chances[drink]) in best
+        assert all(0.0 < each < 1.0 for each in chances.values())
 
 
 @pytest.mark.slow

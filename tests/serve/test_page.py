@@ -84,6 +84,7 @@ def test_the_page_shows_what_happens(shop: Running, tab: Tab, width: int, scheme
     assert tab.evaluate(f"{DRAWN}('reward') && {DRAWN}('share')")
     assert tab.evaluate("document.documentElement.dataset.theme") == scheme
     assert tab.evaluate("document.documentElement.scrollWidth") <= width
+    assert tab.evaluate("(table => table.scrollWidth <= table.clientWidth)(document.querySelector('.scroll'))")
     names = tab.evaluate("[...document.querySelectorAll('#arms th')].map(each => each.textContent).sort()")
     assert names == ["<b>cocoa</b>", "coffee", "tea"]  # names are text, never markup
     assert "TsallisINF(arms=10)" in tab.evaluate("document.getElementById('plan').textContent")

@@ -51,7 +51,10 @@ function drawCurves(canvas, picture) {
     const { curves, begin, end, height, ink, log } = picture;
     const [context, width] = contextOf(canvas, height);
     const named = width > NAMED;
-    const box = { left: 52, right: width - (named ? 132 : 12), top: 10, bottom: height - (picture.across ? 34 : 22) };
+    context.font = FONT;
+    const longest = Math.max(0, ...curves.map(({ name }) => context.measureText(name).width));
+    const margin = named ? Math.min(Math.max(132, longest + 26), width / 3) : 12;
+    const box = { left: 52, right: width - margin, top: 10, bottom: height - (picture.across ? 34 : 22) };
     let low = picture.low ?? 0, high = picture.high;
     for (const { points } of picture.fixed ? [] : curves) {
         for (const [, y, below, above] of points) {
@@ -74,7 +77,6 @@ function drawCurves(canvas, picture) {
     const x = (t) => box.left + (box.right - box.left) * (t - begin) / (end - begin);
     const place = (v) => box.bottom - (box.bottom - box.top) * (v - low) / (high - low);
     const y = log ? (v) => place(Math.log10(Math.max(1, v))) : place;
-    context.font = FONT;
     context.lineWidth = 1;
     context.textAlign = "right";
     context.textBaseline = "middle";
@@ -90,7 +92,7 @@ function drawCurves(canvas, picture) {
     }
     context.textBaseline = "top";
     const wide = picture.label ? context.measureText(picture.label(end)).width + 24 : 0;
-    const parts = Math.max(1, Math.min(named ? 5 : 2, Math.floor((box.right - box.left) / wide)));
+    const parts = Math.max(1, Math.min(named ? 5 : 2, Math.floor((box.right - box.left) / wide - 0.5))); // the last one ends there
     for (let i = 0; i <= parts; i++) {
         context.textAlign = i === parts ? "right" : "center";
         const at = begin + (end - begin) * i / parts;

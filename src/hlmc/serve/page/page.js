@@ -4,6 +4,7 @@
 const $ = (id) => document.getElementById(id);
 const TOKEN = "hlmc-token";
 const SHOWN = 8; // curves of arms
+const LISTED = 20; // arms that a report has at most
 const ENOUGH = 30; // rewards of a point of a curve
 const Z = 1.96;
 let experiment = null; // what /v1/NAME says
@@ -146,7 +147,9 @@ function shares(names) {
         const all = to.learned[0] - from.learned[0];
         if (!all) continue;
         names.forEach((name, k) => {
-            if (name in from.arms && name in to.arms) curves[k].push([to.time, (to.arms[name] - from.arms[name]) / all]);
+            if (!(name in to.arms)) return;
+            if (name in from.arms) curves[k].push([to.time, (to.arms[name] - from.arms[name]) / all]);
+            else if (!curves[k].length) curves[k].push([from.time, 0]); // not among those listed: hardly played
         });
     }
     return curves;
@@ -168,12 +171,14 @@ function entries(list, rows) {
 const interval = (ends) => (ends ? `${number(ends[0])} to ${number(ends[1])}` : "");
 
 function showPolicy() {
-    const { words, settings, policy, plan, guarantee } = experiment;
+    const { words, settings, policy, plan, guarantee, description } = experiment;
+    const capacity = description.arguments.arms;
     const wait = settings.wait === null ? "rewards may come at any time"
         : `after ${seconds(settings.wait)} without a reward a decision counts as ${settings.default}`;
-    $("plan").textContent = `Each learner follows ${policy} and keeps ${count(words.total)} words (${count(8 * words.total)} bytes); `
-        + `${wait}${settings.control ? `; ${percent(settings.control)} of the decisions are the control group` : ""}.`;
-    $("about").textContent = `${plan}\n\n${guarantee}`;
+    $("plan").textContent = `Each learner follows ${policy} and keeps ${count(words.total)} words (${count(8 * words.total)} bytes) `
+        + `for up to ${count(capacity)} arms; ${wait}${settings.control ? `; ${percent(settings.control)} of the decisions are the control group` : ""}.`;
+    $("about").textContent = plan;
+    $("guarantee").textContent = guarantee;
 }
 
 function show() {
@@ -263,6 +268,7 @@ function showArms() {
         row.append(name, ...cells, last);
         return row;
     }));
+    $("arms-text").hidden = report.arms.length < LISTED;
     if (held) document.querySelector(`[data-key="${CSS.escape(held)}"]`)?.focus();
 }
 
