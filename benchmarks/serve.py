@@ -3,6 +3,7 @@
     python benchmarks/serve.py                      # SQLite: one by one, in lists of 100, without the sync, plain GETs
     python benchmarks/serve.py --postgres           # two services on a PostgreSQL of its own
     python benchmarks/serve.py --flat 600           # resident memory while a day's traffic goes by, in ten minutes
+    python benchmarks/serve.py --ready 1000000      # seconds until a service with so many units takes requests
 
 The services are processes of their own; this one sends the load, from 64 connections. K = 100 arms, 100,000 units.
 Every figure stands beside the time that fdatasync takes on the same disk, because each commit waits for one. The
@@ -89,10 +90,10 @@ async def _ready(port: int) -> None:
     connection.close()
 
 
-async def fill(port: int) -> None:
+async def fill(port: int, units: int = UNITS) -> None:
     """Have every unit ask once, so that its learner is there."""
     connection = await connected(port)
-    for at in range(0, UNITS, 1000):
+    for at in range(0, units, 1000):
         status, _ = await connection.send(post("/v1/shop/ask", [{"unit": f"u{i}"} for i in range(at, at + 1000)]))
         assert status == 200
     connection.close()
@@ -169,13 +170,32 @@ def postgres(seconds: float, rounds: int) -> None:
         print(f"fdatasync: {sync_ms(folder):.2f} ms")
 
 
+def ready(units: int) -> None:
+    """Seconds until a service that begins, with its kernels compiled, is ready where there are so many units."""
+    with tempfile.TemporaryDirectory(dir=BUILD) as name:
+        folder = Path(name)
+        store = str(folder / "shop.db")
+        with served(folder, store, False) as service:
+            asyncio.run(fill(service[0], units))
+        for _ in range(3):
+            begun = time.perf_counter()
+            with served(folder, store) as service:
+                loaded = time.perf_counter() - begun
+                one = measure("first pairs", [service], 0.1, single)
+            print(f"ready after {loaded:.2f} s with {units:,} units; slowest first answer {one.quantile(1.0):.0f} ms")
+
+
 def flat(seconds: float) -> None:
-    """Resident memory once a minute, while pairs come one by one and a page is open."""
+    """Resident memory in each tenth of the time, while pairs come one by one.
+
+    The store is filled first: SQLite keeps up to 64 MiB of its pages in memory, and nothing is flat before it does.
+    """
     more = "wait = 20\ndefault = 0.0\ncontrol = 0.02\nkeep = 60"
     with tempfile.TemporaryDirectory(dir=BUILD) as name:
         folder = Path(name)
         with served(folder, str(folder / "flat.db"), True, more) as service:
             process, sizes = psutil.Process(service[1]), []
+            asyncio.run(fill(service[0]))
             for _ in range(10):
                 measure("pairs", [service], seconds / 10, single)
                 sizes.append(process.memory_info().rss / 2**20)
@@ -189,12 +209,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--postgres", action="store_true", help="two services on a PostgreSQL of its own")
     parser.add_argument("--flat", type=float, metavar="SECONDS", help="memory over so many seconds")
+    parser.add_argument("--ready", type=int, metavar="UNITS", help="seconds until it takes requests with so many units")
     parser.add_argument("--seconds", type=float, default=5.0, help="of each measurement (5)")
     parser.add_argument("--rounds", type=int, default=3, help="how often each is made (3)")
     options = parser.parse_args()
     BUILD.mkdir(exist_ok=True)
     uvloop.install()
-    if options.flat:
+    if options.ready:
+        ready(options.ready)
+    elif options.flat:
         flat(options.flat)
     elif options.postgres:
         postgres(options.seconds, options.rounds)

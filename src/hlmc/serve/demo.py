@@ -1,8 +1,8 @@
 """``hlmc serve --demo``: a shop whose visitors are simulated, so that the page has something to show.
 
-One of three hundred drinks is recommended to each visitor. One learner decides for all of them, which stores some
-numbers for the whole shop and not one per drink. A visitor orders what is recommended, or goes, half a second later; one
-in ten never answers. After a while tastes change.
+One of three hundred drinks is recommended to each visitor. One learner decides for all of them, and stores a fifth as
+many words as there are drinks. A visitor orders what is recommended, or goes, half a second later; one in ten never
+answers. After a while tastes change.
 """
 
 from __future__ import annotations
