@@ -11,14 +11,14 @@ import pytest
 
 from c_tools import needs
 from hlmc import cli
-from hlmc.cli.completion import SHELLS, tree
+from hlmc.cli.completion import SHELLS, script
 
 
 @pytest.fixture(scope="module")
 def scripts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("completion")
-    for shell, write in SHELLS.items():
-        (folder / shell).write_text(write(tree(), cli.COMMANDS), encoding="utf-8")
+    for shell in SHELLS:
+        (folder / shell).write_text(script(shell), encoding="utf-8")
     return {shell: folder / shell for shell in SHELLS}
 
 
@@ -26,7 +26,7 @@ def in_bash(script: Path, line: str, folder: Path) -> set[str]:
     """What bash offers for the last word of a line."""
     words = line.split(" ")
     listed = " ".join(f"'{word}'" for word in words)
-    code = f"""source {script}; COMP_WORDS=({listed}); COMP_CWORD={len(words) - 1}; _hlmc
+    code = f"""source {script}; COMP_WORDS=({listed}); COMP_CWORD={len(words) - 1}; _shtab_hlmc
     printf '%s\\n' "${{COMPREPLY[@]}}" """
     done = subprocess.run(["bash", "-c", code], cwd=folder, capture_output=True, text=True, check=True)
     return set(done.stdout.split())
@@ -68,17 +68,17 @@ def test_a_shell_offers(scripts, tmp_path, shell, ask, line, offered, not_offere
 def test_zsh_understands_its_script(scripts: dict[str, Path]) -> None:
     code = f"autoload -Uz compinit && compinit -u -D && source {scripts['zsh']} && print $_comps[hlmc]"
     done = subprocess.run(["zsh", "-f", "-c", code], capture_output=True, text=True, check=True)
-    assert (done.stdout, done.stderr) == ("_hlmc\n", "")
+    assert (done.stdout, done.stderr) == ("_shtab_hlmc\n", "")
 
 
 @pytest.mark.parametrize("shell", SHELLS)
 def test_every_option_is_in_every_script(scripts: dict[str, Path], shell: str) -> None:
     text = scripts[shell].read_text(encoding="utf-8")
-    found = tree()
-    assert set(found) == set(cli.COMMANDS)
-    for command, arguments in found.items():
+    commands = cli.whole_parser(cli.COMMANDS)[1]
+    assert set(commands) == set(cli.COMMANDS)
+    for command, parser in commands.items():
         assert command in text
-        for flag in [flag for argument in arguments for flag in argument.flags]:
+        for flag in [flag for action in parser._actions for flag in action.option_strings]:
             assert flag.lstrip("-") in text, (command, flag)
 
 
@@ -86,8 +86,8 @@ def test_python_m_hlmc_is_hlmc() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "hlmc", "completion", "bash"], capture_output=True, text=True, check=True
     )
-    assert done.stdout == SHELLS["bash"](tree(), cli.COMMANDS)
-    assert shutil.which("bash") is None or "complete -F _hlmc hlmc" in done.stdout
+    assert done.stdout == script("bash")
+    assert shutil.which("bash") is None or "complete -o bashdefault -F _shtab_hlmc hlmc" in done.stdout
 
 
 def test_an_unknown_shell_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:

@@ -19,7 +19,7 @@ import os
 import signal
 import sys
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from typing import NoReturn
 
@@ -91,26 +91,19 @@ class _Version(argparse.Action):
         parser.exit()
 
 
-def _parser(command: str | None) -> tuple[Parser, Parser]:
-    """The main parser, with the options of only the given command; and the parser of that command."""
+def whole_parser(wanted: Collection[str]) -> tuple[Parser, dict[str, Parser]]:
+    """The main parser, and those of all commands by name, of which the wanted ones have their options."""
     parser = Parser(prog="hlmc", description="Bandit learning in bounded memory.")
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command", parser_class=Parser)
-    wanted = parser
+    found: dict[str, Parser] = {}
     for name, summary in COMMANDS.items():
-        description = f"{summary[0].upper()}{summary[1:]}."
-        sub = commands.add_parser(name, help=summary, description=description)
-        if name == command:
+        found[name] = commands.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")
+        if name in wanted:
             module = importlib.import_module(f"{__name__}.{name}")
-            module.configure(sub)
-            sub.set_defaults(run=module.run)
-            wanted = sub
-    return parser, wanted
-
-
-def command_parser(command: str) -> argparse.ArgumentParser:
-    """The parser of a command."""
-    return _parser(command)[1]
+            module.configure(found[name])
+            found[name].set_defaults(run=module.run)
+    return parser, found
 
 
 def _unknown(parser: Parser, arguments: Sequence[str]) -> NoReturn:
@@ -132,10 +125,10 @@ def _run(arguments: Sequence[str]) -> int:
         near = difflib.get_close_matches(command, COMMANDS, n=1)
         hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(COMMANDS)}"
         raise UsageError(f"hlmc: there is no command {command!r}; {hint} (see hlmc --help)")
-    parser, wanted = _parser(command)
+    parser, commands = whole_parser(() if command is None else (command,))
     options, unknown = parser.parse_known_args(arguments)
     if unknown:
-        _unknown(wanted, unknown)
+        _unknown(parser if command is None else commands[command], unknown)
     if command is None:
         parser.print_help()
         return 0

@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hlmc.checks import writable
+from hlmc.cli import options as common
 from hlmc.cli.numbers import whole_number, whole_numbers
+from hlmc.cli.options import option, switch
 from hlmc.cli.output import Table, heading, line, show, show_json
 from hlmc.errors import BadArgument, shown
 
@@ -35,66 +37,34 @@ With --store, finished runs survive Ctrl-C: run the same command again to contin
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     parser.epilog = EXAMPLES
-    parser.add_argument("--held-out", action="store_true", help="use the adversaries that no policy was tuned on")
-    parser.add_argument("--quick", action="store_true", help="small sizes and few runs")
-    parser.add_argument(
-        "--arms", type=whole_numbers, metavar="K,...", help="numbers of arms (default: 16,100,1000,10000)"
-    )
-    parser.add_argument(
-        "--horizon", type=whole_numbers, metavar="T,...", help="numbers of steps (default: 1e5,1e6,1e7)"
-    )
-    parser.add_argument(
-        "--memory", type=whole_number, metavar="M", help="words of statistics (default: about 2 sqrt(K))"
-    )
-    parser.add_argument(
-        "--bytes",
-        type=whole_number,
-        metavar="N",
-        help="compare in equal bytes: no policy has more than N bytes of statistics, those with few bits use them all",
-    )
-    parser.add_argument(
-        "--adversary", action="append", metavar="NAME", help="use only this adversary; may be repeated (see --list)"
-    )
-    parser.add_argument(
-        "--against",
-        action="append",
-        metavar="NAME",
-        help="use only this policy of the arena besides HLMC; may be repeated",
-    )
-    parser.add_argument(
-        "--policy",
-        action="append",
-        type=_factory,
-        default=[],
-        metavar="MODULE:FUNCTION",
-        help="add your own policy, returned by FUNCTION(arms, memory, horizon)",
-    )
-    parser.add_argument(
-        "--kinds", default="weak,shifting,dynamic", metavar="A,...", help="kinds of regret (default: all three)"
-    )
-    parser.add_argument("--runs", type=whole_number, metavar="N", help="runs per policy (default: 32; 4 with --quick)")
-    parser.add_argument("--seed", type=whole_number, default=0, metavar="S", help="random seed (default: 0)")
-    parser.add_argument("--jobs", type=whole_number, metavar="N", help="threads (default: one per core)")
-    parser.add_argument(
-        "--device", default="cpu", choices=("cpu", "cuda"), help="where to run the policies (default: cpu)"
-    )
-    parser.add_argument(
-        "--precision", choices=("float32", "float64"), help="precision on a CUDA device (default: float32)"
-    )
-    parser.add_argument("--store", metavar="DIR", help="store finished runs in DIR, and continue from them")
-    parser.add_argument("--csv", type=Path, metavar="FILE", help="write all ratios and intervals to a .csv file")
-    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the heat map to a .png, .svg or .pdf file")
-    parser.add_argument("--report", type=Path, metavar="DIR", help="write tables, data and figures to a folder")
-    parser.add_argument(
-        "--regret",
-        choices=("weak", "shifting", "dynamic"),
-        default="weak",
-        help="kind of regret in the tables by adversary and in --plot (default: weak)",
-    )
-    parser.add_argument("--tables", action="store_true", help="also print the ratios by adversary")
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.add_argument("--quiet", action="store_true", help="print no estimate and no progress")
-    parser.add_argument("--list", action="store_true", help="list the policies and the adversaries, and exit")
+    switch(parser, "--held-out", "use the adversaries that no policy was tuned on")
+    switch(parser, "--quick", "small sizes and few runs")
+    option(parser, "--arms", "K,...", "numbers of arms (default: 16,100,1000,10000)", whole_numbers)
+    option(parser, "--horizon", "T,...", "numbers of steps (default: 1e5,1e6,1e7)", whole_numbers)
+    option(parser, "--memory", "M", "words of statistics (default: about 2 sqrt(K))", whole_number)
+    equal = "compare in equal bytes: no policy has more than N bytes of statistics, those with few bits use them all"
+    option(parser, "--bytes", "N", equal, whole_number)
+    option(parser, "--adversary", "NAME", "use only this adversary; may be repeated (see --list)", action="append")
+    only = "use only this policy of the arena besides HLMC; may be repeated"
+    option(parser, "--against", "NAME", only, action="append")
+    own = "add your own policy, returned by FUNCTION(arms, memory, horizon)"
+    option(parser, "--policy", "MODULE:FUNCTION", own, _factory, [], action="append")
+    option(parser, "--kinds", "A,...", "kinds of regret (default: all three)", default="weak,shifting,dynamic")
+    option(parser, "--runs", "N", "runs per policy (default: 32; 4 with --quick)", whole_number)
+    common.seed(parser)
+    common.jobs(parser)
+    common.device(parser, "where to run the policies")
+    common.precision(parser)
+    option(parser, "--store", "DIR", "store finished runs in DIR, and continue from them")
+    option(parser, "--csv", "FILE", "write all ratios and intervals to a .csv file", Path)
+    option(parser, "--plot", "FILE", "draw the heat map to a .png, .svg or .pdf file", Path)
+    option(parser, "--report", "DIR", "write tables, data and figures to a folder", Path)
+    shown = "kind of regret in the tables by adversary and in --plot (default: weak)"
+    option(parser, "--regret", ("weak", "shifting", "dynamic"), shown, default="weak")
+    switch(parser, "--tables", "also print the ratios by adversary")
+    switch(parser, "--json", "print JSON")
+    switch(parser, "--quiet", "print no estimate and no progress")
+    switch(parser, "--list", "list the policies and the adversaries, and exit")
 
 
 FEW = 3

@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from hlmc.cli.options import option, switch
 from hlmc.cli.output import line, show_json
 
 EXAMPLES = """\
@@ -26,13 +27,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     parser.epilog = EXAMPLES
     parser.add_argument("store", metavar="STORE", help="an SQLite file, or a postgresql:// URL")
-    parser.add_argument("--name", default="default", metavar="NAME", help="the experiment (default: default)")
+    option(parser, "--name", "NAME", "the experiment (default: default)", default="default")
     what = parser.add_mutually_exclusive_group()
-    what.add_argument("--list", action="store_true", help="list the experiments")
-    what.add_argument("--check", action="store_true", help="check the store and replay every row")
-    what.add_argument("--backup", type=Path, metavar="FILE", help="write a copy of the store to a new file")
-    what.add_argument("--export", type=Path, metavar="FILE", help="write all decisions to FILE, .csv or .parquet")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    switch(what, "--list", "list the experiments")
+    switch(what, "--check", "check the store and replay every row")
+    option(what, "--backup", "FILE", "write a copy of the store to a new file", Path)
+    option(what, "--export", "FILE", "write all decisions to FILE, .csv or .parquet", Path)
+    switch(parser, "--json", "print JSON")
 
 
 def run(options: argparse.Namespace) -> int | None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from hlmc.checks import path as checked_path
+from hlmc.cli.options import option, switch
 from hlmc.cli.output import Table, line, show, show_json
 from hlmc.errors import BadArgument, shown
 from hlmc.spelling import hint
@@ -29,8 +30,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     parser.epilog = EPILOG
     parser.add_argument("name", nargs="?", metavar="NAME", help="the example to write; default: list all of them")
-    parser.add_argument("-o", "--out", type=Path, default=Path(), metavar="DIR", help="folder (default: this one)")
-    parser.add_argument("--json", action="store_true", help="print the list as JSON")
+    option(parser, "-o --out", "DIR", "folder (default: this one)", Path, Path())
+    switch(parser, "--json", "print the list as JSON")
 
 
 def run(options: argparse.Namespace) -> None:

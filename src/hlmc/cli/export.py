@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from hlmc.cli.expression import policy_of
 from hlmc.cli.numbers import whole_number
+from hlmc.cli.options import option, switch
 from hlmc.cli.output import Table, line, show, show_json
 from hlmc.errors import BadArgument
 
@@ -36,21 +37,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EXAMPLES
     parser.add_argument("language", choices=("c", "js"), help="c: C99 for microcontrollers; js: for browsers and Node")
     parser.add_argument("policy", metavar="POLICY", help="a policy as the call that makes it, or a saved learner")
-    parser.add_argument("-o", "--out", type=Path, required=True, metavar="FOLDER", help="where the files go")
+    option(parser, "-o --out", "FOLDER", "where the files go", Path, required=True)
     parser.add_argument("--name", default="hlmc", help="c: what files and functions begin with (default hlmc)")
-    parser.add_argument(
-        "--steps",
-        type=whole_number,
-        metavar="N",
-        help="c: the most steps of a learner, if its horizon is not known; a shorter table",
-    )
-    parser.add_argument(
-        "--precision",
-        choices=("float64", "float32"),
-        default="float64",
-        help="c: float32 for processors whose floats have single precision (default float64)",
-    )
-    parser.add_argument("--json", action="store_true", help="print JSON, for programs")
+    table = "c: the most steps of a learner, if its horizon is not known; a shorter table"
+    option(parser, "--steps", "N", table, whole_number)
+    single = "c: float32 for processors whose floats have single precision (default float64)"
+    option(parser, "--precision", ("float64", "float32"), single, default="float64")
+    switch(parser, "--json", "print JSON, for programs")
 
 
 def run(options: argparse.Namespace) -> None:

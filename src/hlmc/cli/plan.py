@@ -12,6 +12,7 @@ from typing import Any
 from hlmc import bounds, planning
 from hlmc.advice import Advice, advise
 from hlmc.cli.numbers import BadNumber, number, whole_number, whole_numbers
+from hlmc.cli.options import option, switch
 from hlmc.cli.output import Table, heading, line, product, show, show_json
 from hlmc.cli.segments import segmented, shown
 from hlmc.errors import BadArgument
@@ -36,68 +37,32 @@ SHOWN = 4
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     parser.epilog = EXAMPLES
-    parser.add_argument("--arms", type=whole_number, required=True, metavar="K", help="number of arms")
+    option(parser, "--arms", "K", "number of arms", whole_number, required=True)
     tree = parser.add_mutually_exclusive_group(required=True)
-    tree.add_argument("--memory", type=whole_number, metavar="M", help="at most M words of statistics")
-    tree.add_argument("--levels", type=whole_number, metavar="D", help="D even levels")
-    tree.add_argument(
-        "--groups", type=whole_numbers, metavar="N,N,...", help="number of children at each level, top first"
-    )
-    parser.add_argument("--horizon", type=whole_number, metavar="T", help="number of steps; omit it if unknown")
-    parser.add_argument(
+    option(tree, "--memory", "M", "at most M words of statistics", whole_number)
+    option(tree, "--levels", "D", "D even levels", whole_number)
+    option(tree, "--groups", "N,N,...", "number of children at each level, top first", whole_numbers)
+    option(parser, "--horizon", "T", "number of steps; omit it if unknown", whole_number)
+    option(
+        parser,
         "--bits",
-        type=_bits,
-        default=64,
-        metavar="B",
-        help='bits of a statistic, 4 to 32, or "auto": what is best in --memory (default: 64)',
+        "B",
+        'bits of a statistic, 4 to 32, or "auto": what is best in --memory (default: 64)',
+        _bits,
+        64,
     )
     routines = parser.add_mutually_exclusive_group()
-    routines.add_argument(
-        "--delta",
-        type=number,
-        metavar="P",
-        help="EXP3.P at every level: a bound that holds with probability 1 - P",
-    )
-    routines.add_argument(
-        "--switches",
-        type=_switches,
-        metavar="V",
-        help='EXP3.S at the top level, for a best arm that changes; V constant pieces, or "unknown"',
-    )
-    routines.add_argument(
-        "--routines",
-        type=_names,
-        metavar="A,B,...",
-        help="routine of each level, top first; or one for all levels",
-    )
-    parser.add_argument(
-        "--after",
-        choices=(STOP, CONTINUE),
-        default=STOP,
-        help="what a learner does at the horizon (default: stop)",
-    )
-    parser.add_argument(
-        "--pending",
-        type=whole_number,
-        default=0,
-        metavar="W",
-        help="decisions that may await a reward (default: 0)",
-    )
-    parser.add_argument(
-        "--delay",
-        type=whole_number,
-        default=0,
-        metavar="D",
-        help="expected delay of a reward, in decisions (default: 0)",
-    )
-    parser.add_argument(
-        "--segments", type=whole_number, metavar="N", help="what a learner for each of N segments costs instead of one"
-    )
-    parser.add_argument("--all", action="store_true", help="show all operating points, not only the nearest")
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.add_argument(
-        "--plot", type=Path, metavar="FILE", help="draw the bound against memory to a .png, .svg or .pdf file"
-    )
+    option(routines, "--delta", "P", "EXP3.P at every level: a bound that holds with probability 1 - P", number)
+    changing = 'EXP3.S at the top level, for a best arm that changes; V constant pieces, or "unknown"'
+    option(routines, "--switches", "V", changing, _switches)
+    option(routines, "--routines", "A,B,...", "routine of each level, top first; or one for all levels", _names)
+    option(parser, "--after", (STOP, CONTINUE), "what a learner does at the horizon (default: stop)", default=STOP)
+    option(parser, "--pending", "W", "decisions that may await a reward (default: 0)", whole_number, 0)
+    option(parser, "--delay", "D", "expected delay of a reward, in decisions (default: 0)", whole_number, 0)
+    option(parser, "--segments", "N", "what a learner for each of N segments costs instead of one", whole_number)
+    switch(parser, "--all", "show all operating points, not only the nearest")
+    switch(parser, "--json", "print JSON")
+    option(parser, "--plot", "FILE", "draw the bound against memory to a .png, .svg or .pdf file", Path)
 
 
 def _switches(text: str) -> int | str:

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from hlmc.cli.numbers import whole_number
+from hlmc.cli.options import device, jobs, option, seed, switch
 from hlmc.cli.output import Table, heading, line, show
 from hlmc.errors import BadArgument, need_lab
 from hlmc.paper import FIGURES
@@ -28,24 +29,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     parser.epilog = EXAMPLES
     parser.add_argument("names", nargs="*", metavar="NAME", help="figures to run; default: all (see --list)")
-    parser.add_argument("--list", action="store_true", help="list the figures and exit")
-    parser.add_argument("--quick", action="store_true", help=f"limit the longest horizon to {QUICK:,} steps")
-    parser.add_argument(
-        "--runs", type=whole_number, default=RUNS, metavar="N", help=f"runs per policy (default: {RUNS})"
-    )
-    parser.add_argument(
-        "--horizon",
-        type=whole_number,
-        metavar="T",
-        help=f"steps of the longest experiments (default: {FULL:,}); the others are scaled in proportion",
-    )
-    parser.add_argument("--seed", type=whole_number, default=0, metavar="S", help="random seed (default: 0)")
-    parser.add_argument("--jobs", type=whole_number, metavar="N", help="threads (default: one per core)")
-    parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"), help="where simulations run (default: cpu)")
-    parser.add_argument(
-        "--out", type=Path, default=Path("report"), metavar="DIR", help="folder of the report (default: report)"
-    )
-    parser.add_argument("--resume", action="store_true", help="continue from the finished runs in DIR")
+    switch(parser, "--list", "list the figures and exit")
+    switch(parser, "--quick", f"limit the longest horizon to {QUICK:,} steps")
+    option(parser, "--runs", "N", f"runs per policy (default: {RUNS})", whole_number, RUNS)
+    longest = f"steps of the longest experiments (default: {FULL:,}); the others are scaled in proportion"
+    option(parser, "--horizon", "T", longest, whole_number)
+    seed(parser)
+    jobs(parser)
+    device(parser, "where simulations run")
+    option(parser, "--out", "DIR", "folder of the report (default: report)", Path, Path("report"))
+    switch(parser, "--resume", "continue from the finished runs in DIR")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -62,10 +55,10 @@ def run(options: argparse.Namespace) -> int:
             raise BadArgument(f"there is no figure {name!r}; there are {', '.join(FIGURES)}")
     if options.quick and options.horizon is not None:
         raise BadArgument("give --quick or --horizon, not both")
-    for option, least in (("runs", 1), ("horizon", 10_000), ("jobs", 1)):
-        value = getattr(options, option)
+    for name, least in (("runs", 1), ("horizon", 10_000), ("jobs", 1)):
+        value = getattr(options, name)
         if value is not None and value < least:
-            raise BadArgument(f"--{option} must be at least {least:,}, not {value:,}")
+            raise BadArgument(f"--{name} must be at least {least:,}, not {value:,}")
     need_lab()
     options.out.mkdir(parents=True, exist_ok=True)
 

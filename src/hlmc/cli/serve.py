@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from hlmc.cli.options import option, switch
+
 EXAMPLES = """\
 examples:
   hlmc serve --demo                       a shop with simulated visitors: open the address that it prints
@@ -21,15 +23,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EXAMPLES
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("what", nargs="?", metavar="FILE.toml|STORE", help="a file of experiments, or a store")
-    what.add_argument("--demo", action="store_true", help="serve an example with simulated visitors")
-    parser.add_argument("--store", metavar="STORE", help="the store, in place of the one that the file names")
-    parser.add_argument("--tokens", type=Path, metavar="FILE", help="the file of tokens (see hlmc token)")
-    parser.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="where to listen (default: 127.0.0.1)")
-    parser.add_argument("--port", type=int, default=8000, metavar="N", help="default: 8000; 0 takes a free one")
-    parser.add_argument("--log-json", action="store_true", help="log lines as JSON objects")
-    parser.add_argument(
-        "--log-level", choices=("debug", "info", "warning", "error"), default="info", help="debug: every request"
-    )
+    switch(what, "--demo", "serve an example with simulated visitors")
+    option(parser, "--store", "STORE", "the store, in place of the one that the file names")
+    option(parser, "--tokens", "FILE", "the file of tokens (see hlmc token)", Path)
+    option(parser, "--host", "ADDRESS", "where to listen (default: 127.0.0.1)", default="127.0.0.1")
+    option(parser, "--port", "N", "default: 8000; 0 takes a free one", int, 8000)
+    switch(parser, "--log-json", "log lines as JSON objects")
+    option(parser, "--log-level", ("debug", "info", "warning", "error"), "debug: every request", default="info")
 
 
 def run(options: argparse.Namespace) -> int | None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from hlmc.checks import whole
 from hlmc.cli.numbers import BadNumber, whole_number
+from hlmc.cli.options import device, jobs, option, precision, switch
 from hlmc.cli.output import Table, line, show, show_json
 from hlmc.errors import BadArgument, extra, shown
 
@@ -35,23 +36,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     parser.epilog = EPILOG
     parser.add_argument("file", metavar="FILE.toml", help="the experiment (hlmc examples has some)")
-    parser.add_argument(
-        "--set",
-        action="append",
-        type=_setting,
-        default=[],
-        metavar="KEY=VALUE",
-        help="override a key of the file; may be repeated",
-    )
+    option(parser, "--set", "KEY=VALUE", "override a key of the file; may be repeated", _setting, [], action="append")
     workers = parser.add_mutually_exclusive_group()
-    workers.add_argument("--jobs", type=whole_number, metavar="N", help="threads (default: one per core)")
-    workers.add_argument("--scheduler", metavar="ADDRESS", help="run on a Dask cluster at tcp://HOST:PORT")
-    workers.add_argument("--device", default="cpu", choices=("cpu", "cuda"), help="where to run (default: cpu)")
-    parser.add_argument(
-        "--precision", choices=("float32", "float64"), help="precision on a CUDA device (default: float32)"
-    )
-    parser.add_argument("--json", action="store_true", help="print the table and its provenance as JSON")
-    parser.add_argument("--quiet", action="store_true", help="print no progress and no table")
+    jobs(workers)
+    option(workers, "--scheduler", "ADDRESS", "run on a Dask cluster at tcp://HOST:PORT")
+    device(workers)
+    precision(parser)
+    switch(parser, "--json", "print the table and its provenance as JSON")
+    switch(parser, "--quiet", "print no progress and no table")
 
 
 def run(options: argparse.Namespace) -> int:

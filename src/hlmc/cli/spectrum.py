@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hlmc.cli.numbers import number, whole_number
+from hlmc.cli.options import option, seed, switch
 from hlmc.cli.output import Table, line, show, show_json
 from hlmc.errors import BadArgument
 
@@ -47,51 +48,24 @@ NAMES = {
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     parser.epilog = EXAMPLES
-    parser.add_argument(
-        "--agents", type=whole_number, default=1000, metavar="N", help="number of radios (default: 1000)"
-    )
-    parser.add_argument(
-        "--channels", type=whole_number, default=20, metavar="K", help="number of channels (default: 20)"
-    )
-    parser.add_argument(
-        "--horizon", type=whole_number, default=20_000, metavar="T", help="number of steps (default: 20000)"
-    )
-    parser.add_argument("--runs", type=whole_number, default=5, metavar="R", help="independent runs (default: 5)")
-    parser.add_argument("--seed", type=whole_number, default=0, metavar="S", help="random seed (default: 0)")
-    parser.add_argument(
-        "--memory",
-        type=whole_number,
-        default=10,
-        metavar="M",
-        help="memory per radio: words of statistics; for UCB-M, arms (default: 10)",
-    )
-    parser.add_argument("--jammer", default="circulating", metavar="NAME", help="the jammer (default: circulating)")
-    parser.add_argument(
-        "--period",
-        type=whole_number,
-        metavar="STEPS",
-        help="steps between two moves of the jammer (circulating, random, crowd)",
-    )
-    parser.add_argument(
-        "--clear-reward", type=number, default=10.0, metavar="X", help="total payoff of a clear channel (default: 10)"
-    )
-    parser.add_argument(
-        "--policies",
-        default="hlmc,ucb-m,ucb-m-shuffled",
-        metavar="A,B,...",
-        help="policies to compare (default: the three of the paper)",
-    )
-    parser.add_argument(
-        "--out",
-        type=Path,
-        metavar="FILE",
-        help="figure to write, .png, .svg or .pdf (default: spectrum.png; none with --json)",
-    )
-    parser.add_argument("--device", default="cpu", metavar="NAME", help="cpu, or cuda for a GPU (default: cpu)")
-    parser.add_argument(
-        "--precision", metavar="NAME", help="precision on a CUDA device: float32 or float64 (default: float32)"
-    )
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    option(parser, "--agents", "N", "number of radios (default: 1000)", whole_number, 1000)
+    option(parser, "--channels", "K", "number of channels (default: 20)", whole_number, 20)
+    option(parser, "--horizon", "T", "number of steps (default: 20000)", whole_number, 20_000)
+    option(parser, "--runs", "R", "independent runs (default: 5)", whole_number, 5)
+    seed(parser)
+    words = "memory per radio: words of statistics; for UCB-M, arms (default: 10)"
+    option(parser, "--memory", "M", words, whole_number, 10)
+    option(parser, "--jammer", "NAME", "the jammer (default: circulating)", default="circulating")
+    moves = "steps between two moves of the jammer (circulating, random, crowd)"
+    option(parser, "--period", "STEPS", moves, whole_number)
+    option(parser, "--clear-reward", "X", "total payoff of a clear channel (default: 10)", number, 10.0)
+    field = "policies to compare (default: the three of the paper)"
+    option(parser, "--policies", "A,B,...", field, default="hlmc,ucb-m,ucb-m-shuffled")
+    figure = "figure to write, .png, .svg or .pdf (default: spectrum.png; none with --json)"
+    option(parser, "--out", "FILE", figure, Path)
+    option(parser, "--device", "NAME", "cpu, or cuda for a GPU (default: cpu)", default="cpu")
+    option(parser, "--precision", "NAME", "precision on a CUDA device: float32 or float64 (default: float32)")
+    switch(parser, "--json", "print JSON")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -8,6 +8,7 @@ import time
 from dataclasses import asdict
 from pathlib import Path
 
+from hlmc.cli.options import option, switch
 from hlmc.cli.output import line, show_json
 
 EXAMPLES = """\
@@ -27,12 +28,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", choices=("new", "list", "revoke"), help="what to do")
     parser.add_argument("file", type=Path, metavar="FILE", help="the file of tokens; new makes it")
     parser.add_argument("id", nargs="?", metavar="ID", help="the token to revoke, as list shows it")
-    parser.add_argument("--experiment", default="*", metavar="NAME", help="the experiment (default: all)")
-    parser.add_argument(
-        "--rights", default="read,ask,tell,admin", metavar="LIST", help="some of read,ask,tell,admin (default: all)"
-    )
-    parser.add_argument("--note", default="", metavar="TEXT", help="whom the token is for")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    option(parser, "--experiment", "NAME", "the experiment (default: all)", default="*")
+    rights = "some of read,ask,tell,admin (default: all)"
+    option(parser, "--rights", "LIST", rights, default="read,ask,tell,admin")
+    option(parser, "--note", "TEXT", "whom the token is for", default="")
+    switch(parser, "--json", "print JSON")
 
 
 def run(options: argparse.Namespace) -> int | None:
