@@ -20,7 +20,7 @@ from hlmc.arenas.result import cell_text, compared
 from hlmc.cli import main
 from hlmc.errors import BadArgument, BadFile, BadType
 from hlmc.evaluation import best_fixed, best_switching, dynamic, mean_interval, paired_ratio_interval
-from hlmc.simulation import Interrupted, runner
+from hlmc.simulation import Interrupted, driver
 from hlmc.testing import check_adversary
 from loading import script
 
@@ -246,7 +246,7 @@ def test_a_store_is_gone_on_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     first = small(store=tmp_path)
     played: list[str] = []
 
-    class Watched(runner.Work):
+    class Watched(driver.Work):
         def __init__(self, tasks, *rest) -> None:  # type: ignore[no-untyped-def]
             played.extend(task.name for task in tasks for _ in range(task.count))
             super().__init__(tasks, *rest)
@@ -254,7 +254,7 @@ def test_a_store_is_gone_on_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     def judge(*_: object, **__: object) -> None:
         raise AssertionError("the benchmarks are in the store")
 
-    monkeypatch.setattr(runner, "Work", Watched)
+    monkeypatch.setattr(driver, "Work", Watched)
     monkeypatch.setattr(playing, "best_switching", judge)
     monkeypatch.setattr(playing, "best_fixed", judge)
     monkeypatch.setattr(playing, "dynamic", judge)

@@ -255,7 +255,7 @@ def test_ctrl_c_twice_is_taken_at_once() -> None:
     [
         (
             ["arena", "--arms", "16", "--horizon", "400", "--adversary", "Needle", "--against", "Champion"],
-            "hlmc.arenas.playing.gathered_runs",
+            "hlmc.arenas.playing.drive",
             (
                 "interrupted after 0 of 1 pairs of adversary and size; what was finished is kept in runs, "
                 "and the same call goes on from there"
@@ -268,7 +268,7 @@ def test_ctrl_c_twice_is_taken_at_once() -> None:
         ),
         (
             ["spectrum", "--agents", "10", "--horizon", "100"],
-            "hlmc.games.runner.gather",
+            "hlmc.simulation.driver.Work",
             (
                 "interrupted after 0 of 5 runs of HLMC; the table shows the finished runs; no file is written, "
                 "and the same command starts from the beginning"

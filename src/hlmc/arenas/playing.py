@@ -19,10 +19,11 @@ from hlmc.delays import Delays
 from hlmc.errors import BadFile
 from hlmc.evaluation import best_fixed, best_switching, dynamic
 from hlmc.files.writing import write_whole
+from hlmc.simulation.driver import drive
 from hlmc.simulation.experiment import Experiment
 from hlmc.simulation.own import AnyPolicy
 from hlmc.simulation.progress import Reporter, reporter
-from hlmc.simulation.runner import gathered_runs
+from hlmc.simulation.runner import Gathered
 from hlmc.simulation.runs import Task
 from hlmc.simulation.runs import play as play_task
 from hlmc.streams import derive_seed
@@ -108,7 +109,7 @@ def play(
     steps = experiment.horizon * experiment.runs * len(experiment.policies)
     with report.part(cell.name, cost, steps) as told:
         opened = partial(reporter, told, unit=experiment.horizon)
-        gathered = gathered_runs(experiment, opened, folder, executor, threads, slow)
+        gathered = drive(Gathered(experiment, folder, slow), opened, executor, threads)
     path = None if folder is None else folder / BENCHMARKS
     faced = np.arange(cell.runs) % len(experiment.environments)
     return Scores(

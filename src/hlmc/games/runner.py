@@ -17,12 +17,12 @@ from hlmc.games.population import Group, population
 from hlmc.games.result import GameResult
 from hlmc.games.runs import Played, Task
 from hlmc.games.runs import play as play_run
-from hlmc.interrupts import Interrupted, Interrupts
+from hlmc.simulation.driver import Advance, Undertaking, drive
 from hlmc.simulation.experiment import checked_arithmetic, rule_of
-from hlmc.simulation.own import PythonPolicy, check_not_within, words_of
+from hlmc.simulation.own import PythonPolicy, words_of
 from hlmc.simulation.points import time_points
 from hlmc.simulation.progress import Progress, reporter
-from hlmc.simulation.workers import Work, checked_executor, gather
+from hlmc.simulation.workers import checked_executor
 from hlmc.spelling import suggesting
 from hlmc.streams import SCHEME, derive_seed
 from hlmc.versions import versions
@@ -105,32 +105,49 @@ def play(
     need_lab()
     arithmetic = checked_arithmetic(device, precision)
     contest = Contest.of(policies, game, horizon, runs, seed, points, occupancy, arithmetic)
-    check_not_within(group.policy for group in contest.groups)
     checked_executor(executor, device, threads=threads)
     cores = checked_threads(None)
     shared = 1 if threads is None else checked_threads(threads)
     if threads is None and executor is None and game.agents >= LARGE:
         shared = cores
-    finished: list[Played] = []
-    label = " + ".join(group.name for group in contest.groups)
-    steps = contest.horizon
-    try:
-        with Interrupts() as held, reporter(progress, {label: contest.runs * steps}, steps) as report:
-            work: Work | Iterable[Played]
-            if device == "cpu":
-                crew = (executor, max(1, cores // shared))
-                work = Work(
-                    contest.tasks(shared), play_run, lambda _: steps, lambda _, n: report.advance(label, n), held, *crew
-                )
-            else:
-                from hlmc.games.on_device import play_on_device
+    opened = partial(reporter, progress, unit=contest.horizon)
+    result = drive(Gathered(contest, shared), opened, executor, max(1, cores // shared)).result()
+    assert result is not None
+    return result
 
-                work = play_on_device(contest.tasks(), arithmetic[1], partial(report.advance, label))
-            gather(work, finished.append, held)
-    except KeyboardInterrupt:
-        message = f"interrupted after {len(finished)} of {contest.runs} runs"
-        raise Interrupted(message, len(finished), lambda: contest.result(finished) if finished else None) from None
-    return contest.result(finished)
+
+class Gathered(Undertaking):
+    """The runs of a game; so many threads share the agents of a run."""
+
+    play = staticmethod(play_run)
+
+    def __init__(self, contest: Contest, threads: int = 1) -> None:
+        self._contest = contest
+        self._threads = threads
+        self._played: list[Played] = []
+        self.policies = [group.policy for group in contest.groups]
+        self.wanted = contest.runs
+        self.horizon = contest.horizon
+        self.device = contest.arithmetic[0]
+
+    def missing(self) -> list[Task]:
+        return self._contest.tasks(self._threads)
+
+    def on_device(self, tasks: list[Task], advance: Advance) -> Iterable[Played]:
+        from hlmc.games.on_device import play_on_device
+
+        return play_on_device(tasks, self._contest.arithmetic[1], partial(advance, tasks[0].name))
+
+    def add(self, played: Played) -> None:
+        self._played.append(played)
+        self.finished += 1
+
+    def result(self) -> GameResult | None:
+        """The result of the finished runs; None if there are none."""
+        contest = self._contest
+        if not self._played:
+            return None
+        return GameResult.of(contest.groups, contest.game, contest.points, self._played, contest.provenance())
 
 
 @dataclass(frozen=True)
@@ -180,10 +197,6 @@ class Contest:
             Task(self.groups, self.game, self.seed, run, self.points, self.occupancy, threads)
             for run in range(self.runs)
         ]
-
-    def result(self, finished: list[Played]) -> GameResult:
-        """The result of the finished runs, at least one."""
-        return GameResult.of(self.groups, self.game, self.points, finished, self.provenance())
 
     def provenance(self) -> dict[str, Any]:
         """The provenance of a result: enough to repeat it, and to draw it."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -44,6 +44,12 @@ class Task:
     points: Array
     occupancy: bool
     threads: int = 1
+    count: ClassVar[int] = 1
+
+    @property
+    def name(self) -> str:
+        """The population, for the report of progress."""
+        return " + ".join(group.name for group in self.groups)
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,10 @@ from hlmc.adversaries.base import Adversary
 from hlmc.checks import fraction, listed
 from hlmc.errors import BadArgument, need_lab
 from hlmc.evaluation import benchmark, t_quantile
+from hlmc.simulation.driver import drive
 from hlmc.simulation.experiment import Experiment, checked_arithmetic
 from hlmc.simulation.progress import Progress, reporter
-from hlmc.simulation.runner import gathered_runs
+from hlmc.simulation.runner import Gathered
 from hlmc.simulation.runs import Task
 from hlmc.spelling import suggesting
 
@@ -164,7 +165,7 @@ def estimate(
     kept = _Kept(experiment, wanted)
     if device == "cpu":
         opened = partial(reporter, progress, unit=experiment.horizon)
-        gathered = gathered_runs(experiment, opened)
+        gathered = drive(Gathered(experiment), opened)
         for name, rewards in gathered.rewards.items():
             for point in range(len(experiment.points)):
                 kept.add(name, point, rewards[:, point])

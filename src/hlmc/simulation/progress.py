@@ -20,9 +20,6 @@ REDRAWN = 0.2
 Progress = bool | Callable[[float, float], object] | None
 """What users say about progress: None or True, False for silence, or a function of the work done and all the work."""
 
-Opened = Callable[[Mapping[str, int]], "Reporter"]
-"""Given the steps that are missing of each policy, the report on them."""
-
 
 class Reporter:
     """How much of a work is done. This one says nothing; :func:`reporter` chooses one that does."""

@@ -1,8 +1,8 @@
-"""From the arguments of :func:`simulate` to its result: what is there already, what is missing, who plays it."""
+"""From the arguments of :func:`simulate` to its result."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,15 +12,14 @@ import numpy as np
 from hlmc.checks import fitting
 from hlmc.delays import Delays
 from hlmc.errors import need_lab
-from hlmc.interrupts import Interrupted, Interrupts, kept_in
+from hlmc.simulation.driver import Advance, Undertaking, drive
 from hlmc.simulation.experiment import Experiment, checked_arithmetic, checked_feedback
-from hlmc.simulation.own import PythonPolicy, check_not_within
-from hlmc.simulation.progress import Opened, Progress, reporter
+from hlmc.simulation.own import PythonPolicy
+from hlmc.simulation.progress import Progress, reporter
 from hlmc.simulation.result import Result
 from hlmc.simulation.runs import Played, Task, play
-from hlmc.simulation.shelf import Shelf
 from hlmc.simulation.store import Store
-from hlmc.simulation.workers import Watch, Work, checked_executor, gather
+from hlmc.simulation.workers import Watch, checked_executor
 from hlmc.spelling import suggesting
 
 Array = np.ndarray
@@ -126,93 +125,36 @@ def simulate(
         environments=environments,
     )
     checked_executor(executor, device)
-    gathered = gathered_runs(experiment, partial(reporter, progress, unit=experiment.horizon), store, executor)
+    opened = partial(reporter, progress, unit=experiment.horizon)
+    gathered = drive(Gathered(experiment, store), opened, executor)
     try:
         result = gathered.result()
     except KeyboardInterrupt:
-        raise gathered.interrupted(store) from None
+        raise gathered.interrupted() from None
     # A function that was told about the runs need not understand the judge's progress.
     result.progress = False if callable(progress) else progress
     return result
 
 
-def gathered_runs(
-    experiment: Experiment,
-    opened: Opened,
-    store: str | Path | None = None,
-    executor: Any = None,
-    threads: int | None = None,
-    slow: Mapping[str, float] | None = None,
-) -> Gathered:
-    """All runs of an experiment: from the store those that are there, and the others played and stored.
+class Gathered(Undertaking):
+    """The runs of policies against an adversary: rewards as they come in, and which are still missing.
 
-    ``opened`` makes the report on what is missing. ``slow``: policies are handed out from the slowest to the fastest,
-    so that workers end together; by default run by run, so that all policies advance together.
+    ``slow``: policies are handed out from the slowest to the fastest, so that workers end together; by default run by
+    run, so that all policies advance together.
     """
-    check_not_within(experiment.policies.values())
-    gathered = Gathered(experiment)
-    try:
-        with Interrupts() as held:
-            kept = None if store is None else Store(store, experiment)
-            gathered.shelf = None if kept is None else kept.shelf
-            for played in () if kept is None else kept.finished():
-                gathered.add(played)
-                held.check()
-            tasks = list(gathered.missing())
-            if slow is not None:
-                tasks.sort(key=lambda task: -slow.get(task.name, 0.0))
-            # Those in plain Python last: one thread plays them while the others would wait for it.
-            tasks.sort(key=lambda task: isinstance(task.policy, PythonPolicy))
-            missing = dict.fromkeys((task.name for task in tasks), 0)
-            for task in tasks:
-                missing[task.name] += task.count * experiment.horizon
 
-            def take(played: Played) -> None:
-                gathered.add(played)
-                if kept is not None:
-                    kept.add(played)
-
-            with opened(missing) as report:
-                gather(_work(experiment, tasks, report.advance, held, executor, threads), take, held)
-    except KeyboardInterrupt:
-        raise gathered.interrupted(store) from None
-    return gathered
-
-
-def _work(
-    experiment: Experiment,
-    tasks: list[Task],
-    advance: Callable[[str, float], None],
-    held: Interrupts,
-    executor: Any,
-    threads: int | None,
-) -> Work | Iterable[Played]:
-    """Who plays the tasks."""
-    if experiment.device == "cpu":
-        return Work(
-            tasks,
-            partial(_play, experiment.points),
-            lambda task: int(task.count) * experiment.horizon,
-            lambda task, steps: advance(task.name, steps),
-            held,
-            executor,
-            threads,
-        )
-    from hlmc.simulation.on_device import DeviceWork
-
-    return DeviceWork(tasks, experiment.points, experiment.precision, advance) if tasks else ()
-
-
-def _play(points: Array, task: Task, watch: Watch | None = None) -> Played:
-    return play(task, points, watch)
-
-
-class Gathered:
-    """Rewards as they come in, and which are still missing."""
-
-    def __init__(self, experiment: Experiment) -> None:
+    def __init__(
+        self, experiment: Experiment, store: str | Path | None = None, slow: Mapping[str, float] | None = None
+    ) -> None:
         self.experiment = experiment
-        self.shelf: Shelf | None = None
+        self.policies = experiment.policies.values()
+        self.play = partial(_play, experiment.points)
+        self.store = store
+        self.wanted = experiment.runs * len(experiment.policies)
+        self.horizon = experiment.horizon
+        self.device = experiment.device
+        self._slow = slow or {}
+        self._kept: Store | None = None
         shape = (experiment.runs, len(experiment.points))
         with fitting("runs and points"):
             self.rewards = {name: np.full(shape, np.nan) for name in experiment.policies}
@@ -220,23 +162,21 @@ class Gathered:
         self._seconds = dict.fromkeys(experiment.policies, 0.0)
         self._timed = dict.fromkeys(experiment.policies, 0)
 
-    def interrupted(self, store: str | Path | None) -> Interrupted:
-        """The error after Ctrl-C."""
-        wanted = self.experiment.runs * len(self.experiment.policies)
-        finished = int(sum(done.sum() for done in self._done.values()))
-        return Interrupted(f"interrupted after {finished} of {wanted} runs{kept_in(store)}", finished, self.result)
+    def stored(self) -> Iterable[Played]:
+        if self.store is None:
+            return ()
+        self._kept = Store(self.store, self.experiment)
+        return self._kept.finished()
 
-    def add(self, played: Played) -> None:
-        """Take in finished runs; those that the experiment does not ask for are passed over."""
-        runs = np.asarray(played.runs, np.int64)
-        wanted = runs < self.experiment.runs
-        self.rewards[played.name][runs[wanted]] = played.rewards[wanted]
-        self._done[played.name][runs[wanted]] = True
-        self._seconds[played.name] += played.seconds
-        self._timed[played.name] += len(played.rewards)
+    def missing(self) -> list[Task]:
+        # Those in plain Python last: one thread plays them while the others would wait for it.
+        return sorted(
+            self._missing(),
+            key=lambda task: (isinstance(task.policy, PythonPolicy), -self._slow.get(task.name, 0.0)),
+        )
 
-    def missing(self) -> Iterator[Task]:
-        """Tasks for the runs that are not there yet, run by run so that all policies advance together."""
+    def _missing(self) -> Iterator[Task]:
+        """Tasks run by run, so that all policies advance together."""
         experiment = self.experiment
         E = len(experiment.environments)
         size = experiment.batch * E
@@ -249,21 +189,44 @@ class Gathered:
                             name, policy, adversary, experiment.seed, runs, experiment.delays, experiment.missing
                         )
 
+    def on_device(self, tasks: list[Task], advance: Advance) -> Iterable[Played]:
+        from hlmc.simulation.on_device import DeviceWork
+
+        return DeviceWork(tasks, self.experiment.points, self.experiment.precision, advance)
+
+    def add(self, played: Played) -> None:
+        """Take in finished runs; those that the experiment does not ask for are passed over."""
+        runs = np.asarray(played.runs, np.int64)
+        wanted = runs < self.experiment.runs
+        self.rewards[played.name][runs[wanted]] = played.rewards[wanted]
+        self._done[played.name][runs[wanted]] = True
+        self._seconds[played.name] += played.seconds
+        self._timed[played.name] += len(played.rewards)
+        self.finished = int(sum(done.sum() for done in self._done.values()))
+
+    def keep(self, played: Played) -> None:
+        if self._kept is not None:
+            self._kept.add(played)
+
     def result(self) -> Result:
         """All that is there; a run that some policy has not finished is left out."""
         experiment = self.experiment
         complete = np.flatnonzero(np.logical_and.reduce(list(self._done.values())))
         rewards = np.stack([self.rewards[name][complete] for name in experiment.policies])
         result = Result.of(experiment, rewards, complete, self.nanoseconds)
-        if self.shelf is not None:
-            result.keep_benchmarks(self.shelf)
+        if self._kept is not None:
+            result.keep_benchmarks(self._kept.shelf)
         return result
 
     @property
     def nanoseconds(self) -> dict[str, float]:
         """Time of a step by policy, where a run was timed."""
-        steps = {name: count * self.experiment.horizon for name, count in self._timed.items() if count}
+        steps = {name: count * self.horizon for name, count in self._timed.items() if count}
         return {name: 1e9 * self._seconds[name] / count for name, count in steps.items()}
+
+
+def _play(points: Array, task: Task, watch: Watch | None = None) -> Played:
+    return play(task, points, watch)
 
 
 def _stretches(numbers: Array, step: int = 1) -> Iterator[range]:

@@ -1,7 +1,4 @@
-"""The one work loop: hand out tasks, take back results, end in order after Ctrl-C.
-
-:func:`hlmc.simulate`, :func:`hlmc.estimate`, :func:`hlmc.arena`, :func:`hlmc.play` and ``hlmc reproduce`` share it.
-"""
+"""The work loop of :func:`hlmc.simulation.driver.drive`: hand out tasks, take back results, stop."""
 
 from __future__ import annotations
 
@@ -35,14 +32,14 @@ class Work:
     Parameters
     ----------
     tasks
-        Anything that can be handed to ``play``.
+        Anything with a ``name`` and a ``count`` of runs that can be handed to ``play``.
     play
         ``play(task)`` gives a result, without side effects; ``play(task, watch)`` may give None, when ``watch`` says
         to stop.
-    steps
-        How many steps a task has, for the report.
+    horizon
+        The steps of a run.
     advance
-        Told by any thread of a task how many more of its steps were taken.
+        Told by any thread, of a task's ``name``, how many more of its steps were taken.
     executor
         Anything whose ``submit(function, *arguments)`` gives something that has a ``result()``. A future that can call
         back is asked when it is ready; of others, the one that was handed out first. None: threads.
@@ -56,15 +53,15 @@ class Work:
         self,
         tasks: Iterable[Any],
         play: Callable[..., Any],
-        steps: Callable[[Any], int],
-        advance: Callable[[Any, int], None],
+        horizon: int,
+        advance: Callable[[str, int], None],
         held: Interrupts,
         executor: Any = None,
         threads: int | None = None,
     ) -> None:
         self._tasks = list(tasks)
         self._play = play
-        self._steps = steps
+        self._horizon = horizon
         self._advance = advance
         self._held = held
         self._own = ThreadPoolExecutor(checked_threads(threads)) if executor is None else None
@@ -105,7 +102,7 @@ class Work:
                 continue
             left -= 1
             if not self._threads:
-                self._advance(task, self._steps(task))
+                self._advance(task.name, task.count * self._horizon)
             if played is not None:
                 yield played
 
@@ -139,26 +136,8 @@ class Work:
             self._silent.append((task, tries, future))
 
     def _watch(self, task: Any, steps: int) -> bool:
-        self._advance(task, steps)
+        self._advance(task.name, steps)
         return self._stop.is_set()
-
-
-def gather(work: Work | Iterable[Any], take: Callable[[Any], None], held: Interrupts) -> None:
-    """Let ``take`` have everything that is brought back; after an error or Ctrl-C too, what was finished by then.
-
-    ``work`` is a :class:`Work`, or what a GPU plays in this thread, where an interrupt may come at any place.
-    """
-    if not isinstance(work, Work):
-        with held.opened():
-            for played in work:
-                take(played)
-        return
-    try:
-        for played in work:
-            take(played)
-    finally:
-        for played in work.end():
-            take(played)
 
 
 def checked_executor(executor: Any, device: str = "cpu", **others: Any) -> Any:
