@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 from hlmc.adversaries.base import Array, packed
 from hlmc.adversaries.phases import OWN, Phased, subphase, subphase_until
-from hlmc.checks import share, whole
+from hlmc.checks import share
 from hlmc.engine.kernel import kernel
 
 EPSILON = OWN
@@ -77,14 +76,6 @@ class Alternating(Phased):
     def spec(self) -> Array:
         return packed(*self._clock(), self.epsilon)
 
-    def changes(self, horizon: int) -> Iterator[int]:
-        return self._changes(whole("horizon", horizon, 0))
-
-    def _changes(self, horizon: int) -> Iterator[int]:
-        if self.h0 == 1:
-            return
-        before = 0
-        for t, u in self._starts(horizon):
-            if u % 2 != before:
-                yield t
-            before = u % 2
+    def state(self, u: int) -> int:
+        """What the good arm pays in sub-phase u."""
+        return u % 2

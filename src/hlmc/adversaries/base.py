@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hlmc.adversaries.chance import chosen
-from hlmc.checks import whole
+from hlmc.adversaries.chance import chosen, seed_of
+from hlmc.checks import share, whole
 from hlmc.engine.kernel import Address, kernel
 from hlmc.engine.primitives import REWARD, call_reward, words
 from hlmc.targets import JIT, address_of, callback, compiled, entry
@@ -211,6 +211,12 @@ class Expected(Adversary):
         return self.adversary.mean_changes(horizon)
 
 
+@kernel
+def pays(spec: Array, paying: int, arm: int) -> float:
+    """1 for the paying arm, 0 for all others."""
+    return 1.0 if arm == paying else 0.0
+
+
 class Grouped(Adversary):
     """An adversary whose best arm lies in one of the groups of ``groupsize`` consecutive arms that HLMC makes."""
 
@@ -218,6 +224,14 @@ class Grouped(Adversary):
     seed: int
     stream: ClassVar[str]
     """The name in the seed of what is drawn."""
+    binary = True
+
+    def _check(self, *probabilities: str, groups: int = 1) -> None:
+        """Check the fields: there are at least so many groups, and these fields are probabilities."""
+        self._keep(arms=whole("arms", self.arms, 2), seed=seed_of(self.seed))
+        if self.groupsize is not None:
+            self._keep(groupsize=group_size(self.arms + 1 - groups, self.groupsize))
+        self._keep(**{name: share(name, getattr(self, name)) for name in probabilities})
 
     @property
     def best_arm(self) -> int:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from hlmc.adversaries.arithmetic import divides, divisor
-from hlmc.adversaries.base import Array, packed
+from hlmc.adversaries.base import Array, packed, pays
 from hlmc.adversaries.phases import OWN, Phased, subphase, subphase_until
-from hlmc.checks import whole
 from hlmc.engine.kernel import kernel
 from hlmc.engine.primitives import bits
 
@@ -30,12 +28,6 @@ def _paying(spec: Array, t: int) -> tuple[int, int]:
     """The arm that pays at step t, and the step at which that ends."""
     u, until = subphase_until(spec, t)
     return int(spec[MEMORY]) * (u + 1) % int(spec[ARMS]), until
-
-
-@kernel
-def _pays(spec: Array, paying: int, arm: int) -> float:
-    """1 for the paying arm, 0 for all others."""
-    return 1.0 if arm == paying else 0.0
 
 
 @dataclass(frozen=True, repr=False)
@@ -76,25 +68,13 @@ class BlockTrap(Phased):
     """
 
     rule = staticmethod(block_trap)
-    piecewise = (_paying, _pays)
+    piecewise = (_paying, pays)
     binary = True
 
-    def paying(self, u: int) -> int:
+    def state(self, u: int) -> int:
         """The arm that pays in sub-phase u."""
         return self.memory * (u + 1) % self.arms
 
     @cached_property
     def spec(self) -> Array:
         return packed(*self._clock(), self.memory, self.arms, *divisor(self.arms))
-
-    def changes(self, horizon: int) -> Iterator[int]:
-        return self._changes(whole("horizon", horizon, 0))
-
-    def _changes(self, horizon: int) -> Iterator[int]:
-        if self.memory % self.arms == 0 or self.h0 == 1:
-            return
-        before = self.paying(0)
-        for t, u in self._starts(horizon):
-            if self.paying(u) != before:
-                yield t
-            before = self.paying(u)

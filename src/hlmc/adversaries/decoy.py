@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from hlmc.adversaries.base import Array, Grouped, group_at, group_size, packed
-from hlmc.adversaries.chance import chosen, coin, key, seed_of
+from hlmc.adversaries.chance import chosen, coin, key
 from hlmc.adversaries.needle import FAIR, KEY, needle_mean
-from hlmc.checks import share, whole
 from hlmc.engine.kernel import kernel
 from hlmc.engine.primitives import bits
 from hlmc.errors import BadArgument, shown
@@ -72,14 +71,10 @@ class Decoy(Grouped):
 
     rule = staticmethod(decoy_reward)
     mean_rule = staticmethod(decoy_mean)
-    binary = True
     stream = "Decoy"
 
     def __post_init__(self) -> None:
-        self._keep(arms=whole("arms", self.arms, 2), seed=seed_of(self.seed))
-        if self.groupsize is not None:
-            self._keep(groupsize=group_size(self.arms - 1, self.groupsize))
-        self._keep(**{name: share(name, getattr(self, name)) for name in ("good", "poor", "decoy", "fair")})
+        self._check("good", "poor", "decoy", "fair", groups=2)
         if not max(self.poor, self.fair) < self.decoy < self.good:
             raise BadArgument(
                 "good must be above decoy, and decoy above fair and poor, "

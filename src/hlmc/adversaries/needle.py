@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from hlmc.adversaries.base import Array, Grouped, group_size, packed
-from hlmc.adversaries.chance import coin, key, seed_of
-from hlmc.checks import share, whole
+from hlmc.adversaries.base import Array, Grouped, packed
+from hlmc.adversaries.chance import coin, key
 from hlmc.engine.kernel import kernel
 from hlmc.engine.primitives import bits
 from hlmc.errors import BadArgument, shown
@@ -72,14 +71,10 @@ class Needle(Grouped):
 
     rule = staticmethod(needle)
     mean_rule = staticmethod(needle_mean)
-    binary = True
     stream = "Needle"
 
     def __post_init__(self) -> None:
-        self._keep(arms=whole("arms", self.arms, 2), seed=seed_of(self.seed))
-        if self.groupsize is not None:
-            self._keep(groupsize=group_size(self.arms, self.groupsize))
-        self._keep(**{name: share(name, getattr(self, name)) for name in ("good", "poor", "fair")})
+        self._check("good", "poor", "fair")
         if not self.poor <= self.fair < self.good:
             raise BadArgument(
                 f"good must be above fair, and fair at least poor, not {shown(self.good)}, {self.fair!r}, {self.poor!r}"

@@ -82,14 +82,24 @@ class Phased(Adversary):
         b0 = min(self.b0, STEPS)
         return b0, 1.0 / b0, self.h0, self.h0.bit_length() - 1
 
-    def _starts(self, horizon: int) -> Iterator[tuple[int, int]]:
-        """(step, u) for every sub-phase that begins before the horizon."""
-        t = 0
-        length = self.b0
+    def state(self, u: int) -> int:
+        """What the rewards of sub-phase u depend on. It has a period, at which it comes back to that of u = 0."""
+        raise NotImplementedError
+
+    def changes(self, horizon: int) -> Iterator[int]:
+        return self._changes(whole("horizon", horizon, 0))
+
+    def _changes(self, horizon: int) -> Iterator[int]:
+        before = self.state(0)
+        if self.h0 == 1 or self.state(1) == before:  # it never changes
+            return
+        t, length = 0, self.b0
         while True:
             for u in range(self.h0):
                 if t >= horizon:
                     return
-                yield t, u
+                if self.state(u) != before:
+                    yield t
+                before = self.state(u)
                 t += length
             length *= 2

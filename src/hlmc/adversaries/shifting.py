@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from hlmc.adversaries.arithmetic import divides, divisor, quotient
-from hlmc.adversaries.base import STEPS, Adversary, Array, packed
+from hlmc.adversaries.base import STEPS, Adversary, Array, packed, pays
 from hlmc.checks import whole
 from hlmc.engine.kernel import kernel
 from hlmc.engine.primitives import bits
@@ -43,12 +43,6 @@ def _paying(spec: Array, t: int) -> tuple[int, int]:
     """The arm that pays at step t, and the step at which that ends."""
     v, until = _phase(spec, t)
     return v * int(spec[GROUP]) % int(spec[ARMS]), until
-
-
-@kernel
-def _pays(spec: Array, paying: int, arm: int) -> float:
-    """1 for the paying arm, 0 for all others."""
-    return 1.0 if arm == paying else 0.0
 
 
 @dataclass(frozen=True, repr=False)
@@ -93,7 +87,7 @@ class Shifting(Adversary):
     groupsize: int | None = None
 
     rule = staticmethod(shifting)
-    piecewise = (_paying, _pays)
+    piecewise = (_paying, pays)
     binary = True
 
     def __post_init__(self) -> None:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,6 +20,7 @@ from hlmc.games.rounds import rounds_of, squares
 from hlmc.learners.learner import fresh_rows
 from hlmc.policies.base import Policy
 from hlmc.simulation.own import PythonPolicy, alone, checked_arm, run_seed
+from hlmc.simulation.players import Player
 from hlmc.simulation.workers import COMPILING, Watch
 from hlmc.streams import derive_seed, keys
 from hlmc.targets import address_of, address_table, entry, linked
@@ -90,13 +91,12 @@ def play(task: Task, watch: Watch | None = None) -> Played | None:
     """Play a run to the last time point; None if it was stopped before."""
     if any(isinstance(group.policy, PythonPolicy) for group in task.groups):
         with alone(derive_seed(task.seed, task.run) % 2**32):
-            return None if watch is not None and watch(0) else _play(task, MixedTable(task), watch)
-    return _play(task, Table(task), watch)
+            return None if watch is not None and watch(0) else _play(task, watch)
+    return _play(task, watch)
 
 
-def _play(task: Task, table: Table, watch: Watch | None) -> Played | None:
-    """:func:`play` with the memory of the run."""
-    points, game, notes = task.points, task.game, Notes(task)
+def _play(task: Task, watch: Watch | None) -> Played | None:
+    points, game, notes, table = task.points, task.game, Notes(task), Table(task)
     before = 0
     started = time.perf_counter()
     with table.pool or nullcontext():
@@ -149,9 +149,11 @@ class Notes:
 
 
 class Table:
-    """The memory of a run: rows, board and state, and which thread plays which rows."""
+    """The memory of a run: rows, board and state, and which thread plays which rows.
 
-    breath = BREATH
+    A part of a group in plain Python has no rows. Its agents learn and choose between the pass over the rows and the
+    referee, and count their choices in the part themselves; then one thread plays all agents.
+    """
 
     def __init__(self, task: Task) -> None:
         game = self._game = task.game
@@ -161,7 +163,11 @@ class Table:
         self.board = Board(game, [group.agents for group in task.groups], fact_codes(game))
         self._state = game.start(game_key(derive_seed(task.seed, task.run)))
         self._rows = [_rows(group, task.seed, task.run) for group in task.groups]
-        threads = max(1, min(task.threads, game.agents))
+        self._players = [_players(group, task) for group in task.groups]
+        self._last: list[list[int]] = [[] for _ in task.groups]
+        in_python = any(self._players)
+        self.breath = PYTHON_BREATH if in_python else BREATH
+        threads = 1 if in_python else max(1, min(task.threads, game.agents))
         self._chosen: list[Array] = []
         shares = [self._share(thread, threads) for thread in range(threads)]
         self._own = [address_table(share) for share in shares]
@@ -170,7 +176,8 @@ class Table:
         arrays = [address_of(array) for array in (self.board.words, game.spec, self._state)]
         self._codes = (*arrays, game.codes["pay"].address, game.codes["observe"].address)
         self.pool = ThreadPoolExecutor(threads) if threads > 1 else None
-        if self.pool is not None:
+        self._referee: Callable[..., int] | None = None
+        if self.pool is not None or in_python:
             with COMPILING:
                 self._referee = entry(between_passes, *["int64"] * 10, release=True)
 
@@ -196,24 +203,49 @@ class Table:
 
     def advance(self, begin: int, end: int) -> None:
         """Play the rounds begin .. end - 1, and learn from all of them."""
-        if self.pool is None:
-            status = self._rounds(self._all[1], self._counted[0], *self._codes, begin, end, -1)
-            if status < 0:
-                raise bad_payoff(self._game, status)
-            return
         everyone = (self._all[1], sum(self._counted), *self._codes)
+        if self._referee is None:
+            self._check(self._rounds(*everyone, begin, end, -1))
+            return
         for t in range(begin, end + 1):
             if t < end:
                 self._referee(*everyone, t, 0)
-            tails = (*self._codes, begin, end, t)
-            passes = [
-                self.pool.submit(self._rounds, own[1], counted, *tails)
-                for own, counted in zip(self._own, self._counted, strict=True)
-            ]
-            for each in passes:
-                each.result()
-            if t < end and (status := self._referee(*everyone, t, 1)) < 0:
-                raise bad_payoff(self._game, status)
+            self._pass(begin, end, t)
+            if t < end:
+                self._check(self._referee(*everyone, t, 1))
+
+    def _check(self, status: int) -> None:
+        if status < 0:
+            raise bad_payoff(self._game, status)
+
+    def _pass(self, begin: int, end: int, t: int) -> None:
+        """All agents learn from round t - 1 and choose for round t, as far as these are among the rounds."""
+        if self.pool is None:
+            self._rounds(self._own[0][1], self._counted[0], *self._codes, begin, end, t)
+            self._take_turns(t, t < end)
+            return
+        passes = [
+            self.pool.submit(self._rounds, own[1], counted, *self._codes, begin, end, t)
+            for own, counted in zip(self._own, self._counted, strict=True)
+        ]
+        for each in passes:
+            each.result()
+
+    def _take_turns(self, t: int, choose: bool) -> None:
+        """What :func:`hlmc.games.rounds.take_turns` does for rows, for agents in plain Python."""
+        payoffs, seen = self.board[layout.PAYOFFS].tolist(), self.board[layout.SEEN].tolist()
+        arms = self._game.arms
+        first = 0
+        for g, group in enumerate(self._groups):
+            players, last = self._players[g], self._last[g]
+            for i, arm in enumerate(last):
+                self.totals[first + i] += payoffs[arm]
+                players[i].update(arm, seen[arm])
+            last.clear()
+            if players and choose:
+                last += [checked_arm(group.name, player.select(), arms, t) for player in players]
+                self._chosen[g][:arms] = np.bincount(last, minlength=arms)
+            first += group.agents
 
     def mean_squares(self) -> list[float]:
         """The mean squared cumulative reward of the agents of each group."""
@@ -225,55 +257,6 @@ class Table:
         ]
 
 
-class MixedTable(Table):
-    """A run in which some groups are agents in plain Python; one thread plays all agents.
-
-    A part of such a group has no rows. Its agents learn and choose between the pass over the rows and the referee, and
-    count their choices in the part themselves.
-    """
-
-    breath = PYTHON_BREATH
-
-    def __init__(self, task: Task) -> None:
-        super().__init__(replace(task, threads=1))
-        game, seed, run = task.game, task.seed, task.run
-        with COMPILING:
-            self._referee = entry(between_passes, *["int64"] * 10, release=True)
-        self._agents = [
-            [group.policy.player(game.arms, int(task.points[-1]), run_seed(seed, group.name, i, run)) for i in range(n)]
-            if isinstance(group.policy, PythonPolicy)
-            else []
-            for group, n in ((group, group.agents) for group in task.groups)
-        ]
-        self._last: list[list[int]] = [[] for _ in task.groups]
-
-    def advance(self, begin: int, end: int) -> None:
-        for t in range(begin, end + 1):
-            if t < end:
-                self._referee(self._all[1], self._counted[0], *self._codes, t, 0)
-            self._rounds(self._all[1], self._counted[0], *self._codes, begin, end, t)
-            self._take_turns(t, t < end)
-            if t < end and (status := self._referee(self._all[1], self._counted[0], *self._codes, t, 1)) < 0:
-                raise bad_payoff(self._game, status)
-
-    def _take_turns(self, t: int, choose: bool) -> None:
-        """What :func:`hlmc.games.rounds.take_turns` does for rows: learn from round t - 1, choose for round t."""
-        payoffs, seen = self.board[layout.PAYOFFS].tolist(), self.board[layout.SEEN].tolist()
-        arms = self._game.arms
-        first = 0
-        for g, group in enumerate(self._groups):
-            players, last, chosen = self._agents[g], self._last[g], self._chosen[g]
-            for i, arm in enumerate(last):
-                self.totals[first + i] += payoffs[arm]
-                players[i].update(arm, seen[arm])
-            if players and choose:
-                last[:] = [checked_arm(group.name, player.select(), arms, t) for player in players]
-                chosen[:arms] = np.bincount(last, minlength=arms)
-            else:
-                last.clear()
-            first += group.agents
-
-
 def _mean_square() -> Callable[..., float]:
     return entry(squares, "float64", "int64", "int64")
 
@@ -283,3 +266,12 @@ def _rows(group: Group, seed: int, run: int) -> Array:
     if not isinstance(group.policy, Policy):
         return np.empty((0, 0))
     return fresh_rows(group.policy, keys(derive_seed(seed, group.name, run), 0, group.agents))
+
+
+def _players(group: Group, task: Task) -> list[Player]:
+    """The agents of a group in plain Python."""
+    if not isinstance(group.policy, PythonPolicy):
+        return []
+    make, T = group.policy.player, int(task.points[-1])
+    seeds = (run_seed(task.seed, group.name, i, task.run) for i in range(group.agents))
+    return [make(task.game.arms, T, seed) for seed in seeds]

@@ -1,8 +1,8 @@
 """The paper's numerical section, one module per figure: set-up, claims, tables, plots.
 
-A figure is a module with the constants ``NAME``, ``TITLE``, ``SOURCE`` and ``TEXT`` and four functions:
-``parts(settings)`` returns its experiments; ``claims``, ``tables`` and ``pictures`` take the results, a dictionary by
-the keys of the parts. ``hlmc reproduce`` runs them; `FIGURES` is its list.
+A figure is a module with the constants ``NAME``, ``TITLE``, ``SOURCE`` and ``TEXT`` and functions: ``parts(settings)``
+returns its experiments; ``claims``, ``pictures`` and ``tables`` take the results, a dictionary by the keys of the
+parts. Without ``tables`` there is one of the regret for each part. ``hlmc reproduce`` runs them; `FIGURES` is its list.
 """
 
 from __future__ import annotations

@@ -11,8 +11,7 @@ import numpy as np
 from hlmc import HLMC, Sweep, adversaries, derive_seed, planning, plotting, trace
 from hlmc.paper.claims import Claim, all_of, at_most, fact, less, mean
 from hlmc.paper.drawing import plotted_curve, regret_pictures
-from hlmc.paper.experiment import Part, Picture, Results, Settings, Table, final, phase_ends, time_points
-from hlmc.paper.tables import regret_table
+from hlmc.paper.experiment import Part, Picture, Results, Settings, final, phase_ends, time_points
 from hlmc.paper.weak_1 import B0, K
 
 if TYPE_CHECKING:
@@ -149,11 +148,6 @@ def _stretches(trap: adversaries.BlockTrap, horizon: int) -> list[tuple[int, int
     """(first step, last step, the arm that pays) of each interval of constant rewards."""
     edges = [0, *trap.changes(horizon), horizon]
     return [(first, last, int(trap.rewards(first, first + 1).argmax())) for first, last in pairwise(edges)]
-
-
-def tables(results: Results, settings: Settings) -> list[Table]:
-    """One table."""
-    return [regret_table(part, results[part.key]) for part in parts(settings)]
 
 
 def pictures(results: Results, settings: Settings) -> list[Picture]:

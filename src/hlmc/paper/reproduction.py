@@ -14,6 +14,7 @@ from hlmc.errors import BadArgument
 from hlmc.paper import figure
 from hlmc.paper.claims import Claim, Verdict, at_full_size, held_against
 from hlmc.paper.experiment import FULL, Results, Section, Settings
+from hlmc.paper.tables import regret_tables
 from hlmc.simulation import Interrupted, reporter
 from hlmc.versions import versions
 
@@ -105,7 +106,7 @@ def _section(module: Any, parts: Sequence[Any], results: Results, settings: Sett
         module.TITLE,
         module.SOURCE,
         " ".join(module.TEXT.split()),
-        tuple(module.tables(results, settings)),
+        tuple(module.tables(results, settings) if hasattr(module, "tables") else regret_tables(parts, results)),
         tuple(module.pictures(results, settings)),
         held_against(
             module.claims(results, settings),

@@ -5,8 +5,7 @@ from __future__ import annotations
 from hlmc import EXP3, EXP3S, HLMC, adversaries
 from hlmc.paper.claims import Claim, all_of, at_most, fact, less, mean, spread
 from hlmc.paper.drawing import regret_pictures
-from hlmc.paper.experiment import Part, Picture, Results, Settings, Table, final, time_points
-from hlmc.paper.tables import regret_table
+from hlmc.paper.experiment import Part, Picture, Results, Settings, final, time_points
 from hlmc.paper.weak_1 import SMALL
 
 NAME = "shifting"
@@ -93,11 +92,6 @@ def claims(results: Results, settings: Settings) -> list[Claim]:
             else []
         ),
     ]
-
-
-def tables(results: Results, settings: Settings) -> list[Table]:
-    """One table."""
-    return [regret_table(part, results[part.key]) for part in parts(settings)]
 
 
 def pictures(results: Results, settings: Settings) -> list[Picture]:

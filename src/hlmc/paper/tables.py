@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 from hlmc.evaluation import Interval
 from hlmc.paper.claims import exponent, mean
 from hlmc.paper.drawing import plotted_curve
-from hlmc.paper.experiment import Part, Table, curves, final
+from hlmc.paper.experiment import Part, Results, Table, curves, final
 from hlmc.simulation import Result
 
 HEADINGS = ("policy", "words", "final regret", "exponent", "theorem's bound", "plotted bound", "ns per step")
@@ -33,6 +34,11 @@ def regret_table(part: Part, result: Result, note: str = "") -> Table:
             )
         )
     return Table(part.title, HEADINGS, tuple(rows), note)
+
+
+def regret_tables(parts: Iterable[Part], results: Results) -> list[Table]:
+    """A table for each experiment of a figure."""
+    return [regret_table(part, results[part.key]) for part in parts]
 
 
 def _promised(part: Part, policy: str) -> float:

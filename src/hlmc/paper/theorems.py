@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hlmc import EXP3P, HLMC, adversaries, bounds, planning, plotting
+from hlmc import EXP3P, HLMC, Policy, adversaries, bounds, planning, plotting
+from hlmc.adversaries import Adversary
 from hlmc.evaluation import Interval, fitted_exponent, quantile_interval
 from hlmc.paper.claims import Claim, Verdict, all_of, at_most, exponent, fact, less, mean
 from hlmc.paper.drawing import draw_regret, draw_sizes
@@ -62,93 +63,65 @@ def _delta(delta: float) -> str:
 def parts(settings: Settings) -> list[Part]:
     """Sizes in T and in K, then one experiment for each of the other statements."""
     runs, T = settings.runs, settings.scaled(10**6, least=1000)
-    rates = [
-        Part(
-            f"horizon-{t}",
-            f"T = {t:,}",
-            {_depth(D): HLMC(arms=K, levels=D, horizon=t) for D in DEPTHS},
-            _one_arm(K, t),
-            t,
-            runs,
-            (t,),
-            cost=30.0,
-        )
-        for t in horizons(settings)
-    ]
-    sizes = [
-        Part(
-            f"arms-{k}",
-            f"K = {k:,}",
-            {"D = 2": HLMC(arms=k, levels=2, horizon=T)},
-            _one_arm(k, T),
-            T,
-            runs,
-            (T,),
-            cost=40.0,
-        )
-        for k in ARMS
-    ]
     probable = settings.scaled(PROBABLE_HORIZON, least=1000)
+    longest = settings.horizon
+
+    def at(T: int, key: str, title: str, policies: dict[str, Policy], adversary: Adversary, **more: Any) -> Part:
+        """An experiment of T steps that is looked at its end."""
+        settled: dict[str, Any] = {"runs": runs, "points": (T,)} | more
+        return Part(key, title, policies, adversary, T, **settled)
+
+    def hlmc(T: int | None, arms: int = K, levels: int = 2, **more: Any) -> HLMC:
+        return HLMC(arms=arms, levels=levels, horizon=T, **more)
+
+    def depths(T: int) -> dict[str, Policy]:
+        """HLMC with each number of levels."""
+        return {_depth(D): hlmc(T, levels=D) for D in DEPTHS}
+
+    def changing(T: int) -> dict[str, Policy]:
+        """HLMC.S with V known and unknown."""
+        return {"HLMC.S": hlmc(T, 16, switches=V), "HLMC.S, V unknown": hlmc(T, 16, switches="unknown")}
+
+    def shifting(T: int, key: str, title: str, policies: dict[str, Policy]) -> Part:
+        """An experiment in shifting regret."""
+        adversary = adversaries.Shifting(arms=16, horizon=T, phases=V)
+        return at(T, key, title, policies, adversary, kind="shifting", switches=V)
+
     return [
-        *rates,
-        *sizes,
-        Part(
+        *(
+            at(
+                t,
+                f"horizon-{t}",
+                f"T = {t:,}",
+                {_depth(D): hlmc(t, levels=D) for D in DEPTHS},
+                _one_arm(K, t),
+                cost=30.0,
+            )
+            for t in horizons(settings)
+        ),
+        *(at(T, f"arms-{k}", f"K = {k:,}", {"D = 2": hlmc(T, k)}, _one_arm(k, T), cost=40.0) for k in ARMS),
+        at(
+            probable,
             "probable",
             f"Theorem 2, T = {probable:,}",
             {
-                **{_delta(d): HLMC(arms=K, levels=2, horizon=probable, delta=d) for d in DELTAS},
+                **{_delta(d): hlmc(probable, delta=d) for d in DELTAS},
                 "EXP3.P, δ = 0.05": EXP3P(arms=K, horizon=probable, delta=0.05),
-                "HLMC": HLMC(arms=K, levels=2, horizon=probable),
+                "HLMC": hlmc(probable),
             },
             adversaries.BlockTrap(arms=K, memory=20),
-            probable,
-            runs * PROBABLE_RUNS,
-            (probable,),
+            runs=runs * PROBABLE_RUNS,
             cost=200.0,
         ),
-        Part(
-            "unknown-v",
-            f"Theorem 4, T = {T:,}, V = {V}",
-            {
-                "HLMC.S": HLMC(arms=16, levels=2, horizon=T, switches=V),
-                "HLMC.S, V unknown": HLMC(arms=16, levels=2, horizon=T, switches="unknown"),
-                "HLMC": HLMC(arms=16, levels=2, horizon=T),
-            },
-            adversaries.Shifting(arms=16, horizon=T, phases=V),
-            T,
-            runs,
-            (T,),
-            kind="shifting",
-            switches=V,
-        ),
-        *(
-            Part(
-                f"switching-{t}",
-                f"V = {V}, T = {t:,}",
-                {
-                    "HLMC.S": HLMC(arms=16, levels=2, horizon=t, switches=V),
-                    "HLMC.S, V unknown": HLMC(arms=16, levels=2, horizon=t, switches="unknown"),
-                },
-                adversaries.Shifting(arms=16, horizon=t, phases=V),
-                t,
-                runs,
-                (t,),
-                kind="shifting",
-                switches=V,
-            )
-            for t in horizons(settings)[:-1]
-        ),
-        Part(
+        shifting(T, "unknown-v", f"Theorem 4, T = {T:,}, V = {V}", changing(T) | {"HLMC": hlmc(T, 16)}),
+        *(shifting(t, f"switching-{t}", f"V = {V}, T = {t:,}", changing(t)) for t in horizons(settings)[:-1]),
+        at(
+            longest,
             "doubling",
-            f"Unknown T, until T = {settings.horizon:,}",
-            {
-                "HLMC": HLMC(arms=K, levels=2, horizon=settings.horizon),
-                "HLMC, T unknown": HLMC(arms=K, levels=2, horizon=None),
-            },
-            _one_arm(K, settings.horizon),
-            settings.horizon,
-            runs,
-            time_points(settings.horizon),
+            f"Unknown T, until T = {longest:,}",
+            {"HLMC": hlmc(longest), "HLMC, T unknown": hlmc(None)},
+            _one_arm(K, longest),
+            points=time_points(longest),
             cost=32.0,
         ),
     ]

@@ -10,14 +10,12 @@ from hlmc.paper.experiment import (
     Picture,
     Results,
     Settings,
-    Table,
     curves,
     final,
     phase_ends,
     share_of_best,
     time_points,
 )
-from hlmc.paper.tables import regret_table
 from hlmc.simulation import Result
 
 NAME = "weak-1"
@@ -177,11 +175,6 @@ def linear(name: str, says: str, result: Result, policy: str, h0: int) -> Claim:
     window = (float(times[-1]) / 200, float(times[-1]))
     fit = exponent(times[ends], values[:, ends], window)
     return within(name, says, "exponent of t at the ends of phases", fit, LINEAR)
-
-
-def tables(results: Results, settings: Settings) -> list[Table]:
-    """One table for each number of sub-phases."""
-    return [regret_table(part, results[part.key]) for part in parts(settings)]
 
 
 def pictures(results: Results, settings: Settings) -> list[Picture]:

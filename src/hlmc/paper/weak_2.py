@@ -6,8 +6,7 @@ from hlmc import EXP3M, HLMC, UCBM, adversaries
 from hlmc.evaluation import Interval
 from hlmc.paper.claims import Claim, at_most, difference, less, mean, spread
 from hlmc.paper.drawing import plotted_curve, regret_pictures
-from hlmc.paper.experiment import Part, Picture, Results, Settings, Table, final, phase_ends, time_points
-from hlmc.paper.tables import regret_table
+from hlmc.paper.experiment import Part, Picture, Results, Settings, final, phase_ends, time_points
 from hlmc.paper.weak_1 import B0, K, M, linear
 
 NAME = "weak-2"
@@ -113,11 +112,6 @@ def claims(results: Results, settings: Settings) -> list[Claim]:
         at_most("HLMC below Theorem 1", "Theorem 1.", "HLMC", mean(hlmc[1]), ("bound", theorem)),
     ]
     return found
-
-
-def tables(results: Results, settings: Settings) -> list[Table]:
-    """One table for each experiment."""
-    return [regret_table(part, results[part.key]) for part in parts(settings)]
 
 
 def pictures(results: Results, settings: Settings) -> list[Picture]:
