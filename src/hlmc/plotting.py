@@ -244,8 +244,8 @@ def draw_bound(ax: Axes, times: Any, heights: Any, colour: str, label: str | Non
 
 
 def with_words(name: str, provenance: Mapping[str, Any]) -> str:
-    """A policy's name with its words, statistics + control, from the provenance of a result; those of somebody else's
-    policy are not known.
+    """A policy's name with its words, statistics + control, from the provenance of a result; those of a
+    policy in plain Python are not known.
 
     >>> with_words("HLMC", {"words": {"HLMC": 20}, "words_total": {"HLMC": 39}})
     'HLMC, 20 + 19 words'

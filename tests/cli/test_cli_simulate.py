@@ -176,7 +176,7 @@ def test_jobs_change_nothing(file: Path, jobs: str, capsys: pytest.CaptureFixtur
         ),
         ("adversary.memroy=4", "trap.toml: adversary: there is no key 'memroy'; did you mean 'memory'?"),
         ("adversary.memory=1", "trap.toml: adversary: memory must be"),
-        ("adversary.memory.x=1", "trap.toml: adversary.memory.x cannot be set: memory is no table"),
+        ("adversary.memory.x=1", "trap.toml: adversary.memory.x cannot be set: memory is not a table"),
         ("summary=weak", "trap.toml: summary must be a table"),
         ("summary.regret=strong", "trap.toml: summary: there is no regret 'strong'"),
         ("summary.switches=3", "trap.toml: summary: switches belongs to"),

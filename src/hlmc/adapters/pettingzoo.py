@@ -114,15 +114,15 @@ class GameEnv(ParallelEnv):  # type: ignore[misc]
         choices = np.array([int(actions[agent]) for agent in self.agents])
         payoffs = self._match.play(choices)
         over = self._match.time >= self.max_cycles
-        everybody = self.agents
+        playing = self.agents
         if over:
             self.agents = []
         return (
-            dict(zip(everybody, self._observed(payoffs, choices), strict=True)),
-            {agent: float(payoffs[i]) for i, agent in enumerate(everybody)},
-            dict.fromkeys(everybody, False),
-            dict.fromkeys(everybody, over),
-            {agent: {} for agent in everybody},
+            dict(zip(playing, self._observed(payoffs, choices), strict=True)),
+            {agent: float(payoffs[i]) for i, agent in enumerate(playing)},
+            dict.fromkeys(playing, False),
+            dict.fromkeys(playing, over),
+            {agent: {} for agent in playing},
         )
 
     def state(self) -> Array:

@@ -39,7 +39,7 @@ class BlockTrap(Phased):
 
     .. math:: r_t(a) = 1 \text{ if } a = M (u + 1) \bmod K, \text{ else } 0.
 
-    Arms count from 0. Counted from 1, "mod K" could give a number that is no arm, and UCB-M would hold the
+    Arms count from 0. Counted from 1, "mod K" could give a number that is not an arm, and UCB-M would hold the
     arm that pays. The paper says that the best arm earns T/5, which holds for h0 = 5 at the end of a phase;
     its formula gives h0 = 6 for K = 100 and M = 20.
 

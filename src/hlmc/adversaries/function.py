@@ -168,7 +168,7 @@ def _code(function: Callable[[int, int], float]) -> Any:
     if not JIT:
         return callback(relink(_reward, {"users_own": plain}), REWARD)
     if isinstance(plain, types.MethodType):
-        return _Called(plain)  # who has an object with a method does not expect it to be compiled
+        return _Called(plain)  # an object with a method is not expected to be compiled
     import numba
 
     try:

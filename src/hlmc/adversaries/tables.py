@@ -119,7 +119,7 @@ def _steps(rows: Array) -> Iterator[tuple[int, int]]:
 
 
 def _opened(path: Path, name: str) -> Array:
-    """The rows of an ``.npy`` file, bools as bytes: a copy that nobody else can change or, of a large file, mapped."""
+    """The rows of an ``.npy`` file, bools as bytes: a copy of their own or, of a large file, mapped."""
     try:
         # Mapped first: NumPy then compares the size in the header with that of the file, before memory is taken.
         rows = np.load(path, mmap_mode="r", allow_pickle=False)
@@ -208,7 +208,7 @@ def _layout(top: list[list[str]]) -> tuple[bool, bool]:
     """Whether the first line of a CSV file is a header, and whether its first column is an index; from a few lines.
 
     A header has no numbers, or names no first column, or counts three columns or more. An index has no name, or counts
-    the lines, or is no number. None of these can be rewards: a third number of a count is 2 or more.
+    the lines, or is not a number. None of these can be rewards: a third number of a count is 2 or more.
 
     >>> _layout([["", "a", "b"], ["0", "0.5", "1"]]), _layout([["0", "1"], ["1", "0"]])
     ((True, True), (False, False))

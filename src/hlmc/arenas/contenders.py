@@ -77,12 +77,6 @@ def _width(arms: int, memory: int) -> int | None:
     return 64 if bits >= 64 else min(32, bits) if bits >= LEAST_BITS else None
 
 
-def _all_arms(arms: int, memory: int, horizon: int) -> Policy | None:
-    """Tsallis-INF over all arms with as many bits each as the words hold, if these are enough."""
-    bits = _width(arms, memory)
-    return TsallisINF(arms, bits=min(32, bits)) if bits and arms * horizon <= HEAVY else None
-
-
 def _counts(arms: int, memory: int, horizon: int) -> Policy | None:
     """UCB1 with as many bits for every arm, two statistics each, as the words hold."""
     for bits in (64, *range(32, LEAST_BITS // 2 - 1, -1)):
@@ -143,7 +137,7 @@ POLICIES: dict[str, Factory] = {
     "Champion unknown T": lambda arms, memory, horizon: Champion(arms, memory=memory),
     "Champion known V": lambda arms, memory, horizon: Champion(arms, memory=memory, horizon=horizon, switches=SWITCHES),
     # Equal bytes: as many codes of few bits as the same words hold.
-    "Tsallis-INF bits": _all_arms,
+    "Tsallis-INF bits": _packed(lambda arms, horizon, bits: TsallisINF(arms, bits=min(32, bits))),
     "Champion bits": _champion_in_bytes,
     # Two words per arm: half as many arms as words.
     "UCB-M": lambda arms, memory, horizon: UCBM(arms, memory=max(2, memory // 2)),
@@ -225,7 +219,7 @@ def made(
             policy = factory(arms, memory, horizon)
         except (HLMCError, BadType):
             raise
-        except Exception as error:  # a stranger's function may raise anything
+        except Exception as error:  # a user's function may raise anything
             size = f"{arms} arms, {memory} words and {horizon} steps"
             raise BadArgument(f"policies[{name!r}] failed for {size}: {type(error).__name__}: {error}") from error
         if isinstance(policy, Policy) and limited and policy.words.statistics > memory:

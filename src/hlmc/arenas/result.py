@@ -26,26 +26,9 @@ _KEY = b"hlmc-arena"
 
 SIZE = ["adversary", "arms", "horizon"]
 
-COLUMNS = [
-    "adversary",
-    "arms",
-    "horizon",
-    "kind",
-    "policy",
-    "words",
-    "bytes",
-    "full_memory",
-    "runs",
-    "regret",
-    "regret_low",
-    "regret_high",
-    "ratio",
-    "ratio_low",
-    "ratio_high",
-    "difference",
-    "difference_low",
-    "difference_high",
-]
+_JUDGED = ("regret", "ratio", "difference")
+COLUMNS = [*SIZE, "kind", "policy", "words", "bytes", "full_memory", "runs"]
+COLUMNS += [f"{name}{end}" for name in _JUDGED for end in ("", "_low", "_high")]
 
 
 def runs_of(cell: Cell, scores: Scores) -> pd.DataFrame:
@@ -97,9 +80,12 @@ def compared(runs: pd.DataFrame, baseline: str = BASELINE, level: float = 0.95) 
                     "bytes": 8 * words,
                     "full_memory": words > int(own["memory"].iloc[0]),
                 }
-                row |= {"runs": len(regret)} | _named("regret", mean_interval(regret, level))
-                row |= _named("ratio", _ratio(regret, base, level))
-                row |= _named("difference", mean_interval((regret - base) / horizon, level))
+                row["runs"] = len(regret)
+                gap = mean_interval((regret - base) / horizon, level)
+                for name, found in zip(
+                    _JUDGED, (mean_interval(regret, level), _ratio(regret, base, level), gap), strict=True
+                ):
+                    row |= zip((name, f"{name}_low", f"{name}_high"), found, strict=True)
                 rows.append(row)
     return pd.DataFrame(rows, columns=COLUMNS)
 
@@ -112,11 +98,6 @@ def _ratio(regret: Any, base: Any, level: float) -> tuple[float, float, float]:
     # Fieller's interval takes the sample as normal. Of a ratio near the estimate, Hall's allows for its skewness.
     skewed = mean_interval(estimate + (regret - estimate * base) / base.mean(), level)
     return estimate, min(low, skewed.low), max(high, skewed.high)
-
-
-def _named(name: str, interval: Any) -> dict[str, float]:
-    estimate, low, high = interval
-    return {name: estimate, f"{name}_low": low, f"{name}_high": high}
 
 
 class ArenaResult:

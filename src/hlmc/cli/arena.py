@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import math
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +12,7 @@ from hlmc.checks import writable
 from hlmc.cli import options as common
 from hlmc.cli.numbers import whole_number, whole_numbers
 from hlmc.cli.options import option, switch
-from hlmc.cli.output import Table, heading, line, show, show_json
+from hlmc.cli.output import Table, as_json, heading, line, show, show_json
 from hlmc.errors import BadArgument, shown
 
 if TYPE_CHECKING:
@@ -113,24 +112,15 @@ def _check(options: argparse.Namespace) -> None:
 def _arena(options: argparse.Namespace) -> ArenaResult:
     from hlmc.arenas import arena
 
+    same = ("against", "arms", "memory", "bytes", "quick", "runs", "seed", "store", "jobs", "device", "precision")
     return arena(
         dict(options.policy),
-        against=options.against,
         adversaries=options.adversary,
-        arms=options.arms,
         horizons=options.horizon,
-        memory=options.memory,
-        bytes=options.bytes,
         kinds=[kind.strip() for kind in options.kinds.split(",")],
         suite="held-out" if options.held_out else "catalogue",
-        quick=options.quick,
-        runs=options.runs,
-        seed=options.seed,
-        store=options.store,
-        jobs=options.jobs,
         progress=False if options.quiet else None,
-        device=options.device,
-        precision=options.precision,
+        **{name: getattr(options, name) for name in same},
     )
 
 
@@ -160,7 +150,7 @@ def _show(result: ArenaResult, options: argparse.Namespace) -> None:
     if options.report is not None:
         written.append(result.report(options.report))
     if options.json:
-        show_json([{k: _plain(v) for k, v in row.items()} for row in result.data.to_dict("records")])
+        show_json([as_json(row) for row in result.data.to_dict("records")])
         return
 
     def narrow(frame: pd.DataFrame) -> pd.DataFrame:
@@ -192,10 +182,3 @@ def _frame(frame: pd.DataFrame, ranked: bool = False) -> None:
         style = "" if not ranked else "dim" if str(cells[0]).endswith("*") else "bold green" if i == 0 else ""
         table.add(str(name), *map(str, cells), style=style)
     show(table)
-
-
-def _plain(value: Any) -> Any:
-    """The value as JSON can hold it."""
-    if hasattr(value, "item"):
-        value = value.item()
-    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -92,4 +92,4 @@ def _value(node: ast.expr) -> Any:
         known = {cls.__name__: cls for cls in CATALOGUE if cls is not Custom}
         if name in known:
             return _made(known[name], node)
-    raise BadArgument(f"{ast.unparse(node)!r} is no number, text, tuple or routine")
+    raise BadArgument(f"{ast.unparse(node)!r} is not a number, text, tuple or routine")

@@ -7,8 +7,9 @@ imported.
 from __future__ import annotations
 
 import json
+import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from itertools import groupby
@@ -20,7 +21,7 @@ from hlmc.plotting import short
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["Table", "heading", "line", "product", "show", "show_json"]
+__all__ = ["Table", "as_json", "heading", "line", "product", "show", "show_json"]
 
 
 @dataclass
@@ -172,6 +173,16 @@ def _draw(console: Console, table: Table) -> None:
 def show_json(value: Any) -> None:
     """Print a value as JSON; NaN and infinity are errors."""
     sys.stdout.write(json.dumps(value, indent=2, allow_nan=False) + "\n")
+
+
+def as_json(row: Mapping[Any, Any]) -> dict[str, Any]:
+    """A row of a table as JSON can hold it: numbers of Python, and None for what is not finite.
+
+    >>> as_json({"words": 20, "bound": float("nan")})
+    {'words': 20, 'bound': None}
+    """
+    plain = {str(name): value.item() if hasattr(value, "item") else value for name, value in row.items()}
+    return {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in plain.items()}
 
 
 def product(groups: Sequence[int]) -> str:

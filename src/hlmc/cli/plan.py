@@ -6,6 +6,7 @@ import argparse
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from hlmc import bounds, planning
 from hlmc.advice import Advice, advise
 from hlmc.cli.numbers import BadNumber, number, whole_number, whole_numbers
 from hlmc.cli.options import option, switch
-from hlmc.cli.output import Table, heading, line, product, show, show_json
+from hlmc.cli.output import Table, as_json, heading, line, product, show, show_json
 from hlmc.cli.segments import segmented, shown
 from hlmc.errors import BadArgument
 from hlmc.policies.base import CONTINUE, STOP
@@ -168,20 +169,8 @@ def run(options: argparse.Namespace) -> None:
     """Print or draw the plan."""
     if options.plot is not None:
         _check_plot(options)
-    policy = HLMC(
-        arms=options.arms,
-        memory=options.memory,
-        groups=options.groups,
-        levels=options.levels,
-        horizon=options.horizon,
-        after=options.after,
-        delta=options.delta,
-        switches=options.switches,
-        routines=options.routines,
-        pending=options.pending,
-        delay=options.delay,
-        bits=options.bits,
-    )
+    theirs = signature(HLMC).parameters
+    policy = HLMC(**{name: value for name, value in vars(options).items() if name in theirs})
     memory = options.memory or sum(policy.groups_used)
     advice = advise(policy.arms, memory, policy.horizon, policy.switches) if policy.arms > 1 and memory > 1 else None
     parts = None if options.segments is None else segmented(policy, options.segments, _steps(policy), _bound)
@@ -359,24 +348,13 @@ def _show_measurements(advice: Advice) -> None:
 def _advice_as_dict(advice: Advice | None) -> dict[str, Any] | None:
     if advice is None:
         return None
+    measured = ("runs", "stays", "changes", "worst", "adversary")
     return {
-        "measured_at": {
-            "arms": advice.size[0],
-            "horizon": advice.size[1],
-            "far": advice.far,
-            "differences": advice.differences,
-        },
+        "measured_at": dict(zip(("arms", "horizon"), advice.size, strict=True))
+        | {"far": advice.far, "differences": advice.differences},
         "candidates": [
-            {
-                "policy": repr(c.policy),
-                "words": c.policy.words.statistics,
-                "bound": c.bound,
-                "runs": c.measured.runs,
-                "stays": c.measured.stays,
-                "changes": None if math.isnan(c.measured.changes) else c.measured.changes,
-                "worst": c.measured.worst,
-                "adversary": c.measured.adversary,
-            }
+            {"policy": repr(c.policy), "words": c.policy.words.statistics, "bound": c.bound}
+            | as_json({name: getattr(c.measured, name) for name in measured})
             for c in advice.candidates
         ],
     }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import math
 import sys
 import tempfile
 import tomllib
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from hlmc.checks import whole
 from hlmc.cli.numbers import BadNumber, whole_number
 from hlmc.cli.options import device, jobs, option, precision, switch
-from hlmc.cli.output import Table, line, show, show_json
+from hlmc.cli.output import Table, as_json, line, show, show_json
 from hlmc.errors import BadArgument, extra, shown
 
 if TYPE_CHECKING:
@@ -149,10 +148,7 @@ def _print(options: argparse.Namespace, described: Described, result: Result, wr
         return
     summary = result.summary(look.kind, look.switches, look.level)
     if options.json:
-        rows = {
-            str(name): {key: None if math.isnan(value) else value for key, value in row.items()}
-            for name, row in summary.to_dict("index").items()
-        }
+        rows = {str(name): as_json(row) for name, row in summary.to_dict("index").items()}
         regret = {"kind": summary.attrs["kind"], "switches": look.switches, "level": look.level}
         experiment = {key: value for key, value in result.provenance.items() if key != "points"}
         show_json({"experiment": experiment, "regret": regret, "summary": rows})

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from hlmc.cli.numbers import number, whole_number
 from hlmc.cli.options import option, seed, switch
-from hlmc.cli.output import Table, line, show, show_json
+from hlmc.cli.output import Table, as_json, line, show, show_json
 from hlmc.errors import BadArgument
 
 if TYPE_CHECKING:
@@ -190,10 +190,7 @@ def _as_dict(results: dict[str, GameResult], out: Path | None) -> dict[str, Any]
     first = next(iter(results.values())).provenance
     played = []
     for label, result in results.items():
-        rows = {
-            str(name): {key: None if math.isnan(value) else value for key, value in row.items()}
-            for name, row in result.summary().iterrows()
-        }
+        rows = {str(name): as_json(row.to_dict()) for name, row in result.summary().iterrows()}
         reward = result.mean_reward()
         curves = {name: reward.sel(policy=name).mean("run").values.tolist() for name in result.policies}
         played.append(

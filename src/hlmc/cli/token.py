@@ -31,7 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     option(parser, "--experiment", "NAME", "the experiment (default: all)", default="*")
     rights = "some of read,ask,tell,admin (default: all)"
     option(parser, "--rights", "LIST", rights, default="read,ask,tell,admin")
-    option(parser, "--note", "TEXT", "whom the token is for", default="")
+    option(parser, "--note", "TEXT", "a note, such as the owner of the token", default="")
     switch(parser, "--json", "print JSON")
 
 

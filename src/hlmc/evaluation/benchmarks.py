@@ -26,6 +26,7 @@ from hlmc.evaluation.segments import (
     Report,
     RewardSegments,
     affordable,
+    best_of,
     checked_points,
     checked_threads,
     in_order,
@@ -175,14 +176,7 @@ def best_fixed(
                 report((edges[-1] - edges[0]) / horizon * (high - low) / adversary.arms)
         return totals.values, totals.best + low
 
-    values = np.full(len(times), -1.0)
-    winners = np.zeros(len(times), dtype=np.int64)
-    for most, best in in_order(walk, ranges(adversary.arms, threads), threads, stop):
-        # Ranges come in the order of their arms, so that the lowest of equals stays.
-        better = most > values
-        values[better] = most[better]
-        winners[better] = best[better].astype(np.int64)
-    return values, winners
+    return best_of(in_order(walk, ranges(adversary.arms, threads), threads, stop), len(times))
 
 
 def cumulative(adversary: Adversary, arm: int, points: Any) -> Array:

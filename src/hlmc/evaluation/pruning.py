@@ -29,7 +29,7 @@ from hlmc.engine.kernel import Address, kernel
 from hlmc.engine.primitives import call_reward, words
 from hlmc.errors import BadReward
 from hlmc.evaluation.records import Found
-from hlmc.evaluation.segments import REWARD_NS, Report, in_order
+from hlmc.evaluation.segments import REWARD_NS, Report, best_of, in_order
 from hlmc.evaluation.sums import added, added_product
 from hlmc.targets import address_of, compiled
 
@@ -314,20 +314,13 @@ def best_arms(
     pieces = min(adversary.arms, 1 if threads == 1 else 16 * threads)
     cut = [(i * adversary.arms // pieces, (i + 1) * adversary.arms // pieces) for i in range(pieces)]
 
-    def search(arms: tuple[int, int]) -> _Search:
+    def search(arms: tuple[int, int]) -> tuple[Array, Array]:
         found = _Search(adversary, times, float(shared[0]), period)
         found.ask(*arms, stop, report)
-        shared[0] = min(shared[0], found.limit[0])  # whoever wins a race: both are certain
-        return found
+        shared[0] = min(shared[0], found.limit[0])  # in a race either may win: both losses are certain
+        return found.values, found.best
 
-    values = np.full(len(times), -1.0)
-    winners = np.zeros(len(times), dtype=np.int64)
-    for found in in_order(search, cut, threads, stop):
-        # Pieces come in the order of their arms, so that the lowest of equals stays.
-        better = found.values > values
-        values[better] = found.values[better]
-        winners[better] = found.best[better].astype(np.int64)
-    return values, winners
+    return best_of(in_order(search, cut, threads, stop), len(times))
 
 
 def tops_of(adversary: Adversary, first: int, last: int) -> tuple[Array, Array]:

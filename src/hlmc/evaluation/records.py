@@ -26,7 +26,7 @@ class Found(NamedTuple):
     """What :func:`hlmc.evaluation.pruning.prune` knows and finds."""
 
     limit_at: Address
-    """What decides when an arm is given up; and, of a reward that is none, its arm."""
+    """What decides when an arm is given up; and the arm of a reward outside [0, 1]."""
     values_at: Address
     """[count] float64: the largest sum so far at each point."""
     best_at: Address

@@ -65,18 +65,15 @@ def benchmark(
         if switches is None:
             raise BadArgument("kind='shifting' needs switches=V, the number of pieces of the sequence to compare with")
         raise BadArgument(f"switches belongs to kind='shifting', not to kind={kind!r}: {shown(switches)}")
-    if kind == "pseudo":
-        return best_fixed(adversary.expected, points, threads=threads, force=force, report=report)[0]
-    if kind == "weak":
-        return best_fixed(adversary, points, threads=threads, force=force, report=report)[0]
+    how: dict[str, Any] = {"threads": threads, "force": force, "report": report}
+    if kind in ("weak", "pseudo"):
+        return best_fixed(adversary.expected if kind == "pseudo" else adversary, points, **how)[0]
     if kind == "dynamic":
-        return dynamic(adversary, points, threads=threads, force=force, report=report)
+        return dynamic(adversary, points, **how)
     times = checked_points(adversary, points)
     if switches is None or not times.any():
         return np.zeros(len(times))
-    return best_switching(
-        adversary, int(times[-1]), switches, times, threads=threads, force=force, report=report
-    ).values
+    return best_switching(adversary, int(times[-1]), switches, times, **how).values
 
 
 def regret(

@@ -206,6 +206,19 @@ def ranges(arms: int, threads: int) -> list[tuple[int, int]]:
     return [(i * arms // n, (i + 1) * arms // n) for i in range(n)]
 
 
+def best_of(found: Iterable[tuple[Array, Array]], count: int) -> tuple[Array, Array]:
+    """The largest values [count] of several pieces of the arms, and the arms that have them.
+
+    The pieces come in the order of their arms, so that the lowest of equals stays.
+    """
+    values, winners = np.full(count, -1.0), np.zeros(count, dtype=np.int64)
+    for most, best in found:
+        better = most > values
+        values[better] = most[better]
+        winners[better] = best[better].astype(np.int64)
+    return values, winners
+
+
 def in_order(
     function: Callable[[Task], Result], tasks: Iterable[Task], threads: int, stop: Event | None = None
 ) -> Iterator[Result]:

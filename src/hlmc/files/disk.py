@@ -31,7 +31,7 @@ def bad(path: StrPath, what: str) -> BadFile:
 
 
 def try_lock(file: io.IOBase | int, shared: bool = False) -> bool:
-    """Lock an open file until it is closed; False when somebody else has locked it.
+    """Lock an open file until it is closed; False when another process has locked it.
 
     The lock belongs to the open file, not to the process: a forked child shares it.
     """
@@ -52,7 +52,7 @@ def unlock(file: io.IOBase | int) -> None:
 
 
 def lock(file: io.FileIO, path: StrPath, shared: bool = False) -> None:
-    """Let nobody else open a fleet's file as long as this file is open."""
+    """Keep other processes from opening a fleet's file as long as this file is open."""
     if not try_lock(file, shared):
         message = "this fleet is open already, here or in another process"
         raise BlockingIOError(errno.EAGAIN, message, os.fspath(path))

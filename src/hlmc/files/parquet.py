@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _DIGEST = b"hlmc-digest"
-# What reading a table that is none, or not ours, may raise.
+# What reading a file that is not a table, or not of this library, may raise.
 _NONSENSE = (ArithmeticError, AttributeError, LookupError, OSError, RecursionError, TypeError, ValueError)
 
 Part = np.ndarray | Sequence[str]

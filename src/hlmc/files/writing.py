@@ -146,17 +146,17 @@ def _created(path: Path, mode: int) -> int | None:
             continue
         try:
             ours = disk.try_lock(handle)
-        except OSError:  # a file system without locks, where nobody removes anything
+        except OSError:  # a file system without locks, where nothing is removed
             ours = True
-        # Before it was locked, somebody may have taken it for an abandoned one, and is removing it or has done so.
+        # Before it was locked, another process may have taken it for an abandoned one and removed it, or be about to.
         if ours and _is_at(path, handle):
             return handle
         os.close(handle)
 
 
 def _removed(path: Path) -> bool:
-    """Remove a temporary that nobody is writing to; False where it must stay."""
-    if not disk.LOCKS:  # pragma: no cover - nobody can tell
+    """Remove a temporary that is not being written; False where it must stay."""
+    if not disk.LOCKS:  # pragma: no cover - it cannot be known
         return False
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -165,7 +165,7 @@ def _removed(path: Path) -> bool:
     except OSError:  # a link, or not ours to read
         return False
     try:
-        # While it is locked, nobody else removes it.
+        # While it is locked, no other process removes it.
         if stat.S_ISREG(os.fstat(handle).st_mode) and disk.try_lock(handle) and _is_at(path, handle):
             path.unlink()
             return True
@@ -195,7 +195,7 @@ def _move_new(temporary: Path, target: Path) -> None:
         except OSError as error:
             if error.errno not in _NO_LINKS:
                 raise
-            # A file system without hard links. Whoever made the empty file may replace it.
+            # A file system without hard links. The process that made the empty file may replace it.
             os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
             temporary.replace(target)
         else:

@@ -20,7 +20,7 @@ Array = np.ndarray
 
 
 @kernel
-def looks_away(spec: Array, state: Array, t: int, counts: Array, payoffs: Array) -> None:
+def no_observation(spec: Array, state: Array, t: int, counts: Array, payoffs: Array) -> None:
     """``observe`` of a game without state: does nothing."""
 
 
@@ -72,7 +72,7 @@ class Game(Value):
     agents: int
     arms: int
     pay: Callable[..., float]
-    observe: Callable[..., None] = staticmethod(looks_away)
+    observe: Callable[..., None] = staticmethod(no_observation)
     facts: ClassVar[Mapping[str, Callable[..., float]]] = {}
     """Facts to count: by name, kernels with the arguments of ``pay`` that return whether (1 or 0) something is true of
     an arm in a round. Results then have the fraction of agents on such arms, and which arms these were."""

@@ -9,7 +9,7 @@ Three kinds of words take part:
     The referee's words: counts, payoffs, and the sums from which results are made. Its first words say where the rest
     lies. Only the referee (:mod:`hlmc.games.referee`) writes there; agents read what each arm paid.
 *spec*, *state*
-    The game's numbers and its state. ``observe`` may write the state, nobody writes the spec.
+    The game's numbers and its state. ``observe`` may write the state; the spec is read only.
 
 :mod:`hlmc.games.turn` is what one agent does in a round, :mod:`hlmc.games.referee` what happens between two rounds, and
 :mod:`hlmc.games.rounds` the loop over both. A GPU runs the same kernels with other places for the words
@@ -39,8 +39,8 @@ AGENTS, ARMS, GROUPS, FACTS, SCALE = range(5)
 COUNTS = 5  # [arm] agents on each arm in the last round
 PAYOFFS = 6  # [arm] what each of them got
 SEEN = 7  # [arm] the same over the scale: what learners learn
-ALONE = 8  # [arm] zeros, a place to ask what a round with everybody on one arm would pay
-TOGETHER = 9  # [arm] sum over the rounds of an agent's payoff with everybody on this arm
+ALONE = 8  # [arm] zeros, scratch space, to ask what a round with all agents on one arm would pay
+TOGETHER = 9  # [arm] sum over the rounds of an agent's payoff with all agents on this arm
 SIZES = 10  # [group] agents in each group
 EARNED = 11  # [group] sum over rounds and agents of their payoffs
 MEMBERS = 12  # [group, arm] agents of each group on each arm in the last round

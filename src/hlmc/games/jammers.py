@@ -85,11 +85,11 @@ def reactive(spec: Array, state: Array, t: int, counts: Array, payoffs: Array) -
     clear = int(spec[JAMMER + 2])
     first = int(state[channels + AT])
     heard = 0.0
-    everybody = 0.0
+    agents = 0.0
     for channel in range(channels):
-        everybody += counts[channel]
+        agents += counts[channel]
         heard += counts[channel] * state[channel]
-    if t > 0 and heard > spec[JAMMER] * clear * everybody / channels:
+    if t > 0 and heard > spec[JAMMER] * clear * agents / channels:
         state[channels + SINCE] += 1.0
     else:
         state[channels + SINCE] = 0.0

@@ -1,4 +1,4 @@
-"""The referee of a game: after every round it counts the choices, pays, and keeps the books.
+"""The referee of a game: after every round it counts the choices, pays, and updates the sums.
 
 All of these kernels read and write the board alone, whose sections :mod:`hlmc.games.board` names. The work is cut into
 arms, so that on a GPU each arm can have a thread. Counts are whole numbers and payoffs depend only on counts, so
@@ -70,7 +70,7 @@ def tally(board: Array, arm: int) -> None:
 
 @kernel
 def price(board: Array, spec: Array, state: Array, pay_at: int, t: int, arm: int) -> bool:
-    """Set what an arm pays: PAYOFFS in the game's units, SEEN as a reward in [0, 1]; 0 if nobody is there.
+    """Set what an arm pays: PAYOFFS in the game's units, SEEN as a reward in [0, 1]; 0 if no agent is there.
 
     COUNTS must be set for all arms. ``pay_at`` is the address of the game's ``pay``. False if the payoff is outside
     [0, scale]; then nothing has changed.
@@ -87,11 +87,11 @@ def price(board: Array, spec: Array, state: Array, pay_at: int, t: int, arm: int
 
 @kernel
 def appraise(board: Array, spec: Array, state: Array, pay_at: int, t: int, arm: int) -> None:
-    """Add an arm's round to the books, after :func:`price`: what it would have paid, and which facts are true of it.
+    """Add an arm's round to the sums, after :func:`price`: what it would have paid, and which facts are true of it.
 
-    TOGETHER grows by what an agent would have got with everybody on the arm. STAYED of a group grows by what its agents
-    would have got if each, by itself, had been here: those who are here the payoff, the others what one agent more
-    would have got. TRUE_NOW and TRUE_OF are set for every fact. COUNTS and ALONE are unchanged afterwards.
+    TOGETHER grows by what an agent would have got with all agents on the arm. STAYED of a group grows by what its
+    agents would have got if each, by itself, had been here: those that are here the payoff, the others what one agent
+    more would have got. TRUE_NOW and TRUE_OF are set for every fact. COUNTS and ALONE are unchanged afterwards.
     """
     arms = int(board[ARMS])
     groups = int(board[GROUPS])
@@ -122,7 +122,7 @@ def appraise(board: Array, spec: Array, state: Array, pay_at: int, t: int, arm: 
 
 @kernel
 def add_up(board: Array, item: int) -> None:
-    """Add a group's round to the books, after all arms: one of ``groups * (1 + facts)`` items.
+    """Add a group's round to the sums, after all arms: one of ``groups * (1 + facts)`` items.
 
     Item g < groups adds the payoffs of group g to EARNED; item ``(1 + f) * groups + g`` adds to CHOICES how many of its
     agents were on arms that fact f was true of.
@@ -133,19 +133,19 @@ def add_up(board: Array, item: int) -> None:
     members = offset(board, int(board[MEMBERS]) + group * arms)
     if item < groups:
         each = offset(board, int(board[PAYOFFS]))
-        book = offset(board, int(board[EARNED]) + item)
+        total_at = offset(board, int(board[EARNED]) + item)
     else:
         each = offset(board, int(board[TRUE_NOW]) + (item // groups - 1) * arms)
-        book = offset(board, int(board[CHOICES]) + item - groups)
-    total = book[0]
+        total_at = offset(board, int(board[CHOICES]) + item - groups)
+    total = total_at[0]
     for arm in range(arms):
         total += each[arm] * members[arm]
-    book[0] = total
+    total_at[0] = total
 
 
 @kernel
 def settle(parts_at: Address, parts: int, board: Array, spec: Array, state: Array, pay_at: int, t: int) -> int:
-    """Count the choices of round t in all parts, pay, and keep the books: all of the above.
+    """Count the choices of round t in all parts, pay, and update the sums: all of the above.
 
     0, or -(t + 1) if a payoff is outside [0, scale].
     """

@@ -179,7 +179,7 @@ class Contest:
         if not isinstance(game, Game):
             raise BadType(f"game must be one of hlmc.games, not {shown(game)}")
         groups = population(policies, game)
-        derive_seed(seed)  # refuses what is no seed
+        derive_seed(seed)  # refuses an invalid seed
         steps = whole("horizon", horizon, 1)
         for group in groups:
             if group.policy.limit is not None and group.policy.limit < steps:

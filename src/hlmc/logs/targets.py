@@ -83,7 +83,7 @@ def rule(name: str, function: Callable[[dict[str, Any]], Any], log: Log) -> PerR
     row: list[int] = []
     answers: list[Any] = []
     chance: list[float] = []
-    # What earned a row its place must not be seen by who chooses.
+    # The function that chooses must not see what the log says of the choice.
     seen = log.table.drop(columns=["arm", "reward", "propensity", "result", "told"], errors="ignore")
     for number, columns in enumerate(seen.to_dict("records")):
         answer = function(columns)  # type: ignore[arg-type]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Array = np.ndarray
 
 DASHES = (0, (7, 4))
-"""Style of guides that are no bounds, such as slopes."""
+"""Style of guides that are not bounds, such as slopes."""
 
 
 def regret_pictures(name: str, part: Part, result: Result, text: str) -> tuple[Picture, Picture]:

@@ -134,11 +134,11 @@ def _forget(folder: Path) -> None:
     """Remove the stored runs of an earlier call, and no other files."""
     if not folder.exists():
         return
-    strangers = [
+    others = [
         path
         for path in folder.rglob("*")
         if path.is_file() and path.suffix != ".parquet" and not path.name.startswith("_")
     ]
-    if strangers:
-        raise BadArgument(f"{strangers[0]} was not written by hlmc reproduce; give another --out, or --resume")
+    if others:
+        raise BadArgument(f"{others[0]} was not written by hlmc reproduce; give another --out, or --resume")
     shutil.rmtree(folder)

@@ -71,8 +71,8 @@ class GamePart:
                 if path.exists():
                     return games.load_result(path)
                 seed, points = derive_seed(settings.seed, run), list(self.points)
-                who = {policy: self.policies[policy]}
-                result = games.play(who, self.game, self.horizon, 1, seed, points=points, progress=told)
+                population = {policy: self.policies[policy]}
+                result = games.play(population, self.game, self.horizon, 1, seed, points=points, progress=told)
                 result.save(path)
                 return result
 

@@ -56,7 +56,7 @@ def draw_regret(
         for name in order:
             curves = regret.sel(policy=name).values
             low, high = _band(by_environment(curves, result.units))
-            # In somebody else's picture, or a narrow one, there is little room for a legend.
+            # On axes shared with other plots, or narrow ones, there is little room for a legend.
             roomy = plotting.is_alone(ax) and not plotting.is_narrow(ax)
             label = _label(result, name, bounds.sel(policy=name).values) if roomy else name
             ax.plot(times, means[name], label=label, **looks[name].line())

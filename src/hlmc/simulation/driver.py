@@ -27,7 +27,7 @@ class Undertaking:
     Attributes
     ----------
     policies
-        Who plays.
+        What plays.
     wanted, finished
         How many runs there are to be, and how many are there.
     horizon

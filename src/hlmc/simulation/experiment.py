@@ -1,4 +1,4 @@
-"""What an experiment is, as a value: who plays against whom, how long, how often, from which seed."""
+"""An experiment as a value: policies, environments, steps, runs and seed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An experiment as a TOML file: who plays against whom, how long, how often, and what to show of it.
+"""An experiment as a TOML file: policies, adversary, steps, runs, and what to show of the result.
 
 Every complaint names the file, the key, and what would have been right. Paths are those of the folder one works in.
 """
@@ -215,5 +215,5 @@ def _set(contents: dict[str, Any], key: str, value: Any) -> None:
     for folder in folders:
         table = table.setdefault(folder, {})
         if not isinstance(table, dict):
-            raise BadArgument(f"{key} cannot be set: {folder} is no table")
+            raise BadArgument(f"{key} cannot be set: {folder} is not a table")
     table[last] = value

@@ -1,7 +1,7 @@
 """Variables of a dataset that are computed when they are first read.
 
-xarray reads files so: a variable is an object that knows its shape and type, and is asked for its values when somebody
-wants them. Here the values are not read but computed. Looking at other variables of the dataset, at its sizes or at its
+xarray reads files so: a variable is an object that knows its shape and type, and is asked for its values when they
+are used. Here the values are not read but computed. Looking at other variables of the dataset, at its sizes or at its
 printed form computes nothing.
 """
 

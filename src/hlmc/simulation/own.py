@@ -1,7 +1,7 @@
 """Policies in plain Python: any object that selects an arm and learns its reward, played beside compiled policies.
 
 A Python policy is an object (copied for every run) or a factory (called for every run). :class:`PythonPolicy` wraps
-either and is what :func:`hlmc.simulate`, :func:`hlmc.arena` and :func:`hlmc.play` make of whatever is no policy of this
+either; :func:`hlmc.simulate`, :func:`hlmc.arena` and :func:`hlmc.play` wrap every object that is not a policy of this
 library. :func:`hlmc.simulation.players.player_of` reduces its interface to two functions.
 
 Runs are played one at a time in a process. Python's global lock would let only one advance anyway, and so the global

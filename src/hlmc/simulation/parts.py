@@ -36,7 +36,7 @@ def chosen(result: Result, policies: str | Sequence[str]) -> Result:
             provenance[field] = {name: provenance[field][name] for name in names if name in provenance[field]}
     nanoseconds = {name: result.nanoseconds[name] for name in names if name in result.nanoseconds}
     part = Result(result._data.sel(policy=names), provenance, nanoseconds)
-    part._benchmarks, part._shelf, part.progress = result._benchmarks, result._shelf, result.progress
+    part._benchmarks, part._stored, part.progress = result._benchmarks, result._stored, result.progress
     part.__dict__["environments"] = result.environments
     return part
 

@@ -71,37 +71,55 @@ class Part:
         self._whole.skip(amount)
 
 
-class Lines(Reporter):
-    """A line on standard error every few seconds: runs of ``unit`` steps, or the part that is being done."""
+class Counted(Reporter):
+    """Counts what is done, of how much, and tells it one call at a time."""
 
-    def __init__(self, totals: Mapping[str, float], unit: int | None) -> None:
-        self._total = sum(totals.values())
-        self._unit = unit
+    def __init__(self, totals: Mapping[str, float]) -> None:
+        self._total = float(sum(totals.values()))
         self._done = 0.0
-        self._began = self._said = 0.0
         self._lock = Lock()
 
     def advance(self, name: str, amount: float) -> None:
         with self._lock:
-            now = time.monotonic()
-            if not self._done:  # whatever was compiled before the first step says nothing about the rest
-                self._began = self._said = now
             self._done += amount
-            if now - self._said < EVERY or self._done >= self._total:
-                return
-            self._said = now
-            left = (now - self._began) * (self._total - self._done) / self._done
-            share = f"{100 * self._done / self._total:.0f} %"
-            if self._unit is None:
-                text = f"{name}; {share} of all"
-            else:
-                text = f"{self._done / self._unit:.3g} of {self._total // self._unit} runs ({share})"
-            sys.stderr.write(f"{text}, about {duration(left)} left\n")
-            sys.stderr.flush()
+            self._tell(name)
 
     def skip(self, amount: float) -> None:
         with self._lock:
             self._total -= amount
+
+    def _tell(self, name: str) -> None:
+        """So much is done; the part or the policy of this name has advanced."""
+        raise NotImplementedError
+
+    def _left(self, began: float) -> str:
+        """About how long it still takes."""
+        seconds = (time.monotonic() - began) * max(self._total - self._done, 0.0) / self._done
+        return f"about {duration(seconds)} left"
+
+
+class Lines(Counted):
+    """A line on standard error every few seconds: runs of ``unit`` steps, or the part that is being done."""
+
+    def __init__(self, totals: Mapping[str, float], unit: int | None) -> None:
+        super().__init__(totals)
+        self._unit = unit
+        self._began = self._said = 0.0
+
+    def _tell(self, name: str) -> None:
+        now = time.monotonic()
+        if not self._began:  # whatever was compiled before the first step says nothing about the rest
+            self._began = self._said = now
+        if now - self._said < EVERY or self._done >= self._total:
+            return
+        self._said = now
+        share = f"{100 * self._done / self._total:.0f} %"
+        if self._unit is None:
+            text = f"{name}; {share} of all"
+        else:
+            text = f"{self._done / self._unit:.3g} of {int(self._total // self._unit)} runs ({share})"
+        sys.stderr.write(f"{text}, {self._left(self._began)}\n")
+        sys.stderr.flush()
 
 
 class Bars(Reporter):
@@ -153,50 +171,40 @@ class Bars(Reporter):
             self._progress.update(self._bars[bar], total=self._totals[bar])
 
 
-class Calls(Reporter):
+class Calls(Counted):
     """Tells a function of the user's how much is done, and of how much."""
 
     def __init__(self, totals: Mapping[str, float], tell: Callable[[float, float], object]) -> None:
-        self._total = float(sum(totals.values()))
-        self._done = 0.0
-        self._tell = tell
-        self._lock = Lock()
+        super().__init__(totals)
+        self._call = tell
 
-    def advance(self, name: str, amount: float) -> None:
-        with self._lock:
-            self._done += amount
-            self._tell(min(self._done, self._total), self._total)
-
-    def skip(self, amount: float) -> None:
-        with self._lock:
-            self._total -= amount
+    def _tell(self, name: str) -> None:
+        self._call(min(self._done, self._total), self._total)
 
 
-class Notebook(Calls):
-    """A bar in the output of a notebook's cell, which is gone when the work is done. It needs no widgets."""
+class Notebook(Counted):
+    """A bar in the output of a notebook's cell, which is gone when the work is done.
 
-    def __init__(self, totals: Mapping[str, float]) -> None:
-        super().__init__(totals, self._draw)
-        self._began = self._drawn = 0.0
-        self._bar: Any = None
-        self._display: Any = None
+    It needs no widgets, without which rich and tqdm show no bar there.
+    """
 
     def __enter__(self) -> Self:
-        self._display = importlib.import_module("IPython.display")  # which a notebook has, and nobody else needs
+        self._display = importlib.import_module("IPython.display")  # which a notebook has
         self._began = time.monotonic()
+        self._drawn = 0.0
         self._bar = self._display.display(self._display.HTML(_bar(0.0, "")), display_id=True)
         return self
 
     def __exit__(self, *_: object) -> None:
         self._bar.update(self._display.HTML(""))
 
-    def _draw(self, done: float, total: float) -> None:
+    def _tell(self, name: str) -> None:
         now = time.monotonic()
         if now - self._drawn < REDRAWN:
             return
         self._drawn = now
-        left = f"about {duration((now - self._began) * (total - done) / done)} left" if done else ""
-        self._bar.update(self._display.HTML(_bar(done / total if total else 1.0, left)))
+        share = min(self._done / self._total, 1.0) if self._total else 1.0
+        self._bar.update(self._display.HTML(_bar(share, self._left(self._began) if self._done else "")))
 
 
 def _bar(share: float, text: str) -> str:

@@ -10,8 +10,8 @@ from hlmc.checks import path as checked_path
 from hlmc.errors import BadArgument, BadFile, HLMCError, need_lab
 from hlmc.simulation.labels import dataset
 from hlmc.simulation.result import Result
-from hlmc.simulation.shelf import Shelf
 from hlmc.simulation.store import read_store
+from hlmc.simulation.stored import StoredBenchmarks
 from hlmc.simulation.tables import Runs, read_runs, saved_path, write_csv, write_runs
 
 Array = np.ndarray
@@ -79,7 +79,9 @@ def _stored(folder: Path) -> Result:
     table, nanoseconds = read_store(folder)
     bounds = [_bounds(table.notes["policies"][name], table.times) for name in table.policies]
     result = Result(dataset(table, {"bound": np.array(bounds)}), table.notes, nanoseconds)
-    result.keep_benchmarks(Shelf(folder, len(table.times), len(result.provenance.get("environments", [None]))))
+    result.keep_benchmarks(
+        StoredBenchmarks(folder, len(table.times), len(result.provenance.get("environments", [None])))
+    )
     return result
 
 

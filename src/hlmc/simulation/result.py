@@ -19,7 +19,7 @@ from hlmc.evaluation.regret import KINDS
 from hlmc.simulation.environments import title
 from hlmc.simulation.labels import dataset, labelled, stacked
 from hlmc.simulation.progress import Progress, checked_progress, reporter
-from hlmc.simulation.shelf import ARMS, VALUES, Shelf
+from hlmc.simulation.stored import ARMS, VALUES, StoredBenchmarks
 from hlmc.simulation.tables import Runs
 
 if TYPE_CHECKING:
@@ -69,12 +69,12 @@ class Result:
         self.progress: Progress = None
         """How benchmarks that take long report their progress, as the argument of :func:`hlmc.simulate`."""
         self._benchmarks: dict[str, Array] = {}
-        self._shelf: Shelf | None = None
+        self._stored: StoredBenchmarks | None = None
 
-    def keep_benchmarks(self, shelf: Shelf) -> None:
+    def keep_benchmarks(self, stored: StoredBenchmarks) -> None:
         """Take the benchmarks of a store as known, and put there those that are computed from now on."""
-        self._shelf = shelf
-        for name, kept in shelf.kept.items():
+        self._stored = stored
+        for name, kept in stored.kept.items():
             if name == "weak":
                 self._keep_best(kept[VALUES], kept[ARMS])
             else:
@@ -166,8 +166,8 @@ class Result:
             each = [best_fixed(adversary, self.times, force=force, report=report) for adversary in known]
         values, arms = (stacked([found[part] for found in each]) for part in (0, 1))
         self._keep_best(values, arms)
-        if self._shelf is not None:
-            self._shelf.put("weak", values, arms)
+        if self._stored is not None:
+            self._stored.put("weak", values, arms)
 
     @contextmanager
     def _judging(self, name: str, environments: Sequence[Adversary], progress: Progress) -> Iterator[Report | None]:
@@ -258,8 +258,8 @@ class Result:
             with self._judging(f"benchmark of {kind} regret", judged, progress) as report:
                 each = [benchmark(adversary, self.times, kind, report=report, **options) for adversary in known]
             self._benchmarks[name] = stacked(each)
-            if self._shelf is not None:
-                self._shelf.put(name, self._benchmarks[name])
+            if self._stored is not None:
+                self._stored.put(name, self._benchmarks[name])
         dims, values = labelled(self._benchmarks[name])
         return xr.DataArray(values, dims=dims, coords={"time": self._data["time"]})
 

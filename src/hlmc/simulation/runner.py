@@ -215,7 +215,7 @@ class Gathered(Undertaking):
         rewards = np.stack([self.rewards[name][complete] for name in experiment.policies])
         result = Result.of(experiment, rewards, complete, self.nanoseconds)
         if self._kept is not None:
-            result.keep_benchmarks(self._kept.shelf)
+            result.keep_benchmarks(self._kept.benchmarks)
         return result
 
     @property

@@ -104,7 +104,7 @@ def play(task: Task, points: Array, watch: Watch | None = None) -> Played:
 def played_together(task: Task, points: Array, watch: Watch | None = None) -> Played | None:
     """:func:`play` with all runs side by side; None where they must be played one by one, or are faster so.
 
-    An adversary that pays what is no reward is left to :func:`play`, which says when.
+    If a reward is not in [0, 1], the result is None too: :func:`play` then finds the step.
     """
     if task.delays is not None or task.count < FEWEST or task.count * int(points[-1]) < WORTH:
         return None
@@ -212,12 +212,12 @@ def walk(
     rule = [adversary.address, address_of(adversary.spec)]
     notes = notes_for(policy)
     if calendar is None:
-        who = [program, program, learner, learner, address_of(notes), *rule]
+        passed = [program, program, learner, learner, address_of(notes), *rule]
     else:
-        who = [program, learner, address_of(notes), *rule, *calendar.arguments]
+        passed = [program, learner, address_of(notes), *rule, *calendar.arguments]
 
     def steps(stops: Array, partial: Array) -> int:
-        return run(*who, address_of(stops), address_of(partial), len(stops))
+        return run(*passed, address_of(stops), address_of(partial), len(stops))
 
     status = _sliced(steps, points, sums[None], between)
     if status < 0:
@@ -262,7 +262,7 @@ _SHOWN_ARMS = 10**5
 
 
 def refusal(adversary: Adversary, step: int) -> BadReward:
-    """The error for a reward that is none."""
+    """The error for a reward that is not in [0, 1]."""
     if adversary.failure is not None:
         failed = f"{type(adversary.failure).__name__}: {adversary.failure}"
         return BadReward(f"{adversary!r} failed at step {step}: {failed}")

@@ -24,7 +24,7 @@ from hlmc.files.writing import tidy, write_whole
 from hlmc.simulation.experiment import rule_of
 from hlmc.simulation.own import PythonPolicy
 from hlmc.simulation.runs import Played
-from hlmc.simulation.shelf import Shelf
+from hlmc.simulation.stored import StoredBenchmarks
 from hlmc.simulation.tables import Runs, read_runs, write_runs
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class Store:
         with _locked(self.folder):
             self._agree()
         tidy(self.folder)
-        self.shelf = Shelf(self.folder, len(experiment.points), len(experiment.environments))
+        self.benchmarks = StoredBenchmarks(self.folder, len(experiment.points), len(experiment.environments))
 
     def _sample(self, e: int) -> str:
         """A digest of some rewards of environment e."""

@@ -138,7 +138,7 @@ def _row(result: Result, curves: Any, level: float) -> dict[str, Any]:
 
 
 def _words(result: Result, name: str) -> int | float:
-    """The words of a policy; not a number where nobody knows."""
+    """The words of a policy; not a number where they are unknown."""
     words = result.provenance["words"][name]
     return np.nan if words is None else int(words)
 

@@ -1,4 +1,4 @@
-"""Every arm and every reward of a run, for those who want to look at each step."""
+"""Every arm and every reward of a run, step by step."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ INNER, LENGTH, STEPS, OWN = range(4)
 
 @kernel
 def _recorded(spec: Array, t: int, arm: int) -> float:
-    """Ask the adversary within, and write down who was played and what was paid."""
+    """Ask the adversary within, and record the arm that was played and its reward."""
     length = int(spec[LENGTH])
     steps = int(spec[STEPS])
     reward = call_reward(int(spec[INNER]), offset(spec, OWN), t, arm)

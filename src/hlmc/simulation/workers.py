@@ -107,7 +107,7 @@ class Work:
                 yield played
 
     def end(self) -> list[Any]:
-        """Let nobody go on; what was finished meanwhile is returned. Foreign workers end on their own, unattended."""
+        """Stop all workers; return what finished meanwhile. Workers of a foreign executor end on their own."""
         self._stop.set()
         for future in self._futures:
             with suppress(Exception):

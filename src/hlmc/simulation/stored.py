@@ -25,7 +25,7 @@ JUDGED = "_judged.json"
 VALUES, ARMS = "values", "arms"
 
 
-class Shelf:
+class StoredBenchmarks:
     """The benchmarks in a folder. Reading is immediate, so that a damaged file is an error before anything is played.
 
     Parameters
