@@ -249,16 +249,18 @@ LOOKS = {
 # ``"expired"``: nothing is learned from it.
 
 
-def for_airlines(arms, delay):
-    late = {"pending": 16_384, "delay": delay}
+def pausing(arms, memory, late):
+    """The policies that can pause arms, in so many words and in those that it takes to remember all arms."""
+    sized = {"memory": memory, "horizon": steps, "dynamic": True, **late}
     return {
-        "HLMC": (hlmc.HLMC(arms, memory=8, horizon=steps, dynamic=True, **late), True),
-        "Champion": (
-            hlmc.Champion(arms, memory=8, horizon=steps, dynamic=True, **late),
-            True,
-        ),
+        "HLMC": (hlmc.HLMC(arms, **sized), True),
+        "Champion": (hlmc.Champion(arms, **sized), True),
         "Tsallis-INF": (hlmc.TsallisINF(arms, dynamic=True, **late), True),
     }
+
+
+def for_airlines(arms, delay):
+    return pausing(arms, 8, {"pending": 16_384, "delay": delay})
 
 
 draw(compare("carrier", for_airlines), "16 airlines")
@@ -273,15 +275,10 @@ draw(compare("carrier", for_airlines), "16 airlines")
 
 def for_destinations(arms, delay):
     late = {"pending": 16_384, "delay": delay}
-    return {
-        "HLMC": (hlmc.HLMC(arms, memory=21, horizon=steps, dynamic=True, **late), True),
-        "Champion": (
-            hlmc.Champion(arms, memory=21, horizon=steps, dynamic=True, **late),
-            True,
-        ),
-        "Tsallis-INF, 12 bits": (hlmc.TsallisINF(arms, bits=12, **late), False),
-        "Tsallis-INF": (hlmc.TsallisINF(arms, dynamic=True, **late), True),
-    }
+    found = pausing(arms, 21, late)
+    full = found.pop("Tsallis-INF")
+    few_bits = (hlmc.TsallisINF(arms, bits=12, **late), False)
+    return found | {"Tsallis-INF, 12 bits": few_bits, "Tsallis-INF": full}
 
 
 draw(compare("dest", for_destinations), "105 destinations")

@@ -165,23 +165,9 @@ with plotting.style():
     figure, ax = plt.subplots(figsize=(7.5, 3.0), layout="constrained")
     for place, name in enumerate(policies):
         row = rows[name]
-        ax.errorbar(
-            row["over uniform"],
-            place,
-            xerr=row["± years"],
-            color=colours[name],
-            capsize=3,
-            linewidth=1,
-            fmt="o",
-        )
-        ax.errorbar(
-            row["over uniform"],
-            place,
-            xerr=row["± runs"],
-            color=colours[name],
-            linewidth=5,
-            alpha=0.6,
-        )
+        at = {"x": row["over uniform"], "y": place, "color": colours[name]}
+        ax.errorbar(**at, xerr=row["± years"], capsize=3, linewidth=1, fmt="o")
+        ax.errorbar(**at, xerr=row["± runs"], linewidth=5, alpha=0.6)
     ax.axvline(0, color="black", linewidth=0.8)
     ax.set(
         xlabel="growth over that of uniform play, % per year (thick: runs, thin: years)"

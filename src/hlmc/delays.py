@@ -100,12 +100,8 @@ class Constant(Delays):
 
 
 @dataclass(frozen=True, repr=False)
-class Uniform(Delays):
-    """Uniform over low, low + 1, ..., high.
-
-    >>> Uniform(0, 200).expected
-    100.0
-    """
+class Between(Delays):
+    """A law whose delays are from ``low`` to ``high``, uniform in between."""
 
     low: int
     high: int
@@ -121,6 +117,15 @@ class Uniform(Delays):
     @property
     def expected(self) -> float:
         return (self.low + self.high) / 2.0
+
+
+@dataclass(frozen=True, repr=False)
+class Uniform(Between):
+    """Uniform over low, low + 1, ..., high.
+
+    >>> Uniform(0, 200).expected
+    100.0
+    """
 
     def numbers(self) -> tuple[float, ...]:
         return UNIFORM, self.low, self.high, self.longest, self.longest
@@ -257,7 +262,7 @@ class FromFile(Delays):
 
 
 @dataclass(frozen=True, repr=False)
-class Clicks(Delays):
+class Clicks(Between):
     """A reward above 0 comes after low to high decisions; a reward of 0 never comes.
 
     Parameters
@@ -273,23 +278,16 @@ class Clicks(Delays):
     200
     """
 
-    low: int
-    high: int
     wait: int | None = None
 
     def __post_init__(self) -> None:
-        self._keep(low=whole("low", self.low, 0, MOST))
-        self._keep(high=whole("high", self.high, self.low, MOST))
+        super().__post_init__()
         if self.wait is not None:
             self._keep(wait=whole("wait", self.wait, 0, MOST))
 
     @property
     def longest(self) -> int:
         return max(self.high, self.wait or 0)
-
-    @property
-    def expected(self) -> float:
-        return (self.low + self.high) / 2.0
 
     def numbers(self) -> tuple[float, ...]:
         return CLICKS, self.low, self.high, self.longest, self.high if self.wait is None else self.wait

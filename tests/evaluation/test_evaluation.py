@@ -67,9 +67,19 @@ def level(spec: Array, t: int, arm: int) -> float:
     return spec[PERIOD] if arm != int(spec[ARMS]) else 2.0 * spec[PERIOD]
 
 
+class Held(Adversary):
+    """Rewards that are held for some steps; whether the changes are made known is another matter."""
+
+    period: int
+    known: bool
+
+    def changes(self, horizon: int) -> Iterator[int] | None:
+        return iter(range(self.period, horizon, self.period)) if self.known else None
+
+
 @dataclass(frozen=True, repr=False)
-class Table(Adversary):
-    """Rows of rewards, each held for some steps; whether the changes are made known is another matter."""
+class Table(Held):
+    """Rows of rewards."""
 
     arms: int
     table: tuple[float, ...]
@@ -86,13 +96,10 @@ class Table(Adversary):
     def length(self) -> int:
         return len(self.table) // self.arms * self.period
 
-    def changes(self, horizon: int) -> Iterator[int] | None:
-        return iter(range(self.period, horizon, self.period)) if self.known else None
-
 
 @dataclass(frozen=True, repr=False)
-class Noise(Adversary):
-    """Random rewards, each held for some steps."""
+class Noise(Held):
+    """Random rewards."""
 
     arms: int
     period: int = 1
@@ -103,9 +110,6 @@ class Noise(Adversary):
     @cached_property
     def spec(self) -> Array:
         return np.array([self.arms, self.period], dtype=np.float64)
-
-    def changes(self, horizon: int) -> Iterator[int] | None:
-        return iter(range(self.period, horizon, self.period)) if self.known else None
 
 
 @dataclass(frozen=True, repr=False)
