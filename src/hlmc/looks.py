@@ -26,12 +26,7 @@ COLOURS = {
 }
 """Okabe and Ito's colours. Yellow is too pale for lines on white and is used for areas only."""
 
-LINES = {
-    "solid": "-",
-    "dashed": (0, (5, 2)),
-    "dotted": (0, (1.2, 1.4)),
-    "mixed": (0, (6, 1.6, 1.2, 1.6)),
-}
+LINES = {"solid": "-", "dashed": (0, (5, 2)), "dotted": (0, (1.2, 1.4)), "mixed": (0, (6, 1.6, 1.2, 1.6))}
 """Line styles by name, as Matplotlib takes them."""
 
 

@@ -151,11 +151,7 @@ class GameEnv(ParallelEnv):  # type: ignore[misc]
 
 
 def parallel_env(
-    agents: int = 10,
-    channels: int = 5,
-    max_cycles: int = 1000,
-    render_mode: str | None = None,
-    **arguments: Any,
+    agents: int = 10, channels: int = 5, max_cycles: int = 1000, render_mode: str | None = None, **arguments: Any
 ) -> GameEnv:
     """The spectrum game as a parallel environment; other arguments are those of :class:`hlmc.games.Spectrum`."""
     return GameEnv(Spectrum(agents, channels, **arguments), max_cycles, render_mode, name="radio")

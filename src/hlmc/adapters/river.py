@@ -59,12 +59,7 @@ class RiverPolicy(Base):
     """
 
     def __init__(
-        self,
-        policy: Policy,
-        seed: int = 0,
-        low: float | None = None,
-        high: float | None = None,
-        clip: bool = False,
+        self, policy: Policy, seed: int = 0, low: float | None = None, high: float | None = None, clip: bool = False
     ) -> None:
         super().__init__()
         self._learner = in_range(policy, low, high).start(seed)

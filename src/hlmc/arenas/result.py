@@ -227,12 +227,7 @@ class ArenaResult:
         return f"{text} *" if size == "words" and own["full_memory"].all() else text
 
     def plot(
-        self,
-        kind: str = "weak",
-        arms: int | None = None,
-        horizon: int | None = None,
-        *,
-        ax: Axes | None = None,
+        self, kind: str = "weak", arms: int | None = None, horizon: int | None = None, *, ax: Axes | None = None
     ) -> Axes:
         """A heat map of the ratios, policies by adversaries; over several sizes, of their medians; returns the axes.
 

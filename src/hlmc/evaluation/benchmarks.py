@@ -116,12 +116,7 @@ class _Totals:
 
 
 def best_fixed(
-    adversary: Adversary,
-    points: Any,
-    *,
-    threads: int | None = None,
-    force: bool = False,
-    report: Report | None = None,
+    adversary: Adversary, points: Any, *, threads: int | None = None, force: bool = False, report: Report | None = None
 ) -> tuple[Array, Array]:
     r"""The cumulative reward of the best single arm on each prefix, and which arm it is.
 
@@ -197,12 +192,7 @@ def cumulative(adversary: Adversary, arm: int, points: Any) -> Array:
 
 
 def dynamic(
-    adversary: Adversary,
-    points: Any,
-    *,
-    threads: int | None = None,
-    force: bool = False,
-    report: Report | None = None,
+    adversary: Adversary, points: Any, *, threads: int | None = None, force: bool = False, report: Report | None = None
 ) -> Array:
     r"""The cumulative reward of the best sequence of arms without any constraint, on each prefix.
 

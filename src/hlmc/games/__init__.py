@@ -14,17 +14,7 @@ from hlmc.games.runner import play
 from hlmc.games.spectrum import Spectrum
 from hlmc.spelling import no_attribute, suggest_arguments
 
-__all__ = [
-    "Game",
-    "GameResult",
-    "Group",
-    "Match",
-    "Routing",
-    "Spectrum",
-    "jammers",
-    "load_result",
-    "play",
-]
+__all__ = ["Game", "GameResult", "Group", "Match", "Routing", "Spectrum", "jammers", "load_result", "play"]
 
 suggest_arguments(Routing, Spectrum)
 

@@ -66,12 +66,7 @@ class GameResult:
 
     @classmethod
     def of(
-        cls,
-        groups: tuple[Group, ...],
-        game: Game,
-        points: Array,
-        finished: list[Played],
-        provenance: dict[str, Any],
+        cls, groups: tuple[Group, ...], game: Game, points: Array, finished: list[Played], provenance: dict[str, Any]
     ) -> GameResult:
         """A result from the finished runs, in any order."""
         import xarray as xr

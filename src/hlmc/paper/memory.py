@@ -121,9 +121,7 @@ def _groups_dominate(settings: Settings) -> Claim:
         samples = np.array(gaps)
         checks.append(less("", "", (f"M = {m}: wrong arm", samples[:, 0]), ("wrong group", samples[:, 1])))
     return all_of(
-        "Loss is mostly at the groups",
-        "“The arm-level regret is dominated by the group-level regret.”",
-        checks,
+        "Loss is mostly at the groups", "“The arm-level regret is dominated by the group-level regret.”", checks
     ).read(
         f"Read as shares of {T:,} steps at which the best arm pays and is not played, by where the choice went wrong; "
         "four runs."

@@ -68,11 +68,7 @@ def claims(results: Results, settings: Settings) -> list[Claim]:
             )
             for name in ("HLMC.S", "HLMC")
         ),
-        all_of(
-            "EXP3.S is best",
-            best,
-            [less("", "", regret["EXP3.S"], regret[other]) for other in ("HLMC", "HLMC.S")],
-        ),
+        all_of("EXP3.S is best", best, [less("", "", regret["EXP3.S"], regret[other]) for other in ("HLMC", "HLMC.S")]),
         fact(
             "EXP3.S needs K words",
             "“It requires Θ(K) memory space.”",

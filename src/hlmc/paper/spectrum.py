@@ -163,11 +163,7 @@ def claims(results: Results, settings: Settings) -> list[Claim]:
     highest = max(float(values.max()) for values in reward.values())
     return [
         less(
-            f"HLMC above {name}",
-            advantage,
-            (name, reward[name]),
-            ("HLMC", reward["HLMC"]),
-            show=lambda x: f"{x:.6f}",
+            f"HLMC above {name}", advantage, (name, reward[name]), ("HLMC", reward["HLMC"]), show=lambda x: f"{x:.6f}"
         ).read(reading)
         for name in (UCB, SHUFFLED)
     ] + [
@@ -212,17 +208,10 @@ def tables(results: Results, settings: Settings) -> list[Table]:
 def pictures(results: Results, settings: Settings) -> list[Picture]:
     """Reward per agent against time: cumulative and in windows."""
     return [
-        Picture(
-            f"{NAME}-{'window' if window else 'average'}",
-            text,
-            partial(_draw, results["all"], window),
-        )
+        Picture(f"{NAME}-{'window' if window else 'average'}", text, partial(_draw, results["all"], window))
         for window, text in (
             (False, "Mean reward per agent per step up to each time. Bands: 95 % intervals over the runs."),
-            (
-                True,
-                "The same in windows of a hundredth of the horizon, which shows changes of the clear channel.",
-            ),
+            (True, "The same in windows of a hundredth of the horizon, which shows changes of the clear channel."),
         )
     ]
 

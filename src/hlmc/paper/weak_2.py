@@ -30,11 +30,7 @@ def parts(settings: Settings) -> list[Part]:
         Part(
             "all",
             f"T = {T:,}",
-            {
-                UCB: UCBM(arms=K, memory=M),
-                EXP: EXP3M(arms=K, memory=M),
-                "HLMC": HLMC(arms=K, memory=M, horizon=T),
-            },
+            {UCB: UCBM(arms=K, memory=M), EXP: EXP3M(arms=K, memory=M), "HLMC": HLMC(arms=K, memory=M, horizon=T)},
             adversaries.Alternating(arms=K, memory=M),
             T,
             settings.runs,
@@ -45,10 +41,7 @@ def parts(settings: Settings) -> list[Part]:
         Part(
             "unshuffled",
             f"T = {T:,}, without the shuffle",
-            {
-                PLAIN_UCB: UCBM(arms=K, memory=M, shuffle=False),
-                PLAIN_EXP: EXP3M(arms=K, memory=M, shuffle=False),
-            },
+            {PLAIN_UCB: UCBM(arms=K, memory=M, shuffle=False), PLAIN_EXP: EXP3M(arms=K, memory=M, shuffle=False)},
             adversaries.Alternating(arms=K, memory=M),
             T,
             settings.runs,

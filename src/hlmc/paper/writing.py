@@ -72,13 +72,7 @@ def summary(report: Report) -> list[str]:
         )
         for section in report.sections
     ]
-    return [
-        f"{report.size}. {report.versions}. {report.seconds:.0f} s.",
-        "",
-        report.verdicts,
-        "",
-        *grid([head, *rows]),
-    ]
+    return [f"{report.size}. {report.versions}. {report.seconds:.0f} s.", "", report.verdicts, "", *grid([head, *rows])]
 
 
 def grid(rows: list[tuple[str, ...]]) -> list[str]:

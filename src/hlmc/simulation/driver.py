@@ -81,10 +81,7 @@ Some = TypeVar("Some", bound=Undertaking)
 
 
 def drive(
-    undertaking: Some,
-    opened: Callable[[Mapping[str, int]], Reporter],
-    executor: Any = None,
-    threads: int | None = None,
+    undertaking: Some, opened: Callable[[Mapping[str, int]], Reporter], executor: Any = None, threads: int | None = None
 ) -> Some:
     """Have all runs played that are not stored, by an executor, so many threads or a GPU.
 

@@ -171,8 +171,7 @@ class Gathered(Undertaking):
     def missing(self) -> list[Task]:
         # Those in plain Python last: one thread plays them while the others would wait for it.
         return sorted(
-            self._missing(),
-            key=lambda task: (isinstance(task.policy, PythonPolicy), -self._slow.get(task.name, 0.0)),
+            self._missing(), key=lambda task: (isinstance(task.policy, PythonPolicy), -self._slow.get(task.name, 0.0))
         )
 
     def _missing(self) -> Iterator[Task]:

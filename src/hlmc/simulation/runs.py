@@ -226,10 +226,7 @@ def walk(
 
 
 def _sliced(
-    run: Callable[[Array, Array], int],
-    points: Array,
-    sums: Array,
-    between: Callable[[int], bool] | None,
+    run: Callable[[Array, Array], int], points: Array, sums: Array, between: Callable[[int], bool] | None
 ) -> int:
     """Play to the last point, a slice at a time; FINISHED, STOPPED by ``between``, or -(t + 1).
 

@@ -48,12 +48,7 @@ class Sweep:
         return self.result.summary(kind, switches, level)
 
     def plot(
-        self,
-        kind: str | None = None,
-        switches: int | None = None,
-        *,
-        ax: Axes | None = None,
-        log: bool = False,
+        self, kind: str | None = None, switches: int | None = None, *, ax: Axes | None = None, log: bool = False
     ) -> Axes:
         """The mean regret at the last time point against the parameter, with 95 % intervals; returns the axes.
 

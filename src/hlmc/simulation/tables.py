@@ -41,12 +41,7 @@ class Runs:
     @property
     def parts(self) -> tuple[Part, ...]:
         """What is in the columns of a file, for its digest."""
-        return (
-            self.policies,
-            self.runs.astype(np.int64),
-            self.times.astype(np.int64),
-            self.rewards.astype(np.float64),
-        )
+        return (self.policies, self.runs.astype(np.int64), self.times.astype(np.int64), self.rewards.astype(np.float64))
 
 
 def write_runs(path: Path, table: Runs) -> None:
