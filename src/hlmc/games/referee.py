@@ -144,7 +144,7 @@ def add_up(board: Array, item: int) -> None:
 
 
 @kernel
-def settle(parts_at: Address, parts: int, board: Array, spec: Array, state: Array, pay_at: int, t: int) -> int:
+def close_round(parts_at: Address, parts: int, board: Array, spec: Array, state: Array, pay_at: int, t: int) -> int:
     """Count the choices of round t in all parts, pay, and update the sums: all of the above.
 
     0, or -(t + 1) if a payoff is outside [0, scale].
@@ -186,13 +186,13 @@ def between(
     """What happens between passes, for threads that share the rows; the arguments are those of :func:`rounds`.
 
     ``after`` 0: before the choices of round t the game observes the round before. 1: after them it pays
-    (:func:`settle`, whose status is returned).
+    (:func:`close_round`, whose status is returned).
     """
     board = words(board_at)
     spec = words(spec_at)
     state = words(state_at)
     if after:
-        return settle(parts_at, parts, board, spec, state, pay_at, t)
+        return close_round(parts_at, parts, board, spec, state, pay_at, t)
     counts = offset(board, int(board[COUNTS]))
     call_observe(observe_at, spec, state, t, counts, offset(board, int(board[PAYOFFS])))
     return 0

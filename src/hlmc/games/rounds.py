@@ -30,7 +30,7 @@ from hlmc.games.board import (
     WIDTH,
     call_observe,
 )
-from hlmc.games.referee import settle
+from hlmc.games.referee import close_round
 from hlmc.games.turn import Agent, take_turn
 
 Array = np.ndarray
@@ -106,7 +106,7 @@ def rounds(
         for part in range(parts):
             take_turns(parts_at, part, board, t, learn, choose)
         if alone < 0 and choose:
-            status = settle(parts_at, parts, board, spec, state, pay_at, t)
+            status = close_round(parts_at, parts, board, spec, state, pay_at, t)
             if status < 0:
                 return status
     return 0
