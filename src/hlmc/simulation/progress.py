@@ -104,11 +104,12 @@ class Lines(Counted):
     def __init__(self, totals: Mapping[str, float], unit: int | None) -> None:
         super().__init__(totals)
         self._unit = unit
-        self._began = self._said = 0.0
+        self._began: float | None = None
+        self._said = 0.0
 
     def _tell(self, name: str) -> None:
         now = time.monotonic()
-        if not self._began:  # whatever was compiled before the first step says nothing about the rest
+        if self._began is None:  # whatever was compiled before the first step says nothing about the rest
             self._began = self._said = now
         if now - self._said < EVERY or self._done >= self._total:
             return
