@@ -14,7 +14,7 @@ import numpy as np
 import hlmc
 from hlmc import routines
 from hlmc.engine import weights
-from hlmc.engine.ftrl import loss_of, probability_of, settle
+from hlmc.engine.ftrl import loss_of, probability_of, settled_sums
 from hlmc.engine.layout import AT, BEGAN, CONTROL, COUNT, FIELDS, LEVELS, PARAMETERS, PROBABILITY, SCALARS, TIME
 from hlmc.learners import gate
 from hlmc.learners.learner import fresh_rows
@@ -128,7 +128,7 @@ def chances(policy: TreePolicy, row: np.ndarray, d: int) -> np.ndarray | None:
     if isinstance(routine, (routines.TsallisINF, routines.Contest)):
         tau = int(row[TIME]) - int(row[BEGAN])
         eta = b if isinstance(routine, routines.TsallisINF) else contest_rate(program, level, tau)
-        x, squares, _, _ = settle(row, at, n, 2.0 / eta, a)
+        x, squares, _, _ = settled_sums(row, at, n, 2.0 / eta, a)
         assert abs(squares - 1.0) <= 0.05
         return np.array([probability_of(loss_of(row, at, slot), x, eta) for slot in range(n)]) / squares
     shares = np.array([weights.weights_share(row, at, n, a, slot) for slot in range(n)])

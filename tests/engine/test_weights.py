@@ -14,7 +14,7 @@ import hlmc
 from driving import next_choices, with_key
 from hlmc import routines
 from hlmc.engine import weights
-from hlmc.engine.ftrl import settle
+from hlmc.engine.ftrl import settled_sums
 from hlmc.engine.layout import FIELDS, PARAMETERS
 from hlmc.engine.records import Level
 from hlmc.routines.base import LevelContext, Routine
@@ -306,7 +306,7 @@ def test_exp3_loss_estimates_are_unbiased() -> None:
 def test_tsallis_estimates_are_unbiased(estimator: str) -> None:
     def losses(bench: Bench) -> np.ndarray:
         eta = (4.0 if estimator == "reduced-variance" else 2.0) / math.sqrt(bench.tau + 1)
-        _, squares, _, _ = settle(bench.row, 0, bench.n, 2.0 / eta, bench.scalars[0])
+        _, squares, _, _ = settled_sums(bench.row, 0, bench.n, 2.0 / eta, bench.scalars[0])
         spread = 2.0 / (eta * np.sqrt(squares * vector(bench)))
         return spread - spread[0]
 

@@ -9,7 +9,7 @@ import pytest
 
 import hlmc
 from hlmc.engine import codes
-from hlmc.engine.coded_ftrl import PER_SLOT, SELDOM, chances_of, coded_settle, noted_sums
+from hlmc.engine.coded_ftrl import PER_SLOT, SELDOM, chances_of, coded_settled_sums, noted_sums
 from hlmc.engine.coded_ucb import base_less_one
 from hlmc.engine.kernel import Address, kernel
 from hlmc.engine.layout import AT, CONTROL, FIELDS, SCALARS
@@ -227,7 +227,7 @@ def test_a_late_loss_is_a_part_of_the_choice_s_loss() -> None:
         assert sum(tsallis(after, eta)) == pytest.approx(1)
         kept = float(learner.state[control + SCALARS])
         stored = Codes(learner.state, learner.state, at, 3, bits, 2.0**-bits)
-        x, squares, _, _ = coded_settle(stored, Rates(s, eta), kept)
+        x, squares, _, _ = coded_settled_sums(stored, Rates(s, eta), kept)
         assert sum(4 / (eta * (A - x)) ** 2 for A in after) == pytest.approx(squares)
         assert squares == pytest.approx(1, abs=0.05)
         group = held.arm // 3

@@ -13,16 +13,17 @@ import hlmc
 from driving import follow, kept, played, rewards
 from hlmc import planning, routines
 from hlmc.engine.ftrl import (
+    add_losses,
+    estimates,
     four_chances,
     ftrl_draw,
-    ftrl_learn,
     ftrl_sound,
     ftrl_update,
     loss_of,
     normaliser,
     power_sums,
     probability_of,
-    settle,
+    settled_sums,
 )
 from hlmc.engine.kernel import Address, kernel
 from hlmc.engine.layout import BASE, COUNT, KEY
@@ -174,6 +175,14 @@ def test_the_normaliser_is_finite_where_words_end(loss: float) -> None:
                 assert all(0.0 <= each <= 1.0 + 1e-12 for each in p)
 
 
+def learn(
+    row: np.ndarray, n: int, eta: float, x: float, slot: int, chance: float, loss: float, baseline: float
+) -> None:
+    """Add every slot's estimated loss."""
+    far, _, above, zero = estimates(row, 0, 2.0 / eta, x, slot, chance, loss, baseline)
+    add_losses(row, 0, n, x + far, baseline, zero, slot, above)
+
+
 @pytest.mark.interpreted
 @given(st.integers(0, 2**32), st.integers(2, 12), st.sampled_from([1e-3, 0.05, 1.0, 4.0]), st.floats(0.0, 1.0))
 def test_probabilities_add_up_after_any_updates(seed: int, n: int, eta: float, baseline: float) -> None:
@@ -185,7 +194,7 @@ def test_probabilities_add_up_after_any_updates(seed: int, n: int, eta: float, b
         p = [float(probability_of(loss_of(row, 0, j), x, eta)) for j in range(n)]
         assert abs(math.fsum(p) - 1.0) <= 1e-12 + 4.0 * eta * abs(x) * 2.0**-53
         slot = int(rng.choice(n, p=np.array(p) / sum(p)))
-        ftrl_learn(row, 0, n, eta, x, slot, p[slot], float(rng.random()), baseline)
+        learn(row, n, eta, x, slot, p[slot], float(rng.random()), baseline)
         eta *= float(rng.choice([0.5, 0.99, 1.01, 2.0]))
         x = float(normaliser(row, 0, n, eta, x))
 
@@ -207,7 +216,7 @@ def test_estimates_are_unbiased_whatever_the_baseline(baseline: float, eta: floa
     change = np.zeros(3)
     for slot in range(4):
         after = row.copy()
-        ftrl_learn(after, 0, 4, eta, x, slot, p[slot], losses[slot], baseline)
+        learn(after, 4, eta, x, slot, p[slot], losses[slot], baseline)
         change += p[slot] * (after - row)
     assert change == pytest.approx([loss - losses[0] for loss in losses[1:]], rel=1e-11, abs=1e-11)
 
@@ -408,7 +417,7 @@ def test_an_update_predicts_the_normaliser(seed: int, n: int, scale: float, base
     kept = -math.sqrt(n) * scale
     for _ in range(12):
         eta = 2.0 / scale
-        sums = settle(row, 0, n, scale, kept)
+        sums = settled_sums(row, 0, n, scale, kept)
         x, squares, cubes, beyond = (float(a) for a in sums)
         w = [float(probability_of(loss_of(row, 0, j), x, eta)) for j in range(n)]
         exact = tsallis([0.0, *row], eta)
@@ -423,7 +432,7 @@ def test_an_update_predicts_the_normaliser(seed: int, n: int, scale: float, base
         loss = float(rng.choice([0.0, 0.3, 1.0]))
         plain = row.copy()
         chance = w[slot] / squares
-        ftrl_learn(plain, 0, n, eta, x, slot, chance, loss, baseline)
+        learn(plain, n, eta, x, slot, chance, loss, baseline)
         drawn, scale = scale, scale * float(rng.choice([0.5, 0.99, 1.01, 2.0]))
         kept = float(ftrl_update(row, 0, n, sums, drawn, slot, chance, loss, baseline, scale))
         assert row.tobytes() == plain.tobytes()
@@ -441,7 +450,7 @@ def test_predictions_are_good_enough_at_the_rates_of_a_run(n: int) -> None:
     taken = 0
     for t in range(1, 1031):
         scale = 0.5 * math.sqrt(t)
-        sums = settle(row, 0, n, scale, kept)
+        sums = settled_sums(row, 0, n, scale, kept)
         x, squares = float(sums.x), float(sums.squares)
         taken += t > 30 and x == kept
         slot, chance = ftrl_draw(row, 0, n, scale, x, squares, rng.random())

@@ -4,9 +4,8 @@ The loops call the very step functions that a single learner calls. A batch is f
 so that one that must be refused has changed nothing. Learners that have reached the horizon are passed over, and the
 others of the batch are served. Rows lie far apart in memory: the next ones are fetched while one is played.
 
-In all kernels here ``rows_at`` is the address of a matrix of rows of ``width`` words, ``ids_at`` that of the listed
-learners' numbers, and ``listed`` is 0 when everyone is asked and there is no list. Places first .. stop - 1 of the
-batch are worked on.
+In all kernels here ``batch_at`` is the address of the words of a :class:`hlmc.engine.records.Batch`, and places first
+.. stop - 1 of that batch are worked on.
 """
 
 from __future__ import annotations
@@ -15,10 +14,11 @@ from math import inf
 
 import numpy as np
 
-from hlmc.engine.feedback import FINISHED, ask, genuine, settle
+from hlmc.engine.feedback import FINISHED, ask, genuine, settle_ticket
 from hlmc.engine.kernel import Address, kernel
 from hlmc.engine.layout import ARM, HORIZON, LEVELS, TIME
 from hlmc.engine.primitives import bits, int_at, prefetch, put_bits, put_int, row_of, words
+from hlmc.engine.records import Batch
 from hlmc.engine.step import PAST_HORIZON, select, update
 from hlmc.engine.tickets import (
     CHILDREN_AT,
@@ -40,17 +40,25 @@ _NO_ARM = np.uint64(2**64 + PAST_HORIZON)
 
 
 @kernel
-def _learner(ids_at: Address, listed: int, k: int) -> int:
-    """The learner in place k of a batch: as listed, or, when everyone is asked, k itself."""
-    return int_at(ids_at, k) if listed else k
+def _batch(batch_at: Address) -> Batch:
+    """The batch whose four whole numbers are at an address."""
+    return Batch(int_at(batch_at, 0), int_at(batch_at, 1), int_at(batch_at, 2), int_at(batch_at, 3))
 
 
 @kernel
-def _fetch_row(rows_at: Address, width: int, i: int, lines: int) -> None:
-    """Ask for the first cache lines of row i."""
-    at = row_of(rows_at, i, width)
-    for line in range(lines):
-        prefetch(at, line)
+def _learner(batch: Batch, k: int) -> int:
+    """The learner in place k of a batch: as listed, or, when everyone is asked, k itself."""
+    return int_at(batch.ids_at, k) if batch.listed else k
+
+
+@kernel
+def _row(batch: Batch, k: int, stop: int, lines: int) -> Address:
+    """The row of the learner in place k. Asks for the first cache lines of the row that is needed AHEAD places on."""
+    if k + AHEAD < stop:
+        ahead = row_of(batch.rows_at, _learner(batch, k + AHEAD), batch.width)
+        for line in range(lines):
+            prefetch(ahead, line)
+    return row_of(batch.rows_at, _learner(batch, k), batch.width)
 
 
 @kernel
@@ -82,26 +90,16 @@ def first_refused(ids_at: Address, count: int, size: int, marks_at: Address) -> 
 
 
 @kernel
-def first_unteachable(
-    program_at: Address,
-    rows_at: Address,
-    width: int,
-    ids_at: Address,
-    listed: int,
-    first: int,
-    stop: int,
-    rewards_at: Address,
-) -> int:
+def first_unteachable(program_at: Address, batch_at: Address, first: int, stop: int, rewards_at: Address) -> int:
     """The first place at which nothing was selected or the reward is not in [0, 1]; ``stop`` when there is none.
 
     Learners that have reached the horizon select nothing, and whatever reward there is for them is not learned.
     """
     rewards = words(rewards_at)
     horizon = words(program_at)[HORIZON]
+    batch = _batch(batch_at)
     for k in range(first, stop):
-        if k + AHEAD < stop:
-            _fetch_row(rows_at, width, _learner(ids_at, listed, k + AHEAD), 1)
-        row = words(row_of(rows_at, _learner(ids_at, listed, k), width))
+        row = words(_row(batch, k, stop, 1))
         waiting = row[ARM] >= 0.0
         if not (waiting and 0.0 <= rewards[k] <= 1.0) and (waiting or row[TIME] < horizon):
             return k
@@ -109,45 +107,23 @@ def first_unteachable(
 
 
 @kernel
-def select_many(
-    program_at: Address,
-    rows_at: Address,
-    width: int,
-    ids_at: Address,
-    listed: int,
-    first: int,
-    stop: int,
-    arms_at: Address,
-) -> int:
+def select_many(program_at: Address, batch_at: Address, first: int, stop: int, arms_at: Address) -> int:
     """Select for the learners in places first .. stop - 1 of a batch; PAST_HORIZON for those that have reached it."""
-    lines = _lines(width)
+    batch = _batch(batch_at)
+    lines = _lines(batch.width)
     for k in range(first, stop):
-        if k + AHEAD < stop:
-            _fetch_row(rows_at, width, _learner(ids_at, listed, k + AHEAD), lines)
-        i = _learner(ids_at, listed, k)
-        put_int(arms_at, k, select(program_at, row_of(rows_at, i, width)))
+        put_int(arms_at, k, select(program_at, _row(batch, k, stop, lines)))
     return stop
 
 
 @kernel
-def update_many(
-    program_at: Address,
-    rows_at: Address,
-    width: int,
-    ids_at: Address,
-    listed: int,
-    first: int,
-    stop: int,
-    rewards_at: Address,
-) -> int:
+def update_many(program_at: Address, batch_at: Address, first: int, stop: int, rewards_at: Address) -> int:
     """Teach the learners in places first .. stop - 1 of a batch."""
     rewards = words(rewards_at)
-    lines = _lines(width)
+    batch = _batch(batch_at)
+    lines = _lines(batch.width)
     for k in range(first, stop):
-        if k + AHEAD < stop:
-            _fetch_row(rows_at, width, _learner(ids_at, listed, k + AHEAD), lines)
-        i = _learner(ids_at, listed, k)
-        update(program_at, row_of(rows_at, i, width), rewards[k])
+        update(program_at, _row(batch, k, stop, lines), rewards[k])
     return stop
 
 
@@ -155,12 +131,11 @@ def update_many(
 
 
 @kernel
-def first_selected(rows_at: Address, width: int, ids_at: Address, listed: int, first: int, stop: int) -> int:
+def first_selected(batch_at: Address, first: int, stop: int) -> int:
     """The first place at which an arm was selected that awaits its update; ``stop`` when there is none."""
+    batch = _batch(batch_at)
     for k in range(first, stop):
-        if k + AHEAD < stop:
-            _fetch_row(rows_at, width, _learner(ids_at, listed, k + AHEAD), 1)
-        if words(row_of(rows_at, _learner(ids_at, listed, k), width))[ARM] >= 0.0:
+        if words(_row(batch, k, stop, 1))[ARM] >= 0.0:
             return k
     return stop
 
@@ -188,23 +163,13 @@ def put_undecided(program_at: Address, learner: int, ticket_at: Address, width: 
 
 
 @kernel
-def first_forged(
-    program_at: Address,
-    rows_at: Address,
-    width: int,
-    ids_at: Address,
-    listed: int,
-    first: int,
-    stop: int,
-    tickets_at: Address,
-) -> int:
+def first_forged(program_at: Address, batch_at: Address, first: int, stop: int, tickets_at: Address) -> int:
     """The first place with a ticket that is not its learner's; ``stop`` when there is none."""
     program = words(program_at)
     ticket_width = CHILDREN_AT + 2 * int(program[LEVELS])
+    batch = _batch(batch_at)
     for k in range(first, stop):
-        if k + AHEAD < stop:
-            _fetch_row(rows_at, width, _learner(ids_at, listed, k + AHEAD), 1)
-        row = words(row_of(rows_at, _learner(ids_at, listed, k), width))
+        row = words(_row(batch, k, stop, 1))
         ticket_at = row_of(tickets_at, k, ticket_width)
         if not genuine(program, row, words(ticket_at)) and not undecided(program_at, ticket_at):
             return k
@@ -213,40 +178,23 @@ def first_forged(
 
 @kernel
 def ask_many(
-    program_at: Address,
-    rows_at: Address,
-    width: int,
-    ids_at: Address,
-    listed: int,
-    first: int,
-    stop: int,
-    identity_at: Address,
-    tickets_at: Address,
+    program_at: Address, batch_at: Address, first: int, stop: int, identity_at: Address, tickets_at: Address
 ) -> int:
     """Ask the learners in places first .. stop - 1 of a batch, in this order."""
     ticket_width = CHILDREN_AT + 2 * int(words(program_at)[LEVELS])
-    lines = _lines(width)
+    batch = _batch(batch_at)
+    lines = _lines(batch.width)
     for k in range(first, stop):
-        if k + AHEAD < stop:
-            _fetch_row(rows_at, width, _learner(ids_at, listed, k + AHEAD), lines)
-        i = _learner(ids_at, listed, k)
+        row_at = _row(batch, k, stop, lines)
+        i = _learner(batch, k)
         ticket_at = row_of(tickets_at, k, ticket_width)
-        if ask(program_at, row_of(rows_at, i, width), i, identity_at, ticket_at) == PAST_HORIZON:
+        if ask(program_at, row_at, i, identity_at, ticket_at) == PAST_HORIZON:
             put_undecided(program_at, i, ticket_at, ticket_width)
     return stop
 
 
 @kernel
-def settle_many(
-    program_at: Address,
-    rows_at: Address,
-    width: int,
-    ids_at: Address,
-    listed: int,
-    first: int,
-    stop: int,
-    told_at: Address,
-) -> int:
+def settle_many(program_at: Address, batch_at: Address, first: int, stop: int, told_at: Address) -> int:
     """Tell the learners in places first .. stop - 1 of a batch, in this order, of tickets that have been checked.
 
     ``told_at`` is the address of four whole numbers: the addresses of the tickets and of their rewards, 0 if rewards
@@ -256,14 +204,13 @@ def settle_many(
     tickets_at, rewards = int_at(told_at, 0), words(int_at(told_at, 1))
     learns, codes_at = int_at(told_at, 2), int_at(told_at, 3)
     ticket_width = CHILDREN_AT + 2 * int(program[LEVELS])
-    lines = _lines(width)
+    batch = _batch(batch_at)
+    lines = _lines(batch.width)
     for k in range(first, stop):
-        if k + AHEAD < stop:
-            _fetch_row(rows_at, width, _learner(ids_at, listed, k + AHEAD), lines)
-        row = words(row_of(rows_at, _learner(ids_at, listed, k), width))
+        row = words(_row(batch, k, stop, lines))
         ticket_at = row_of(tickets_at, k, ticket_width)
         if undecided(program_at, ticket_at):
             put_int(codes_at, k, FINISHED)
         else:
-            put_int(codes_at, k, settle(program, row, words(ticket_at), rewards[k], learns))
+            put_int(codes_at, k, settle_ticket(program, row, words(ticket_at), rewards[k], learns))
     return stop

@@ -5,7 +5,7 @@ In terms of a slot's weight w, its distance is A = s / w - s, and
 
     sqrt(p) = (2 / eta) / (A - x) = (2 / (eta s)) w / (1 - (1 + x / s) w):
 
-one division for a slot, as with 64 bits. The x that is kept is a prediction there and here (:func:`coded_settle`).
+one division for a slot, as with 64 bits. The x that is kept is a prediction (:func:`coded_settled_sums`).
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def noted_chance(codes: Codes, slot: int, c: float, d: float) -> float:
 
 @kernel
 def coded_draw(codes: Codes, now: Rates, sums: Sums, u: float) -> tuple[int, float]:
-    """A slot, and its probability; ``sums`` is what :func:`coded_settle` said.
+    """A slot, and its probability; ``sums`` is what :func:`coded_settled_sums` said.
 
     Rounding can draw the last slot, however small its probability is.
     """
@@ -204,9 +204,9 @@ def coded_normaliser(codes: Codes, now: Rates, x: float) -> tuple[float, float]:
 
 
 @kernel
-def coded_settle(codes: Codes, now: Rates, x: float) -> Sums:
+def coded_settled_sums(codes: Codes, now: Rates, x: float) -> Sums:
     """An x at which the probabilities sum to 1, or nearly so, from the one that is kept; the sums there; and the
-    largest weight (:func:`hlmc.engine.ftrl.settle`).
+    largest weight (:func:`hlmc.engine.ftrl.settled_sums`).
     """
     s = now.scale
     scale = 2.0 / now.eta
@@ -232,7 +232,7 @@ def coded_learn(
 ) -> float:
     """Learn a loss; predict the normaliser for the next choice.
 
-    The estimates are those of :func:`hlmc.engine.ftrl.ftrl_learn`, less the baseline for every slot: (loss - baseline)
+    The estimates are those of :func:`hlmc.engine.ftrl.estimates`, less the baseline for every slot: (loss - baseline)
     over the probability for the slot played if its probability is at least eta^2, else loss over the probability;
     and slots of less than that probability are lowered by the baseline at every step, here by many times the baseline
     at a few steps.
@@ -240,7 +240,7 @@ def coded_learn(
     Parameters
     ----------
     sums
-        What :func:`coded_settle` said before this choice.
+        What :func:`coded_settled_sums` said before this choice.
     now, then
         The rates of this choice, and those of the next one, whose learning rate is not larger.
     draw

@@ -14,7 +14,7 @@ from functools import cache
 import numpy as np
 
 from hlmc.engine.arithmetic import logarithm
-from hlmc.engine.feedback import credit, for_structure, hand_out, learn_last
+from hlmc.engine.feedback import credit_decision, for_structure, hand_out, learn_last
 from hlmc.engine.kernel import Address, kernel
 from hlmc.engine.layout import BASE, BEGAN, COUNT, KEY, LEVELS, TIME
 from hlmc.engine.linker import Kernel, substitute
@@ -22,7 +22,7 @@ from hlmc.engine.primitives import bits, call_reward, int_at, put_int, row_of, w
 from hlmc.engine.routines import RoutineKernels, level_kernels
 from hlmc.engine.step import contiguous, decide, last_select, slot_arm, start_arms
 from hlmc.engine.stream import increment, number, unit
-from hlmc.engine.structures.base import Structure, learn_from, level_update
+from hlmc.engine.structures.base import Structure, learn_from, update_level
 from hlmc.engine.tickets import CHILDREN_AT
 
 Array = np.ndarray
@@ -153,7 +153,7 @@ def run_delayed(
             while told >= 0:
                 # The decision in place ``told`` is the last one that fell there.
                 made = t - 1 - place + told if told <= place else t - 1 - place + told - places
-                credit(program, row, words(row_of(tickets_at, told, width)), made, t, paid[told])
+                credit_decision(program, row, words(row_of(tickets_at, told, width)), made, t, paid[told])
                 told = int_at(calendar_at, 2 * places + told)
             put_int(calendar_at, place, -1)
             place = place + 1 if place + 1 < places else 0
@@ -169,4 +169,4 @@ def delayed_loop(structure: Structure, last: RoutineKernels | None) -> Kernel:
     if last is None:
         return loop
     own = level_kernels(last)
-    return substitute(loop, {last_select: own.select, learn_last: substitute(learn_from, {level_update: own.update})})
+    return substitute(loop, {last_select: own.select, learn_last: substitute(learn_from, {update_level: own.update})})

@@ -174,11 +174,11 @@ def tell(program_at: Address, row_at: Address, ticket_at: Address, reward: float
         return BAD_TICKET
     if not (0.0 <= reward <= 1.0):
         return BAD_REWARD
-    return settle(program, row, ticket, reward, learns)
+    return settle_ticket(program, row, ticket, reward, learns)
 
 
 @kernel
-def settle(program: Array, row: Array, ticket: Array, reward: float, learns: int) -> int:
+def settle_ticket(program: Array, row: Array, ticket: Array, reward: float, learns: int) -> int:
     """What :func:`tell` does when the ticket and the reward have been checked."""
     now = int(row[TIME])
     t = ticket_int(ticket, TICKET_TIME)
@@ -193,20 +193,20 @@ def settle(program: Array, row: Array, ticket: Array, reward: float, learns: int
     if outstanding & mask == _NONE:
         return DUPLICATE
     put_bits(row, word, outstanding ^ mask)
-    return APPLIED if learns == 0 else credit(program, row, ticket, t, now, reward)
+    return APPLIED if learns == 0 else credit_decision(program, row, ticket, t, now, reward)
 
 
 @kernel
-def credit(program: Array, row: Array, ticket: Array, t: int, now: int, reward: float) -> int:
+def credit_decision(program: Array, row: Array, ticket: Array, t: int, now: int, reward: float) -> int:
     """Learn the reward of decision t after ``now`` decisions; a code."""
     current = now - int(row[int(program[WINDOW]) + DUE])
     if t >= int(row[BEGAN]) and current < int(row[UNTIL]):
-        return _learn(program, row, ticket, reward, now)
+        return _learn_in_time(program, row, ticket, reward, now)
     return LATE if no_late(program, row, ticket, reward, current) else EXPIRED
 
 
 @kernel
-def _learn(program: Array, row: Array, ticket: Array, reward: float, now: int) -> int:
+def _learn_in_time(program: Array, row: Array, ticket: Array, reward: float, now: int) -> int:
     """Learn a reward while the run of the last level is that of the ticket; a code."""
     level = int(row[RECORD])
     n = int(row[COUNT])
@@ -238,6 +238,6 @@ def learn_last(
 
 @cache
 def for_structure(kernel: Kernel, structure: Structure) -> Kernel:
-    """:func:`ask`, :func:`tell`, or a kernel that calls them or :func:`settle`, for the programs of a structure."""
+    """:func:`ask`, :func:`tell`, or a kernel that leads to them or to :func:`settle_ticket`, for a structure."""
     hooks: dict[Kernel, Kernel] = {no_note: structure.note, no_late: structure.late, weigh_slots: structure.weigh}
     return substitute_where_used(kernel, {hook: own for hook, own in hooks.items() if own is not hook})

@@ -13,10 +13,10 @@ leads from the right of the root towards it and stays on the right. From the lef
 past the point where the least loss alone has probability 1, which is then taken instead (:func:`normaliser`).
 
 **A step makes one pass over the losses.** The x that is kept is a prediction. Where probabilities are needed
-(:func:`settle`), the sums are taken at this x. If S_2 is 1 but for a tenth of eta^2, slot j is drawn with probability
-r_j^2 / S_2. This is exactly the distribution for the losses at the learning rate eta sqrt(S_2), and estimates divide by
-exactly these probabilities; research/champion.md has what it adds to the regret. Where the prediction is not as
-good as that, :func:`normaliser` goes on from it.
+(:func:`settled_sums`), the sums are taken at this x. If S_2 is 1 but for a tenth of eta^2, slot j is drawn with
+probability r_j^2 / S_2. This is exactly the distribution for the losses at the learning rate eta sqrt(S_2), and
+estimates divide by exactly these probabilities; research/champion.md has what it adds to the regret. Where the
+prediction is not as good as that, :func:`normaliser` goes on from it.
 
 **After an update** (:func:`ftrl_update`) the same sums predict the next x in one step of Newton's method, without
 another look at the losses: the slot played is taken out and put in again at its new loss; the scale of the next choice
@@ -80,43 +80,43 @@ def four_chances(row: Array, at: int, n: int, slot: int, x: float, scale: float)
 
 
 @kernel
+def lane_sums(row: Array, at: int, n: int, lane: int, x: float, scale: float) -> tuple[float, float, float]:
+    """What one of the four lanes of :func:`power_sums` adds up."""
+    squares = 0.0
+    cubes = 0.0
+    beyond = 0.0
+    far = 0.5 * scale * scale
+    fours = (n - 1) // 4
+    slot = 0 if lane == 0 else 4 * fours + lane
+    for four in range(fours + 1):
+        distance = padded_loss(row, at, n, slot) - x
+        root = divide(scale, distance)
+        square = root * root
+        cube = square * root
+        squares += square
+        cubes += cube
+        beyond += cube if distance > far else 0.0
+        slot = 4 * four + 1 + lane
+    return squares, cubes, beyond
+
+
+@kernel
 def power_sums(row: Array, at: int, n: int, x: float, scale: float) -> tuple[float, float, float]:
     """S_2 and S_3, and the part of S_3 that is of slots with p < eta^2; x is less than every loss.
 
     The sums are taken in four lanes, as a processor takes them: slots 0 and those left over first, then slots 1 to 4,
-    5 to 8 and so on. Last digits depend on the order.
+    5 to 8 and so on. Last digits depend on the order. Here one lane follows the other.
     """
-    a0 = 0.0
-    a1 = 0.0
-    a2 = 0.0
-    a3 = 0.0
-    b0 = 0.0
-    b1 = 0.0
-    b2 = 0.0
-    b3 = 0.0
-    c0 = 0.0
-    c1 = 0.0
-    c2 = 0.0
-    c3 = 0.0
-    far = 0.5 * scale * scale
-    fours = (n - 1) // 4
-    first = 0
-    slot = 4 * fours + 1
-    for four in range(fours + 1):
-        d0 = padded_loss(row, at, n, first) - x
-        d1 = padded_loss(row, at, n, slot) - x
-        d2 = padded_loss(row, at, n, slot + 1) - x
-        d3 = padded_loss(row, at, n, slot + 2) - x
-        r0, r1, r2, r3 = divide(scale, d0), divide(scale, d1), divide(scale, d2), divide(scale, d3)
-        p0, p1, p2, p3 = r0 * r0, r1 * r1, r2 * r2, r3 * r3
-        a0, a1, a2, a3 = a0 + p0, a1 + p1, a2 + p2, a3 + p3
-        q0, q1, q2, q3 = p0 * r0, p1 * r1, p2 * r2, p3 * r3
-        b0, b1, b2, b3 = b0 + q0, b1 + q1, b2 + q2, b3 + q3
-        c0, c1 = c0 + (q0 if d0 > far else 0.0), c1 + (q1 if d1 > far else 0.0)
-        c2, c3 = c2 + (q2 if d2 > far else 0.0), c3 + (q3 if d3 > far else 0.0)
-        first = 4 * four + 1
-        slot = first + 1
-    return (a0 + a2) + (a1 + a3), (b0 + b2) + (b1 + b3), (c0 + c2) + (c1 + c3)
+    squares = 0.0
+    cubes = 0.0
+    beyond = 0.0
+    for lane in range(2):
+        s, c, b = lane_sums(row, at, n, lane, x, scale)
+        s2, c2, b2 = lane_sums(row, at, n, lane + 2, x, scale)
+        squares += s + s2
+        cubes += c + c2
+        beyond += b + b2
+    return squares, cubes, beyond
 
 
 @kernel
@@ -148,7 +148,7 @@ def close_to_one(squares: float, scale: float, x: float) -> bool:
 
 
 @kernel
-def settle(row: Array, at: int, n: int, scale: float, x: float) -> Sums:
+def settled_sums(row: Array, at: int, n: int, scale: float, x: float) -> Sums:
     """An x at which the probabilities sum to 1, or nearly so, from the one that is kept; and the sums there.
 
     ``scale`` is 2 / eta. The x that is kept is less than every loss (:func:`ftrl_sound`); so where the sum is nearly 1,
@@ -187,10 +187,10 @@ def ftrl_update(
     baseline: float,
     scale: float,
 ) -> float:
-    """Learn a loss (:func:`ftrl_learn`); predict the normaliser for the losses and the ``scale`` of the next choice.
+    """Add what a loss says of all (:func:`estimates`); predict the normaliser for the ``scale`` of the next choice.
 
-    ``sums`` is what :func:`settle` says of the losses before and of ``drawn``, the scale with which the slot was drawn.
-    A scale is 2 / eta.
+    ``sums`` is what :func:`settled_sums` says of the losses before and of ``drawn``, the scale with which the slot was
+    drawn. A scale is 2 / eta.
     """
     x = sums.x
     far, own, above, zero = estimates(row, at, drawn, x, slot, chance, loss, baseline)
@@ -355,20 +355,3 @@ def add_losses(row: Array, at: int, n: int, near: float, baseline: float, zero: 
         row[k] += (baseline if row[k] <= near else 0.0) - zero
     if slot > 0:
         row[at + slot - 1] += above
-
-
-@kernel
-def ftrl_learn(
-    row: Array,
-    at: int,
-    n: int,
-    eta: float,
-    x: float,
-    slot: int,
-    chance: float,
-    loss: float,
-    baseline: float,
-) -> None:
-    """Add every slot's estimated loss: the baseline where p >= eta^2, and for the slot played, what was above it."""
-    far, _, above, zero = estimates(row, at, 2.0 / eta, x, slot, chance, loss, baseline)
-    add_losses(row, at, n, x + far, baseline, zero, slot, above)

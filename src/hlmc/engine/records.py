@@ -36,7 +36,7 @@ class Level(NamedTuple):
 
 @record
 class Sums(NamedTuple):
-    """What one pass over the losses of a level says (:func:`hlmc.engine.ftrl.settle`)."""
+    """What one pass over the losses of a level says (:func:`hlmc.engine.ftrl.settled_sums`)."""
 
     x: float
     """The normaliser: with it the probabilities sum to 1, or nearly so."""
@@ -97,6 +97,24 @@ class Run(NamedTuple):
 
 
 @record
+class Choice(NamedTuple):
+    """The choice of a level above the last that stands at a step (:func:`hlmc.engine.structures.tree.choice_at`)."""
+
+    control: int
+    """Where the level's control words begin in a row."""
+    size: int
+    """Arms of a child."""
+    stands: int
+    """Steps for which a choice stands."""
+    n: int
+    """Children that the level's group has."""
+    tau: int
+    """Choices that were made since the level was restarted, before this one."""
+    into: int
+    """Steps since it was made."""
+
+
+@record
 class Change(NamedTuple):
     """What happens to the arms of the group that is played (:func:`hlmc.engine.structures.tree.change_arms`)."""
 
@@ -112,3 +130,17 @@ class Change(NamedTuple):
     """Whether it is another group than before, of which nothing is known."""
     running: bool
     """Whether its run has not ended."""
+
+
+@record
+class Batch(NamedTuple):
+    """The rows that one call of a fleet is about (:mod:`hlmc.engine.batch`): whole numbers."""
+
+    rows_at: Address
+    """The address of the fleet's matrix of rows."""
+    width: int
+    """Words of a row."""
+    ids_at: Address
+    """The address of the numbers of the learners that are listed."""
+    listed: int
+    """0 if there is no list: the call is for all."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hlmc.engine.feedback import BAD_TICKET, EXPIRED, credit, describe_decision, hand_out
+from hlmc.engine.feedback import BAD_TICKET, EXPIRED, credit_decision, describe_decision, hand_out
 from hlmc.engine.kernel import Address, kernel
 from hlmc.engine.layout import HORIZON, KEY, LEVELS, TIME
 from hlmc.engine.primitives import bits, int_at, put_bits, put_int, row_of, words
@@ -89,7 +89,7 @@ def _tell(program: Array, row: Array, ticket: Array, reward: float) -> int:
     now = int(row[TIME])
     if t < 0 or t >= now:
         return EXPIRED
-    return credit(program, row, ticket, t, now, reward)
+    return credit_decision(program, row, ticket, t, now, reward)
 
 
 @kernel

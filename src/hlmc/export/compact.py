@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hlmc.engine import ftrl, weights
-from hlmc.engine.ftrl import LEAST, loss_of, padded_loss, settle
+from hlmc.engine.ftrl import LEAST, loss_of, settled_sums
 from hlmc.engine.kernel import kernel
 from hlmc.engine.linker import Kernel
 from hlmc.engine.records import Level
@@ -16,7 +16,7 @@ from hlmc.routines.tsallis import TSALLIS
 
 Array = np.ndarray
 
-SINGLE = ftrl.SINGLE  # what LEAST and PAD are in single precision
+SINGLE = ftrl.SINGLE  # what LEAST is in single precision
 
 
 @kernel
@@ -54,52 +54,6 @@ def compact_draw(row: Array, at: int, n: int, x: float) -> int:
 
 
 @kernel
-def lane_sums(row: Array, at: int, n: int, lane: int, x: float, scale: float) -> tuple[float, float, float]:
-    """What one of the four lanes of :func:`hlmc.engine.ftrl.power_sums` adds up."""
-    squares = 0.0
-    cubes = 0.0
-    beyond = 0.0
-    far = 0.5 * scale * scale
-    fours = (n - 1) // 4
-    slot = 0 if lane == 0 else 4 * fours + lane
-    for four in range(fours + 1):
-        distance = padded_loss(row, at, n, slot) - x
-        root = scale / distance
-        p = root * root
-        squares += p
-        p *= root
-        cubes += p
-        if distance > far:
-            beyond += p
-        slot = 4 * four + 1 + lane
-    return squares, cubes, beyond
-
-
-@kernel
-def compact_sums(row: Array, at: int, n: int, x: float, scale: float) -> tuple[float, float, float]:
-    """S_2 and S_3, and the part of S_3 that is of slots with p < eta^2.
-
-    One lane after the other, each in the order of the engine's own kernel: the same last digits.
-    """
-    a = 0.0
-    b = 0.0
-    c = 0.0
-    for odd in range(2):
-        a2 = 0.0
-        b2 = 0.0
-        c2 = 0.0
-        for lane in range(odd, 4, 2):
-            a1, b1, c1 = lane_sums(row, at, n, lane, x, scale)
-            a2 += a1
-            b2 += b1
-            c2 += c1
-        a += a2
-        b += b2
-        c += c2
-    return a, b, c
-
-
-@kernel
 def compact_ftrl_draw(
     row: Array, at: int, n: int, scale: float, x: float, squares: float, u: float
 ) -> tuple[int, float]:
@@ -129,7 +83,7 @@ def compact_ftrl_draw(
 @kernel
 def settle_and_draw(row: Array, at: int, n: int, scale: float, x: float, u: float) -> tuple[int, float]:
     """A slot, and its probability, from the normaliser that is kept: what both levels of a champion do."""
-    sums = settle(row, at, n, scale, x)
+    sums = settled_sums(row, at, n, scale, x)
     return compact_ftrl_draw(row, at, n, scale, sums.x, sums.squares, u)
 
 
@@ -153,7 +107,6 @@ def compact_contest_rate(program: Array, level: int, tau: int) -> float:
 
 COMPACT: dict[Kernel, Kernel] = {
     weights._scan_draw: compact_draw,
-    ftrl.power_sums: compact_sums,
     ftrl.ftrl_draw: compact_ftrl_draw,
     contest_rate: compact_contest_rate,
     TSALLIS.select: compact_tsallis_select,

@@ -23,7 +23,7 @@ from hlmc.engine.layout import LEVELS
 from hlmc.errors import BadArgument, BadTicket, BadType, HLMCError, shown
 from hlmc.learners.learner import no_window, refusal
 from hlmc.learners.tickets import Ticket, as_ticket, ticket_dtype
-from hlmc.targets import JIT, address_of, entry
+from hlmc.targets import JIT, address_of, address_table, entry
 
 if TYPE_CHECKING:
     from hlmc.policies.base import Policy
@@ -163,8 +163,8 @@ def spread(
     Parameters
     ----------
     function
-        The kernel. Its arguments are ``program_at`` (unless that is None), the rows and the batch, the first place and
-        the one after the last, and ``more``.
+        The kernel. Its arguments are ``program_at`` (unless that is None), the batch, the first place and the one after
+        the last, and ``more``.
     rows
         The rows of all learners [learner, word].
     threads
@@ -175,14 +175,15 @@ def spread(
     For each part of the batch, in order, the place after its last, and the kernel's answer.
     """
     head = () if program_at is None else (program_at,)
-    ids = np.empty(0, np.int64) if batch.ids is None else batch.ids
-    shared = (address_of(rows), rows.shape[1], address_of(ids), int(batch.ids is not None))
-    call = compiled(function, len(head) + len(shared) + 2 + len(more))
+    ids = rows if batch.ids is None else batch.ids
+    words = [address_of(rows), rows.shape[1], address_of(ids), int(batch.ids is not None)]
+    _table, batch_at = address_table(words)
+    call = compiled(function, len(head) + 3 + len(more))
     parts = max(1, min(threads, batch.size // LEAST_SHARE)) if JIT and not batch.repeated else 1
     ends = [batch.size * part // parts for part in range(parts + 1)]
 
     def run(first: int, stop: int) -> tuple[int, int]:
-        return stop, call(*head, *shared, first, stop, *more)
+        return stop, call(*head, batch_at, first, stop, *more)
 
     if parts == 1:
         return [run(0, batch.size)]

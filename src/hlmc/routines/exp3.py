@@ -16,7 +16,7 @@ from hlmc.engine.layout import PARAMETERS
 from hlmc.engine.records import Level
 from hlmc.engine.weights import GAIN_LOG, SCAN, worth_learning
 from hlmc.routines.base import SHARE_RANGE, Kernels, LevelContext, Routine
-from hlmc.routines.exponential import draw_mixed, grow, over_codes, over_words, sound
+from hlmc.routines.exponential import draw_mixed, exponential_sound, grow, over_codes, over_words
 
 GAMMA = PARAMETERS
 RATE = PARAMETERS + 1  # gamma / N
@@ -42,7 +42,7 @@ def exp3_update(
 def exp3_check(level: Level, total: float, b: float, tau: int, slot: int, chance: float) -> bool:
     """No chance is below gamma / n, so a weight grows by a factor of at most e, or of e^2 for half of that chance."""
     least = 0.5 * level.program[level.record + GAMMA] / float(level.n)
-    return sound(level, total, b, level.program[level.record + RATE], chance, GAIN_LOG, least)
+    return exponential_sound(level, total, b, level.program[level.record + RATE], chance, GAIN_LOG, least)
 
 
 @dataclass(frozen=True, repr=False)

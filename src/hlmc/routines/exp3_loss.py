@@ -17,7 +17,7 @@ from hlmc.engine.layout import PARAMETERS
 from hlmc.engine.records import Level
 from hlmc.engine.weights import LOSS_LOG, SCAN, TINY_LOG
 from hlmc.routines.base import RATE_RANGE, Kernels, LevelContext, Routine
-from hlmc.routines.exponential import draw_pure, grow, over_codes, over_words, sound
+from hlmc.routines.exponential import draw_pure, exponential_sound, grow, over_codes, over_words
 
 ETA = PARAMETERS
 IMPLICIT = PARAMETERS + 1  # what is added to the probability when a loss is divided by it
@@ -44,7 +44,7 @@ def exp3_loss_update(
 def exp3_loss_check(level: Level, total: float, b: float, tau: int, slot: int, chance: float) -> bool:
     """No chance is stated below exp(TINY_LOG), so a logarithm falls by at most eta / exp(TINY_LOG) <= 4e270."""
     least = 0.5 * exponential(TINY_LOG)
-    return sound(level, total, b, level.program[level.record + ETA], chance, LOSS_LOG, least)
+    return exponential_sound(level, total, b, level.program[level.record + ETA], chance, LOSS_LOG, least)
 
 
 @dataclass(frozen=True, repr=False)

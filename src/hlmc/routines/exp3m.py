@@ -21,7 +21,7 @@ GIVEN = PARAMETERS + 1  # gamma, or 0
 
 
 @kernel
-def _share(program: Array, level: int, n: int) -> float:
+def _uniform_share(program: Array, level: int, n: int) -> float:
     """gamma, as given or for n arms held."""
     gamma: float = program[level + GIVEN]
     if gamma == 0.0:
@@ -34,7 +34,7 @@ def exp3m_start(level: Level) -> tuple[float, float]:
     """Set all weights to 1 and all counts to 0. The scalars are the sum of the weights and gamma."""
     for j in range(level.at + level.n, level.at + 2 * level.n):
         level.row[j] = 0.0
-    return weights_start(level.row, level.at, level.n), _share(level.program, level.record, level.n)
+    return weights_start(level.row, level.at, level.n), _uniform_share(level.program, level.record, level.n)
 
 
 @kernel
@@ -60,7 +60,7 @@ def exp3m_check(level: Level, total: float, gamma: float, tau: int, slot: int, c
     for j in range(level.at + level.n, level.at + 2 * level.n):
         if level.row[j] < 0.0:
             return False
-    share = _share(level.program, level.record, level.n)
+    share = _uniform_share(level.program, level.record, level.n)
     known = gamma <= 1.0 and abs(gamma - share) <= 1e-3 * share and chance >= 0.5 * share / float(level.n)
     return known and weights_sound(level.row, level.at, level.n, total, GAIN_LOG)
 

@@ -41,7 +41,9 @@ def grow(
 
 
 @kernel
-def sound(level: Level, total: float, b: float, rate: float, chance: float, widest: float, least: float) -> bool:
+def exponential_sound(
+    level: Level, total: float, b: float, rate: float, chance: float, widest: float, least: float
+) -> bool:
     """Whether the weights can be drawn from and grow, where logarithms of them may reach ``widest``, and the
     probability of a choice is at least ``least``.
     """
@@ -52,7 +54,7 @@ CODES: Substitutions = {
     draw_mixed: shares_draw,
     draw_pure: shares_draw_pure,
     grow: shares_grow,
-    sound: shares_sound,
+    exponential_sound: shares_sound,
 }
 """What stands for the hooks where weights are codes."""
 

@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hlmc.engine.coded_ftrl import NOTED, NOTED_DRAW, PER_SLOT, coded_draw, coded_learn, coded_settle, coded_sound
+from hlmc.engine.coded_ftrl import NOTED, NOTED_DRAW, PER_SLOT, coded_draw, coded_learn, coded_settled_sums, coded_sound
 from hlmc.engine.codes import note_weights, rounding_bits, seed_sound
-from hlmc.engine.ftrl import ftrl_draw, ftrl_update, settle
+from hlmc.engine.ftrl import ftrl_draw, ftrl_update, settled_sums
 from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import INVERSE, WIDTH
 from hlmc.engine.linker import Kernel, Substitutions, substitute, substitute_where_used
@@ -63,7 +63,7 @@ def next_scalar(level: Level, b: float, tau: int, loss: float) -> float:
 @kernel
 def sums_of(level: Level, x: float, b: float, tau: int, notes: Array) -> Sums:
     """The normaliser and the sums of the losses as they stand; ``x`` is the normaliser that is kept."""
-    return settle(level.row, level.at, level.n, scale_of(level, b, tau), x)
+    return settled_sums(level.row, level.at, level.n, scale_of(level, b, tau), x)
 
 
 @kernel
@@ -95,7 +95,7 @@ def coded_sums(level: Level, x: float, b: float, tau: int, notes: Array) -> Sums
     width, inverse = int(level.program[level.record + WIDTH]), level.program[level.record + INVERSE]
     codes = Codes(level.row, notes, level.at, level.n, width, inverse)
     rates = rates_at(level, now)
-    return coded_settle(codes, rates, x)
+    return coded_settled_sums(codes, rates, x)
 
 
 @kernel

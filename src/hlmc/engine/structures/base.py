@@ -106,8 +106,6 @@ class Structure:
         The structure's own words in a row; they follow the common ones.
     contiguous
         Whether slot j of the last level is arm BASE + j, so that nobody need call ``arm_of``.
-    extra_groups
-        Children of the top level, if it is not the last, beyond the groups that its arms make.
     extra_slots
         Slots of the last level, if it is not the top one, beyond the CHILDREN of its record.
     full_groups
@@ -147,7 +145,6 @@ class Structure:
     check_program: Callable[[Array, Structure], bool] = lambda table, structure: True
     header: tuple[Word, ...] = ()
     contiguous: bool = False
-    extra_groups: int = 0
     extra_slots: int = 0
     full_groups: bool = False
     keeps_statistics: bool = True
@@ -216,13 +213,13 @@ def learn_from(
     standing = row[control + CHANCE]
     row[control + CHILD] = slot
     row[control + CHANCE] = chance
-    level_update(program, level, row, int(program[level + AT]), n, control, tau, reward)
+    update_level(program, level, row, int(program[level + AT]), n, control, tau, reward)
     row[control + CHILD] = child
     row[control + CHANCE] = standing
 
 
 @kernel
-def level_update(
+def update_level(
     program: Array, level: int, row: Array, at: int, n: int, control: int, tau: int, reward: float
 ) -> None:
     """Hook: a level learns. Default: through the program's table."""

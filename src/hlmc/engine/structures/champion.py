@@ -21,7 +21,7 @@ import math
 import numpy as np
 
 from hlmc.engine import ftrl
-from hlmc.engine.ftrl import LEAST, ftrl_leader, loss_of, probability_of, settle
+from hlmc.engine.ftrl import LEAST, ftrl_leader, loss_of, probability_of, settled_sums
 from hlmc.engine.kernel import Address, kernel
 from hlmc.engine.layout import (
     ARMS,
@@ -75,11 +75,12 @@ from hlmc.engine.structures.tree import (
     check_choices,
     check_groups,
     check_last_level,
+    choice_at,
     choose,
     learn,
     own_choices,
     stage_of,
-    start_arms,
+    start_last,
     tree_begin,
     tree_change,
     tree_check_program,
@@ -92,6 +93,12 @@ from hlmc.engine.tickets import CHILDREN_AT
 Array = np.ndarray
 
 DOUBT, CHALLENGE, CRISIS, TURN, USUAL, PLACE = range(COMMON, COMMON + 6)
+
+UNCHALLENGED, BY_CHANCE, AFTER_CRISIS, IN_REMATCH = range(4)  # what CHALLENGE may hold
+
+# What CRISIS may hold, that is, the reason for which the next epoch is probably a challenge. By chance it may always be
+# one. Above REMATCH: arms have joined the last CRISIS - REMATCH groups, and their challenges come before all others.
+NO_REASON, PAID_LESS, REMATCH = range(3)
 
 HEADER = (
     Word("DOUBT", "the share of the prior that is left to others than the champion"),
@@ -125,10 +132,6 @@ DEVIATIONS = 4.0  # a crisis is a loss so many standard deviations (each at most
 PAYS = 1.5  # a challenge pays more than trust where its loss is so many of them below it
 SUREST = 0.9375  # the largest probability of a challenge: no group's choice is certain
 
-REMATCH = 2  # what CRISIS says when a rematch is due
-NEWCOMERS = 3.0  # from this CRISIS on, arms have joined the last groups, to which the next challenges go
-AFTER_CRISIS = 2  # what CHALLENGE says when the challenge follows a crisis
-
 SINGLE = ftrl.SINGLE  # what LEAST is in single precision
 
 DUEL = 63  # the purpose of the random number that decides on a challenge
@@ -159,9 +162,25 @@ def champion_arm_of(program: Array, row: Array, slot: int) -> int:
 
 
 @kernel
-def _newcomers(program: Array, row: Array) -> bool:
-    """Whether arms have joined groups that have not been challenged since; never where arms do not come and go."""
-    return bool(program[IDLE] > 0.0 and row[CRISIS] >= NEWCOMERS)
+def _newcomers(program: Array, row: Array) -> int:
+    """The number of groups, the last ones, that arms have joined and that have had no challenge since.
+
+    0 where arms do not come and go.
+    """
+    return max(0, int(row[CRISIS]) - REMATCH) if program[IDLE] > 0.0 else 0
+
+
+@kernel
+def _put_newcomers(row: Array, groups: int) -> None:
+    """Say how many of the last groups have newcomers."""
+    row[CRISIS] = float(REMATCH + groups) if groups > 0 else float(NO_REASON)
+
+
+@kernel
+def _put_crisis(program: Array, row: Array, reason: int) -> None:
+    """Say what the reason for the next challenge is, unless newcomers are."""
+    if _newcomers(program, row) == 0:
+        row[CRISIS] = float(reason)
 
 
 @kernel
@@ -175,7 +194,7 @@ def _challenge_rate(row: Array, epochs: int) -> float:
     """The probability of a challenge after ``epochs`` epochs of a run of the lowest group level."""
     if int(row[PLACE]) < 0 or not _may_challenge(row, epochs):
         return 0.0
-    return SUREST if int(row[CRISIS]) > 0 else CHALLENGES / math.sqrt(epochs + 1.0)
+    return SUREST if int(row[CRISIS]) != NO_REASON else CHALLENGES / math.sqrt(epochs + 1.0)
 
 
 @kernel
@@ -184,11 +203,11 @@ def _decide(program: Array, row: Array, t: int, epochs: int) -> float:
     if epochs == 0:
         row[TURN] = 0.0
         if int(row[CRISIS]) == REMATCH:
-            row[CRISIS] = 0.0  # the group of the rematch is none of this run's
+            row[CRISIS] = float(NO_REASON)  # the group of the rematch is none of this run's
     rate = _challenge_rate(row, epochs)
-    row[CHALLENGE] = 0.0
+    row[CHALLENGE] = float(UNCHALLENGED)
     if uniform(bits(row, KEY), t, DUEL) < rate:
-        row[CHALLENGE] = 1.0 if _newcomers(program, row) else float(1 + int(row[CRISIS]))
+        row[CHALLENGE] = float(BY_CHANCE + (int(row[CRISIS]) if _newcomers(program, row) == 0 else NO_REASON))
     return rate
 
 
@@ -198,8 +217,9 @@ def _group_challenged(program: Array, row: Array, t: int, d: int, level: int, n:
 
     A run of the level may have few challenges, so that every run begins one group later than the run before it.
     """
-    if _newcomers(program, row):
-        return max(0, n + 2 - int(row[CRISIS]))
+    waiting = _newcomers(program, row)
+    if waiting > 0:
+        return max(0, n - waiting)
     if int(row[CRISIS]) == REMATCH:
         within = int(program[level - FIELDS + SIZE]) if d > 0 else int(program[ARMS])
         return min(int(row[BASE]) % within // int(program[level + SIZE]), n - 1)
@@ -218,7 +238,7 @@ def slot_chance(
     program: Array, row: Array, level: int, at: int, n: int, slot: int, x: float, eta: float, tau: int
 ) -> float:
     """The probability that a level's routine gives one of n slots at choice ``tau``."""
-    sums = settle(row, at, n, 2.0 / eta, x)
+    sums = settled_sums(row, at, n, 2.0 / eta, x)
     return probability_of(loss_of(row, at, slot), sums.x, eta) / sums.squares
 
 
@@ -260,8 +280,9 @@ def _choose(program: Array, row: Array, t: int, d: int, level: int, n: int, cont
     call_select(int(program[level + ROUTINE]), program, level, row, at, n, control, tau - turn, u)
     challenged = _group_challenged(program, row, t, d, level, n)
     if int(row[CHALLENGE]) > 0:
-        if _newcomers(program, row):
-            row[CRISIS] = row[CRISIS] - 1.0 if row[CRISIS] > NEWCOMERS else 0.0
+        waiting = _newcomers(program, row)
+        if waiting > 0:
+            _put_newcomers(row, waiting - 1)
         row[TURN] += 1.0
         row[control + CHILD] = challenged
         eta = group_rate(program, row, level, control, tau - turn)
@@ -272,13 +293,13 @@ def _choose(program: Array, row: Array, t: int, d: int, level: int, n: int, cont
 
 
 @kernel
-def _start_arms(program: Array, row: Array, record: int, base: int, count: int) -> int:
+def _start_last(program: Array, row: Array, record: int, base: int, count: int) -> int:
     """Lay the prior before the first choice of an epoch."""
-    return _lay_prior(program, row, record, base, count, 0)
+    return _start_contest(program, row, record, base, count, 0)
 
 
 @kernel
-def _lay_prior(program: Array, row: Array, record: int, base: int, count: int, tau: int) -> int:
+def _start_contest(program: Array, row: Array, record: int, base: int, count: int, tau: int) -> int:
     """Before choice ``tau``, the champion, of loss 0, has probability 1 - doubt, and the others share the rest.
 
     Returns the number of slots.
@@ -308,9 +329,7 @@ def _lay_prior(program: Array, row: Array, record: int, base: int, count: int, t
 
 
 @kernel
-def _learn(
-    program: Array, row: Array, d: int, level: int, n: int, groups: int, control: int, tau: int, mean: float, steps: int
-) -> None:
+def _learn(program: Array, row: Array, d: int, level: int, n: int, control: int, tau: int, mean: float) -> None:
     """A group level learns; the lowest one only from its own choices."""
     own = tau
     if d == int(program[LEVELS]) - 2:
@@ -320,7 +339,7 @@ def _learn(
     call_update(int(program[level + ROUTINE]), program, level, row, int(program[level + AT]), n, control, own, mean)
 
 
-_tree_begin = substitute(tree_begin, {choose: _choose, start_arms: _start_arms})
+_tree_begin = substitute(tree_begin, {choose: _choose, start_last: _start_last})
 _tree_end = substitute(tree_end, {learn: _learn})
 
 
@@ -333,9 +352,9 @@ def champion_begin(program: Array, row: Array, t: int) -> float:
     if t == origin:
         row[USUAL] = 0.5
         row[DOUBT] = EVEN
-        row[CRISIS] = 0.0
+        row[CRISIS] = float(NO_REASON)
     # Where the lowest group level has a choice it decides on a challenge too. Until then there is none.
-    row[CHALLENGE] = 0.0
+    row[CHALLENGE] = float(UNCHALLENGED)
     reigns = int(row[PLACE]) >= 0
     probability = float(_tree_begin(program, row, t))
     if program[PENDING] > 0.0:
@@ -360,15 +379,14 @@ def _way_to_champion(program: Array, row: Array, t: int, stage: int, origin: int
     chance = 1.0
     level = FIELDS * (1 + stage * levels)
     for _ in range(levels - 1):
-        into %= int(program[level + LENGTH])
+        choice = choice_at(program, level, count, into)
+        into = choice.into
         if into == 0:
             break
-        control = int(program[level + CONTROL])
-        size = int(program[level + SIZE])
-        child = int(row[control + CHILD])
-        chance *= row[control + CHANCE]
-        base += child * size
-        count = min(size, count - child * size)
+        child = int(row[choice.control + CHILD])
+        chance *= row[choice.control + CHANCE]
+        base += child * choice.size
+        count = min(choice.size, count - child * choice.size)
         level += FIELDS
     return chance if base <= int(row[PLACE]) < base + count else 0.0
 
@@ -401,8 +419,7 @@ def _tell_crisis(program: Array, row: Array, t: int) -> None:
         worse = above > DEVIATIONS and epochs >= SETTLED
         if above < -PAYS and epochs >= SETTLED and row[CHALLENGE] > 0.0:
             row[DOUBT] = EVEN
-    if not _newcomers(program, row):
-        row[CRISIS] = 1.0 if worse else 0.0
+    _put_crisis(program, row, PAID_LESS if worse else NO_REASON)
     row[USUAL] += max(1.0 / (epochs + 2.0), RECENT) * (loss - row[USUAL])
 
 
@@ -432,7 +449,10 @@ def _lowest_groups(program: Array, level: int) -> bool:
 
 @kernel
 def _own_choices(program: Array, row: Array, level: int, tau: int, stands: bool) -> int:
-    """Of the lowest group level's ``tau`` epochs those without a challenge. One that ``stands`` is not among them."""
+    """Of the lowest group level's ``tau`` epochs those without a challenge.
+
+    A challenge that ``stands`` is counted in TURN already, and not yet in ``tau``.
+    """
     if not _lowest_groups(program, level):
         return tau
     return tau - int(row[TURN]) + (1 if stands and row[CHALLENGE] > 0.0 else 0)
@@ -461,15 +481,15 @@ def _crown(program: Array, row: Array, record: int, t: int) -> None:
     best = leader(program, row, record, at, n)
     challenge = int(row[CHALLENGE])
     chance = slot_chance(program, row, record, at, n, best, x, eta, 0)
-    beaten = best != 0 and (challenge == 0 or chance >= DECISIVE)
-    firm = row[DOUBT] <= FIRM and challenge < AFTER_CRISIS and int(row[CRISIS]) == 0
+    beaten = best != 0 and (challenge == UNCHALLENGED or chance >= DECISIVE)
+    firm = row[DOUBT] <= FIRM and challenge < AFTER_CRISIS and int(row[CRISIS]) == NO_REASON
     if beaten and firm and _may_follow(program, row, record, t):
         row[CRISIS] = float(REMATCH)
     elif beaten:
         row[PLACE] = _other(int(row[BASE]), int(row[PLACE]), best)
         row[DOUBT] = EVEN
-        row[CRISIS] = row[CRISIS] if _newcomers(program, row) else 0.0
-    elif challenge == 0 and chance >= DECISIVE:  # the champion has held its own
+        _put_crisis(program, row, NO_REASON)
+    elif challenge == UNCHALLENGED and chance >= DECISIVE:  # the champion has held its own
         row[DOUBT] = max(program[record + LEAST_DOUBT], CALMER * row[DOUBT])
 
 
@@ -481,7 +501,7 @@ def _change_groups(
     if n < 2 and _lowest_groups(program, level):
         # With one group nobody has decided on challenges, and these words are older than the run.
         row[TURN] = 0.0
-        row[CHALLENGE] = 0.0
+        row[CHALLENGE] = float(UNCHALLENGED)
     change_level(program, changes, row, level, n, m, slot, _own_choices(program, row, level, tau, stands))
 
 
@@ -498,7 +518,7 @@ def _change_arms(program: Array, changes: Address, row: Array, record: int, base
     follows = change.last >= 0 and champion == change.last and change.arm != change.last
     if abdicates or change.arm < 0:
         row[DOUBT] = EVEN
-        row[CRISIS] = row[CRISIS] if _newcomers(program, row) else 0.0
+        _put_crisis(program, row, NO_REASON)
     if abdicates:
         row[PLACE] = -1.0
         if program[PENDING] > 0.0:  # slot 0 is the group's own from now on
@@ -515,7 +535,7 @@ def _change_arms(program: Array, changes: Address, row: Array, record: int, base
         or base <= change.arm < base + change.before
     ):
         tau = choices_counted(program, row, record, int(row[TIME]))
-        row[COUNT] = _lay_prior(program, row, record, base, change.after, tau)
+        row[COUNT] = _start_contest(program, row, record, base, change.after, tau)
 
 
 _tree_change = substitute(tree_change, {change_groups: _change_groups, change_arms: _change_arms})
@@ -534,20 +554,15 @@ def champion_change(
     levels = int(program[LEVELS])
     if live > before and (levels == 2 or (levels == 3 and program[FIELDS + SIZE] >= program[ARMS])):
         size = int(program[(levels - 1) * FIELDS + SIZE])
-        first = before // size
-        if row[CRISIS] >= NEWCOMERS:
-            first = min(first, max(0, (before + size - 1) // size + 2 - int(row[CRISIS])))
-        row[CRISIS] = 2.0 + float((live + size - 1) // size - first)
+        # The group that the first newcomer joins, or the first of those that wait already.
+        first = min(before // size, max(0, (before + size - 1) // size - _newcomers(program, row)))
+        _put_newcomers(row, (live + size - 1) // size - first)
 
 
 @kernel
 def _check_choices(program: Array, checks: Address, row: Array, level: int, n: int, tau: int, stands: bool) -> bool:
     """As in a tree; but of the lowest group level's ``tau`` epochs those with a challenge are no choices of its own."""
-    levels = int(program[LEVELS])
-    own = tau
-    if n > 1 and (level // FIELDS - 1) % levels == levels - 2:
-        # A challenge that stands is counted in TURN already, and not yet in tau.
-        own = tau - int(row[TURN]) + (1 if stands and row[CHALLENGE] > 0.0 else 0)
+    own = _own_choices(program, row, level, tau, stands) if n > 1 else tau
     return own >= 0 and check_routine(program, checks, row, level, n, own, stands)
 
 
@@ -574,9 +589,12 @@ def champion_check_row(program: Array, checks: Address, row: Array, step: int, r
     least = -1 if program[IDLE] > 0.0 and not running else 0
     if not (whole_within(row[PLACE], least, arms - 1) and whole_within(row[TURN], 0, FOREVER)):
         return False
-    if not whole_within(row[CHALLENGE], 0, 3):
+    if not whole_within(row[CHALLENGE], UNCHALLENGED, IN_REMATCH):
         return False
-    if not (whole_within(row[CRISIS], 0, FOREVER if program[IDLE] > 0.0 else 2) and -0.01 <= row[USUAL] <= 1.01):
+    if not (
+        whole_within(row[CRISIS], NO_REASON, FOREVER if program[IDLE] > 0.0 else REMATCH)
+        and -0.01 <= row[USUAL] <= 1.01
+    ):
         return False
     sound, base, count, began, until, record = _check_groups(program, checks, row, step, running)
     if not (sound and 0.99 * program[record + LEAST_DOUBT] <= row[DOUBT] <= EVEN):

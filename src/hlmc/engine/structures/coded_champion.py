@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from hlmc.engine.coded_ftrl import coded_normaliser, coded_settle
+from hlmc.engine.coded_ftrl import coded_normaliser, coded_settled_sums
 from hlmc.engine.codes import clear_codes, distance_of, put_code, rounded, rounding_seed, scale_at, weight_of
 from hlmc.engine.ftrl import probability_of
 from hlmc.engine.kernel import kernel
@@ -61,24 +61,24 @@ def _level_scale(program: Array, level: int, tau: int) -> float:
 
 
 @kernel
-def _slot_chance(
+def _codes_chance(
     program: Array, row: Array, level: int, at: int, n: int, slot: int, x: float, eta: float, tau: int
 ) -> float:
     """The probability of a slot, from its code."""
     s = _level_scale(program, level, tau)
     codes = Codes(row, row, at, n, int(program[level + WIDTH]), program[level + INVERSE])
-    sums = coded_settle(codes, Rates(s, eta), x)
+    sums = coded_settled_sums(codes, Rates(s, eta), x)
     return probability_of(distance_of(weight_of(codes, slot), s), sums.x, eta) / sums.squares
 
 
 @kernel
-def _group_rate(program: Array, row: Array, level: int, control: int, tau: int) -> float:
+def _codes_rate(program: Array, row: Array, level: int, control: int, tau: int) -> float:
     """The learning rate of choice ``tau`` of a group level."""
     return float(program[level + GROUP_RATE]) / math.sqrt(float(tau) + 1.0)
 
 
 @kernel
-def _leader(program: Array, row: Array, level: int, at: int, n: int) -> int:
+def _codes_leader(program: Array, row: Array, level: int, at: int, n: int) -> int:
     """The slot of the largest weight; of several, the first."""
     codes = Codes(row, row, at, n, int(program[level + WIDTH]), program[level + INVERSE])
     slot = 0
@@ -92,7 +92,9 @@ def _leader(program: Array, row: Array, level: int, at: int, n: int) -> int:
 
 
 @kernel
-def _lay_prior(program: Array, row: Array, record: int, at: int, n: int, control: int, behind: float, x: float) -> None:
+def _codes_prior(
+    program: Array, row: Array, record: int, at: int, n: int, control: int, behind: float, x: float
+) -> None:
     """Slot 0 has code 0, the others the code at or below ``behind``: they get a little more than their share."""
     width = int(program[record + WIDTH])
     inverse = program[record + INVERSE]
@@ -107,11 +109,11 @@ def _lay_prior(program: Array, row: Array, record: int, at: int, n: int, control
     row[control + SCALARS + 1] = seed_and_baseline(rounding_seed(row, record), 0.5)
 
 
-_hooks: Substitutions = {slot_chance: _slot_chance, leader: _leader}
+_hooks: Substitutions = {slot_chance: _codes_chance, leader: _codes_leader}
 
 CODED_CHAMPION = replace(
     CHAMPION,
     name="coded champion",
-    begin=substitute(champion_begin, {lay_prior: _lay_prior, slot_chance: _slot_chance, group_rate: _group_rate}),
+    begin=substitute(champion_begin, {lay_prior: _codes_prior, slot_chance: _codes_chance, group_rate: _codes_rate}),
     end=substitute(champion_end, _hooks),
 )

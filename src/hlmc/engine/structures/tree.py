@@ -48,7 +48,7 @@ from hlmc.engine.layout import (
     WORDS,
 )
 from hlmc.engine.primitives import bits, call_select, call_start, call_update, floor_log2
-from hlmc.engine.records import Change
+from hlmc.engine.records import Change, Choice
 from hlmc.engine.stream import uniform
 from hlmc.engine.structures.base import (
     LEAST_PROBABILITY,
@@ -89,18 +89,6 @@ def stage_of(program: Array, t: int) -> tuple[int, int, int]:
 
 
 @kernel
-def children_of(d: int, groups: int) -> int:
-    """How many children level d (from 0) has when its arms make ``groups`` groups."""
-    return groups
-
-
-@kernel
-def arms_within(row: Array, child: int, groups: int, base: int, count: int, size: int) -> tuple[int, int]:
-    """The first arm of a child and its number of arms; its parent has ``count`` arms from ``base`` on."""
-    return base + child * size, min(size, count - child * size)
-
-
-@kernel
 def choose(program: Array, row: Array, t: int, d: int, level: int, n: int, control: int, tau: int) -> float:
     """Make choice ``tau`` (from 0) of level d, whose record is ``level``, among n > 1 children, before step t.
 
@@ -112,18 +100,13 @@ def choose(program: Array, row: Array, t: int, d: int, level: int, n: int, contr
 
 
 @kernel
-def learn(
-    program: Array, row: Array, d: int, level: int, n: int, groups: int, control: int, tau: int, mean: float, steps: int
-) -> None:
-    """Have level d learn that its choice ``tau`` paid ``mean`` per step over ``steps`` steps.
-
-    ``n`` is the number of its children, ``groups`` that of the groups which its arms make.
-    """
+def learn(program: Array, row: Array, d: int, level: int, n: int, control: int, tau: int, mean: float) -> None:
+    """Have level d, which has n children, learn that its choice ``tau`` paid ``mean`` per step."""
     call_update(int(program[level + ROUTINE]), program, level, row, int(program[level + AT]), n, control, tau, mean)
 
 
 @kernel
-def start_arms(program: Array, row: Array, record: int, base: int, count: int) -> int:
+def start_last(program: Array, row: Array, record: int, base: int, count: int) -> int:
     """Start the routine of the last level over ``count`` arms from ``base`` on; the number of its slots."""
     if count > 1:
         at = int(program[record + AT])
@@ -133,6 +116,15 @@ def start_arms(program: Array, row: Array, record: int, base: int, count: int) -
 
 
 # The walk from the top level to the arms.
+
+
+@kernel
+def choice_at(program: Array, level: int, count: int, into: int) -> Choice:
+    """The choice of a level over ``count`` arms that stands ``into`` steps after the one above it was made."""
+    size = int(program[level + SIZE])
+    stands = int(program[level + LENGTH])
+    tau = into // stands
+    return Choice(int(program[level + CONTROL]), size, stands, (count + size - 1) // size, tau, into - tau * stands)
 
 
 @kernel
@@ -150,32 +142,29 @@ def tree_begin(program: Array, row: Array, t: int) -> float:
     into = local  # steps since the choice above was made
     level = FIELDS * (1 + stage * levels)
     for d in range(levels - 1):
-        control = int(program[level + CONTROL])
-        size = int(program[level + SIZE])
-        stands = int(program[level + LENGTH])
-        groups = (count + size - 1) // size
-        n = children_of(d, groups)
+        choice = choice_at(program, level, count, into)
+        n, control, size, into = choice.n, choice.control, choice.size, choice.into
         if afresh and n > 1:
             at = int(program[level + AT])
             call_start(int(program[level + ROUTINE]), program, level, row, at, n, control)
-        tau = into // stands
-        into -= tau * stands
         afresh = into == 0
         if afresh:
             row[control + CHILD] = 0.0
             row[control + CHANCE] = 1.0
             row[control + SUM] = 0.0
             if n > 1:
-                probability *= choose(program, row, t, d, level, n, control, tau)
+                probability *= choose(program, row, t, d, level, n, control, choice.tau)
         else:
             standing *= row[control + CHANCE]
-        base, count = arms_within(row, int(row[control + CHILD]), groups, base, count, size)
-        until = min(until, local - into + stands)
+        child = int(row[control + CHILD])
+        base += child * size
+        count = min(size, count - child * size)
+        until = min(until, local - into + choice.stands)
         level += FIELDS
     row[int(program[level + CONTROL]) + SUM] = 0.0
     row[RECORD] = level
     row[BASE] = base
-    row[COUNT] = start_arms(program, row, level, base, count)
+    row[COUNT] = start_last(program, row, level, base, count)
     row[BEGAN] = t
     row[UNTIL] = origin + until
     if program[PENDING] > 0.0:
@@ -225,24 +214,18 @@ def tree_end(program: Array, row: Array, t: int) -> None:
     earned = row[int(program[level + (levels - 1) * FIELDS + CONTROL]) + SUM]
     # A reward that has not come counts for nothing: where losses are learned, as a loss of 0.
     with_missing = earned + unanswered(program, row)
-    base = 0
     count = live_arms(program, row)
     into = local - 1  # steps since the choice above was made, but for the last
     for d in range(levels - 1):
-        control = int(program[level + CONTROL])
-        size = int(program[level + SIZE])
-        stands = int(program[level + LENGTH])
-        groups = (count + size - 1) // size
-        n = children_of(d, groups)
+        choice = choice_at(program, level, count, into)
+        control, size, into = choice.control, choice.size, choice.into
         child = int(row[control + CHILD])
-        tau = into // stands
-        into -= tau * stands
         steps = into + 1
         row[control + SUM] += with_missing if program[level + FEEDBACK] == LOSS else earned
-        if (steps == stands or local == length) and n > 1:
+        if (steps == choice.stands or local == length) and choice.n > 1:
             mean = min(1.0, row[control + SUM] / steps)
-            learn(program, row, d, level, n, groups, control, tau, mean, steps)
-        base, count = arms_within(row, child, groups, base, count, size)
+            learn(program, row, d, level, choice.n, control, choice.tau, mean)
+        count = min(size, count - child * size)
         level += FIELDS
 
 
@@ -274,7 +257,6 @@ def tree_late(program: Array, row: Array, ticket: Array, reward: float, current:
     stage, origin, length = stage_of(program, t)
     local = t - origin
     here = current - origin
-    base = 0
     count = live_arms(program, row)
     begins = 0  # the run of the level in which the decision was made
     ends = length
@@ -283,16 +265,13 @@ def tree_late(program: Array, row: Array, ticket: Array, reward: float, current:
     for d in range(levels - 1):
         if here >= ends:
             break
-        control = int(program[level + CONTROL])
-        size = int(program[level + SIZE])
-        stands = int(program[level + LENGTH])
-        groups = (count + size - 1) // size
-        n = children_of(d, groups)
+        choice = choice_at(program, level, count, local - begins)
+        n, control, size = choice.n, choice.control, choice.size
         slot = ticket_slot(ticket, levels, d)
         chance = ticket_chance(ticket, levels, d)
-        tau = own_choices(program, row, level, (here - begins) // stands, current < int(row[UNTIL]))
-        begins += (local - begins) // stands * stands  # and its choice of then
-        ends = min(begins + stands, ends)
+        tau = own_choices(program, row, level, (here - begins) // choice.stands, current < int(row[UNTIL]))
+        begins = local - choice.into  # and its choice of then
+        ends = min(begins + choice.stands, ends)
         if not 0 <= slot < n:
             break  # no ticket of ours
         loses = program[level + FEEDBACK] == LOSS
@@ -305,7 +284,7 @@ def tree_late(program: Array, row: Array, ticket: Array, reward: float, current:
             part = 1.0 - (1.0 - reward) / steps if loses else reward / steps
             learn_from(program, row, level, n, -1 - tau, slot, chance, part)
             credited = True
-        base, count = arms_within(row, slot, groups, base, count, size)
+        count = min(size, count - slot * size)
         level += FIELDS
     return credited
 
@@ -371,16 +350,13 @@ def tree_change(program: Array, changes: Address, row: Array, step: int, running
     into = local  # steps since the choice above was made
     level = FIELDS * (1 + stage * levels)
     for _ in range(levels - 1):
-        control = int(program[level + CONTROL])
-        size = int(program[level + SIZE])
-        stands = int(program[level + LENGTH])
+        choice = choice_at(program, level, before, into)
+        control, size, into = choice.control, choice.size, choice.into
         child = int(row[control + CHILD])
-        n = 1 if moved else (before + size - 1) // size
+        n = 1 if moved else choice.n
         m = (count + size - 1) // size
-        tau = into // stands
-        into -= tau * stands
-        taught = not running and (into + 1 == stands or local + 1 == length)
-        learned = tau + 1 if taught else tau
+        taught = not running and (into + 1 == choice.stands or local + 1 == length)
+        learned = choice.tau + 1 if taught else choice.tau
         # A group that an arm joins, a new one behind the last or the last one in the place of another, may be better
         # than it was: it gets at least the share of a fresh one.
         joined = -1
@@ -398,7 +374,7 @@ def tree_change(program: Array, changes: Address, row: Array, step: int, running
             row[control + CHILD] = child
             row[control + CHANCE] = 1.0
             if program[PENDING] > 0.0:
-                forget_way(program, row, step - into, min(step - into + stands, origin + length))
+                forget_way(program, row, step - into, min(step - into + choice.stands, origin + length))
         base += child * size
         before = min(size, before - child * size)
         count = min(size, count - child * size)
@@ -437,24 +413,22 @@ def check_groups(
     until = length
     into = local  # steps since the choice above was made
     level = FIELDS * (1 + stage * levels)
-    for d in range(levels - 1):
-        child = row[int(program[level + CONTROL]) + CHILD]
-        size = int(program[level + SIZE])
-        stands = int(program[level + LENGTH])
-        groups = (count + size - 1) // size
-        n = children_of(d, groups)
+    for _ in range(levels - 1):
+        choice = choice_at(program, level, count, into)
+        size, into = choice.size, choice.into
+        child = row[choice.control + CHILD]
         stop = int(program[level + FIELDS + AT])
-        if not (check_level(program, row, level, stop) and whole_within(child, 0, n - 1)):
+        if not (check_level(program, row, level, stop) and whole_within(child, 0, choice.n - 1)):
             return False, 0, 0, 0, 0, 0
-        tau = into // stands
-        into -= tau * stands
         # When a run of the last level has ended, ``end`` has taught the levels whose choice ended with it.
-        taught = not running and (into + 1 == stands or local + 1 == length)
-        if not check_choices(program, checks, row, level, n, tau + 1 if taught else tau, not taught):
+        taught = not running and (into + 1 == choice.stands or local + 1 == length)
+        learned = choice.tau + 1 if taught else choice.tau
+        if not check_choices(program, checks, row, level, choice.n, learned, not taught):
             return False, 0, 0, 0, 0, 0
-        base, count = arms_within(row, int(child), groups, base, count, size)
+        base += int(child) * size
+        count = min(size, count - int(child) * size)
         began = max(began, local - into)
-        until = min(until, local - into + stands)
+        until = min(until, local - into + choice.stands)
         level += FIELDS
     return check_level(program, row, level, int(program[WORDS])), base, count, origin + began, origin + until, level
 
@@ -537,8 +511,7 @@ def tree_check_program(table: Array, structure: Structure) -> bool:
             size, length, children = int(record[SIZE]), int(record[LENGTH]), int(record[CHILDREN])
             if min(size, length) < 1 or length > above or (above % length and above < steps):
                 return False
-            more = structure.extra_groups if d == 0 and levels > 1 else 0
-            if -(-arms // size) + more > children:
+            if -(-arms // size) > children:
                 return False
             arms, above = size, length
         if arms != 1:
