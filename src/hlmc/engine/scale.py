@@ -38,12 +38,6 @@ def scaled(program: Array, reward: float) -> float:
 
 
 @kernel
-def scaled_at(program_at: Address, reward: float) -> float:
-    """:func:`scaled` for the address of a program."""
-    return scaled(words(program_at), reward)
-
-
-@kernel
 def update_scaled(program_at: Address, row_at: Address, reward: float) -> int:
     """:func:`hlmc.engine.step.update` for a reward in the caller's units."""
     return update(program_at, row_at, scaled(words(program_at), reward))

@@ -30,6 +30,7 @@ from hlmc.engine.layout import (
     CONTROL,
     COUNT,
     CROWNED,
+    DOUBLING,
     DUE,
     FOREVER,
     HORIZON,
@@ -179,15 +180,15 @@ def check_program(table: Array, structure: Structure, rooms: Sequence[Callable[[
     rooms
         For every level, how many words its routine keeps for so many children.
     """
-    counts = np.delete(table[0], (WORDS, ZERO, ONE))
+    counts = np.delete(table[0], (DOUBLING, WORDS, ZERO, ONE))
     structural = np.concatenate([counts, np.delete(table[1:, :PARAMETERS], AT, axis=1).ravel()])
     # Kernels read these words as integers and multiply them: SUBPHASES by SUBLENGTH, whose product they need below
     # 2^62, and every other one only by what keeps it below the arms or the steps. Places in a row (WORDS, AT) may be
     # larger, in a policy that is planned and never started: no such row can be allocated.
-    if not (
-        np.all(structural == np.floor(structural)) and np.all(structural >= CONTINUED) and np.all(structural <= FOREVER)
-    ):
-        raise BadArgument("the arms, steps and children of a program must be whole numbers from -2 to 2^53")
+    if not (np.all(structural == np.floor(structural)) and np.all((structural >= 0) & (structural <= FOREVER))):
+        raise BadArgument("the arms, steps and children of a program must be whole numbers from 0 to 2^53")
+    if not (table[0, DOUBLING] == np.floor(table[0, DOUBLING]) and CONTINUED <= table[0, DOUBLING] <= FOREVER):
+        raise BadArgument("the first stage of a program must be a whole number from -2 to 2^53")
     if table[0, SUBPHASES] * table[0, SUBLENGTH] >= 2.0**62:
         raise BadArgument("subphases times sublength must be below 2^62 in a program")
     levels = len(rooms)

@@ -27,7 +27,7 @@ from hlmc.learners.learner import Learner, checked_reward, fresh_rows
 from hlmc.learners.saving import save
 from hlmc.learners.tickets import CODES, NamedTicket, Ticket, as_ticket
 from hlmc.streams import keys
-from hlmc.targets import address_of, callback, entry
+from hlmc.targets import address_of, callback, entry, linked
 
 if TYPE_CHECKING:
     from hlmc.policies.base import Policy
@@ -364,7 +364,7 @@ class NamedLearner(Learner):
         # Without the short way of Learner.tell, which does not ask the table.
         return CODES[self._settle(as_ticket(ticket), checked_reward(reward, self.policy), 1)]
 
-    def _settle(self, ticket: Ticket, reward: float | None, learns: int) -> int:
+    def _settle(self, ticket: Ticket, reward: float, learns: int) -> int:
         if type(ticket) is NamedTicket:
             ticket = Ticket(ticket)
         if type(ticket) is not Ticket or ticket.time >= self._arms._since.get(ticket.arm, 0):
@@ -429,7 +429,7 @@ class NamedLearner(Learner):
             self._change = entry(changer(self.policy.structure), "int64", *["int64"] * 5)
         row = self._row.copy()
         for live, arm in steps:
-            self._change(self._program_at, address_of(self._changes), address_of(row), live, arm)
+            self._change(linked(self.policy).address, address_of(self._changes), address_of(row), live, arm)
         return row
 
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hlmc.checks import fitting
-from hlmc.engine.feedback import BAD_TICKET, SELECTED, ask, for_structure, tell
-from hlmc.engine.layout import ARM, BITS, KEY, LEVELS, PROBABILITY, TIME, WINDOW, window_words
-from hlmc.engine.scale import scaled_at, update_scaled
-from hlmc.engine.step import NOT_SELECTED, PAST_HORIZON, select, update
+from hlmc.engine.calls import IDENTITY, TICKET, ask_now, select_now, tell_now, update_now
+from hlmc.engine.feedback import BAD_TICKET, SELECTED, for_structure
+from hlmc.engine.layout import ARM, BITS, KEY, LEVELS, PROBABILITY, TIME, WINDOW, ZERO, window_words
+from hlmc.engine.step import NOT_SELECTED, PAST_HORIZON
 from hlmc.engine.tickets import ticket_words
 from hlmc.errors import BadArgument, BadReward, BadTicket, BadType, HLMCError, OutOfTurn, shown
 from hlmc.learners import gate
@@ -22,7 +22,7 @@ from hlmc.learners.identity import checked as checked_identity
 from hlmc.learners.saving import Seen, save
 from hlmc.learners.tickets import CODES, Ticket, as_ticket
 from hlmc.streams import given_seed, keys
-from hlmc.targets import address_of, entry, linked
+from hlmc.targets import address_of, address_table, entry, linked
 
 if TYPE_CHECKING:
     from hlmc.export import CSource
@@ -100,20 +100,16 @@ class Learner:
 
     __slots__ = (
         "_ask",
+        "_at",
         "_buffer",
-        "_buffer_at",
         "_bytes",
         "_identity",
-        "_identity_at",
-        "_number",
         "_policy",
-        "_program_at",
         "_row",
-        "_row_at",
-        "_scaled",
         "_seen",
         "_select",
         "_size",
+        "_table",
         "_tell",
         "_update",
     )
@@ -134,11 +130,9 @@ class Learner:
     def _set_up(self, policy: Policy, row: Array, number: int = 0, identity: Identity | int | None = None) -> None:
         self._policy = policy
         self._row = row
-        self._row_at = address_of(row)
-        self._program_at = linked(policy).address
-        self._select = entry(select, "int64", "int64", "int64")
-        self._update = entry(update_scaled if policy.scaled else update, "int64", "int64", "int64", "float64")
-        self._number = number
+        self._table, self._at = address_table([linked(policy).address, address_of(row), number, 0, 0])
+        self._select = entry(select_now, "int64", "int64")
+        self._update = entry(update_now, "int64", "int64", "float64")
         self._identity = identity
         self._seen: Seen = {}
         self._ask: Any = None
@@ -151,17 +145,14 @@ class Learner:
         if not policy.pending:
             raise no_window(policy)
         self._buffer = np.zeros(ticket_words(int(policy.program[LEVELS])))
-        self._buffer_at = address_of(self._buffer)
+        self._table[TICKET] = address_of(self._buffer)
         self._bytes = self._buffer.view(np.uint8).data
-        self._tell = entry(
-            for_structure(tell, policy.structure), "int64", "int64", "int64", "int64", "float64", "int64"
-        )
-        self._scaled = entry(scaled_at, "float64", "int64", "float64") if policy.scaled else None
+        self._tell = entry(for_structure(tell_now, policy.structure), "int64", "int64", "float64", "int64")
         self._size = len(self._bytes)
         if not isinstance(self._identity, Identity):
             self._identity = Identity(self._identity)
-        self._identity_at = self._identity.address
-        self._ask = entry(for_structure(ask, policy.structure), "int64", *["int64"] * 5)
+        self._table[IDENTITY] = self._identity.address
+        self._ask = entry(for_structure(ask_now, policy.structure), "int64", "int64")
 
     @classmethod
     def fresh(cls, policy: Policy, seed: int = 0, stream: int = 0, identity: int | None = None) -> Learner:
@@ -175,7 +166,7 @@ class Learner:
 
     def select(self) -> int:
         """The arm to play now. Repeated calls before :meth:`update` return the same arm."""
-        arm: int = self._select(self._program_at, self._row_at)
+        arm: int = self._select(self._at)
         if arm < 0:
             raise refusal(arm, self.policy)
         return arm
@@ -184,7 +175,7 @@ class Learner:
         """Learn the reward of the selected arm: a number in [0, 1], or in the policy's ``rewards``."""
         if type(reward) is not float:
             reward = checked_reward(reward, self.policy)
-        status = self._update(self._program_at, self._row_at, reward)
+        status = self._update(self._at, reward)
         if status:
             raise refusal(status, self.policy, reward)
 
@@ -202,7 +193,7 @@ class Learner:
         """
         if self._ask is None:
             self._set_up_tickets()
-        arm: int = self._ask(self._program_at, self._row_at, self._number, self._identity_at, self._buffer_at)
+        arm: int = self._ask(self._at)
         if arm < 0:
             raise refusal(arm, self.policy)
         return Ticket(self._bytes)
@@ -223,8 +214,7 @@ class Learner:
         # As in _settle, whose call would cost a tenth of this one.
         if type(ticket) is Ticket and len(ticket) == self._size:
             self._bytes[:] = ticket
-            share = reward if self._scaled is None else self._scaled(self._program_at, reward)
-            code: int = self._tell(self._program_at, self._row_at, self._buffer_at, share, 1)
+            code: int = self._tell(self._at, reward, 1)
             if code >= 0:
                 return CODES[code]
         return CODES[self._settle(as_ticket(ticket), reward, 1)]
@@ -242,11 +232,11 @@ class Learner:
         """
         missing = self._policy.missing
         if isinstance(missing, str):
-            return CODES[self._settle(as_ticket(ticket), None, 0)]
+            return CODES[self._settle(as_ticket(ticket), float(self._policy.program[ZERO]), 0)]
         return CODES[self._settle(as_ticket(ticket), missing, 1)]
 
-    def _settle(self, ticket: Ticket, reward: float | None, learns: int) -> int:
-        """Tell a ticket's reward; with ``learns`` = 0, or without a reward, only that the ticket is done with."""
+    def _settle(self, ticket: Ticket, reward: float, learns: int) -> int:
+        """Tell a ticket's reward; with ``learns`` = 0 only that the ticket is done with."""
         if self._tell is None:
             self._set_up_tickets()
         if type(ticket) is not Ticket:
@@ -254,10 +244,7 @@ class Learner:
         if len(ticket) != len(self._bytes):
             raise refusal(BAD_TICKET, self._policy)
         self._bytes[:] = ticket
-        share = 0.0 if reward is None else reward
-        if reward is not None and self._scaled is not None:
-            share = self._scaled(self._program_at, reward)
-        code: int = self._tell(self._program_at, self._row_at, self._buffer_at, share, learns)
+        code: int = self._tell(self._at, reward, learns)
         if code < 0:
             raise refusal(code, self._policy, reward)
         return code

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from hlmc.engine.tickets import CHILDREN_AT, ticket_words
+from hlmc.engine.tickets import CHILDREN_AT
 from hlmc.errors import BadTicket, BadType, shown
 
 CODES = ("applied", "late", "duplicate", "expired", "finished")
@@ -167,12 +167,3 @@ class NamedTicket(Ticket):
 
     def __repr__(self) -> str:
         return f"<ticket for {self._name!r} at time {self.time}>"
-
-
-def ticket_bytes(levels: int) -> int:
-    """The bytes of a ticket of a policy with so many levels.
-
-    >>> ticket_bytes(2)
-    88
-    """
-    return 8 * ticket_words(levels)
