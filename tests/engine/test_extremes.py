@@ -16,6 +16,7 @@ from hlmc.engine.linker import substitute
 from hlmc.engine.records import Level
 from hlmc.engine.soundness import check_program
 from hlmc.engine.structures.block_rotation import rotation_begin
+from hlmc.engine.weight_tree import share_at_odds
 from hlmc.errors import BadArgument
 from hlmc.learners.saving import check_rows
 from hlmc.routines.base import LevelContext, Routine
@@ -272,7 +273,7 @@ def test_a_tree_draws_what_has_all_the_weight_even_where_rounding_carries_u_to_1
     n = 1024
     row = np.zeros(n)
     u = 1.0 - 2.0**-53
-    odds = next(x for x in -np.arange(1.0, 2.0, 2.0**-20) if (u - weights._share(x)) / (1.0 - weights._share(x)) == 1.0)
+    odds = next(x for x in -np.arange(1.0, 2.0, 2.0**-20) if (u - share_at_odds(x)) / (1.0 - share_at_odds(x)) == 1.0)
     row[n // 2 - 1] = odds
     row[3 * n // 4 - 1] = 50.0  # of the right half, the left quarter has everything to rounding
     slot = weights.weights_draw(row, 0, n, float(n), u)

@@ -24,7 +24,7 @@ from hlmc.engine.primitives import bits
 from hlmc.engine.stream import unit
 from hlmc.errors import BadArgument
 
-COIN, DRAWN, ARMS, HORIZON, FIRST, SECOND, THIRD = range(7)
+COIN, DRAWN, ARMS, HORIZON, FIRST, SECOND = range(6)
 
 
 @kernel

@@ -1,7 +1,7 @@
 """Arms that come and go: a row with another number of arms, or with an arm of which nothing is known.
 
 The arms in play are 0 .. live - 1; the row's IDLE word says how many of the K slots are without one. What a change
-means to a group that is being played is the structure's affair (``Structure.change``), what it means to the statistics
+means to a group that is being played is up to the structure (``Structure.change``), what it means to the statistics
 of a level the routine's (``RoutineKernels.change``). docs/arms.md says why each does what it does.
 """
 

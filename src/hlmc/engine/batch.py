@@ -47,7 +47,7 @@ def _batch(batch_at: Address) -> Batch:
 
 @kernel
 def _learner(batch: Batch, k: int) -> int:
-    """The learner in place k of a batch: as listed, or, when everyone is asked, k itself."""
+    """The learner in place k of a batch: as listed, or, if all are asked, k itself."""
     return int_at(batch.ids_at, k) if batch.listed else k
 
 

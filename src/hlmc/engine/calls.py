@@ -1,7 +1,7 @@
 """What a live learner calls: the step functions, with all that they are given behind one address.
 
 An address that Python hands to machine code costs about 20 ns, a tenth of a step. So a learner has a table of them,
-made once, and hands over the table's address.
+made once, and passes the table's address.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 What is stored of a slot is how far its estimated loss is above the least, or its estimated gain below the largest: a
 distance A, as a code of scale 2 / rate. The weights exp(-rate A) are computed when they are needed. Here they are
-relative to the largest one (*shares*); their sum is kept beside the codes.
+relative to the largest one (*shares*); their sum is kept, too.
 """
 
 from __future__ import annotations

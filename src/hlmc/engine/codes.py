@@ -100,7 +100,7 @@ def grid_weight(inverse: float, code: int) -> float:
     return z * z
 
 
-# Hooks. ``notes`` is the row itself, or where a loop keeps the weights of all slots beside it
+# Hooks. ``notes`` is the row itself, or memory in which a loop keeps the weights of all slots
 # (:class:`hlmc.engine.routines.NotedKernels`); then :func:`noted_weight` and :func:`keep_note` take their places.
 
 

@@ -97,7 +97,7 @@ class LoopHooks(Hooks):
     leaf_select: Hook = step.leaf_select
     """The same where the routine has kernels for the loop,"""
     leaf_update: Hook = step.leaf_update
-    """which may hand on what a choice has found."""
+    """which may pass on what a choice has found."""
     stride: Hook = step.stride
     """Steps that are taken without asking how many are left."""
     contiguous: Hook = step.contiguous

@@ -23,8 +23,6 @@ from hlmc.errors import BadArgument
 Kernel = Callable[..., Any]
 Substitutions = Mapping[Kernel, Any]
 
-PRECISIONS = ("float32", "float64")
-
 
 def callees(function: Kernel) -> dict[str, Kernel]:
     """The kernels that a kernel calls, by the names that it calls them by: global names and closure variables."""
@@ -53,7 +51,7 @@ def _refuse_calls(function: Kernel, inner: types.CodeType) -> None:
         if is_kernel(function.__globals__.get(name)):
             raise BadArgument(
                 f"{_where(function)} calls {name} from a nested function ({inner.co_name}); "
-                "a kernel must call others itself: define the nested function beside it"
+                "a kernel must call others itself: define the nested function at module level"
             )
 
 

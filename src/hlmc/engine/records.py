@@ -55,7 +55,7 @@ class Codes(NamedTuple):
     row: Array
     """The learner's row."""
     notes: Array
-    """Where a loop keeps the weights of all slots beside it; without notes, the row itself."""
+    """Memory in which a loop keeps the weights of all slots; without notes, the row itself."""
     at: int
     """Where the codes begin in the row."""
     n: int

@@ -39,7 +39,7 @@ class NotedKernels(NamedTuple):
 
     What is selected and what is written to the row must be the same to the last bit. There are two ways to save work.
 
-    - Notes beside the statistics: numbers that follow from these, ``per_slot`` words for every slot. Only the loop on a
+    - Notes: numbers that follow from these, ``per_slot`` words for every slot. Only the loop on a
       processor that plays one run at a time has such memory; the others use the plain kernels of a routine that needs
       it. ``start(level, notes)`` makes the notes on statistics as they stand; the other two keep them up to date.
     - What a choice finds out and its own update would have to find again. ``select(level, a, b, tau, u, notes)`` gives

@@ -4,7 +4,7 @@ Select and update trust a row: some of its words say where in the row or in the 
 by. :func:`sound` tells whether they are what they can be at the row's time, so that no file can lead the kernels out of
 their memory, to an arm that is none, or to a probability that is none. Three checks share the work: :func:`sound` that
 of the clock and of the words common to all policies, a structure's ``check_row`` that of the groups, and a routine's
-``check`` that of the statistics of a level. Why each is enough is written beside it. A routine of a user's own is
+``check`` that of the statistics of a level. Why each is enough is said in its docstring. A routine of a user's own is
 trusted like any code; unless it brings a check, its words are only known to be finite, or not even that
 (:class:`hlmc.routines.Custom`).
 """

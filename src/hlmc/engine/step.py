@@ -2,7 +2,7 @@
 
 :func:`select` and :func:`update` take one step by hand. :func:`run` takes many against an adversary, with the working
 values of the last level in registers, and leaves the very same row behind. What happens between two restarts of the
-last level's routine is the structure's affair (:mod:`hlmc.engine.structures`), called through the program's table.
+last level's routine is up to the structure (:mod:`hlmc.engine.structures`), called through the program's table.
 
 The kernels under "Hooks" have a default for processors. A target that keeps a level's statistics elsewhere, or counts
 in other types, substitutes its own: :class:`hlmc.engine.hooks.LoopHooks` lists them.

@@ -62,7 +62,7 @@ def ticket_slot(ticket: Array, levels: int, d: int) -> int:
 def ticket_chance(ticket: Array, levels: int, d: int) -> float:
     """The probability with which level d (from 0) had chosen its child; 0, from which no level learns, if it is none.
 
-    Draws have 53 bits and hardly ever choose what has less than LEAST_CHANCE. Whoever knows the secret can make a
+    Draws have 53 bits and hardly ever choose what has less than LEAST_CHANCE. Who knows the secret can make a
     ticket that says so, and its reward over 1e-300 would be a statistic that the row's own check refuses.
     """
     chance = float(ticket[CHILDREN_AT + levels + d])

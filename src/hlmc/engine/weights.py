@@ -4,14 +4,11 @@ Exponential weights span any number of decades, more than a float64 has. Two sto
 
 *Scan* (n up to :data:`SCAN`). A word holds the weight itself, or, when the weight is too small for its sum with the
 others to notice, its logarithm, which is then a number below :data:`TINY_LOG` and so is told apart by its sign.
-A draw subtracts sums of eight, then single weights. The sum of all weights is kept beside the words.
+A draw subtracts sums of eight, then single weights. The sum of all weights is kept, too.
 
-*Tree* (larger n). Word ``b`` belongs to the boundary between slots b and b+1 and holds the logarithm of the mean
-weight on its left over the mean weight on its right, within the node that the boundary splits: a range of m slots is
-split after its largest power of two below m. n slots have n - 1 boundaries, equal weights are all zeros, nothing
-overflows, nothing cancels, and a draw or a change of one weight costs log2(n) exponentials.
+*Tree* (larger n): :mod:`hlmc.engine.weight_tree`, odds at the boundaries between slots.
 
-*Pieces*: the scan with the sums of its pieces of :data:`PIECE` weights kept beside it, in the words before the first
+*Pieces*: the scan with the sums of its pieces of :data:`PIECE` weights kept as well, in the words before the first
 one. They say nothing that the weights do not, so a learner's row has no room for them; where a learner works on a copy
 of its statistics (on a device), a draw then costs n / PIECE + PIECE instead of n.
 """
@@ -22,16 +19,10 @@ import math
 
 import numpy as np
 
-from hlmc.engine.arithmetic import (
-    counter,
-    divide,
-    exponential,
-    exponential_less_one,
-    logarithm,
-    logarithm_one_plus,
-)
+from hlmc.engine.arithmetic import counter, divide, exponential, logarithm
 from hlmc.engine.kernel import kernel
 from hlmc.engine.primitives import exponent, noalias, offset
+from hlmc.engine.weight_tree import tree_draw, tree_multiply, tree_share
 
 Array = np.ndarray
 
@@ -116,7 +107,7 @@ def mixed_draw(row: Array, at: int, n: int, total: float, gamma: float, u: float
 def pure_draw(row: Array, at: int, n: int, total: float, u: float) -> tuple[int, float]:
     """A slot by its weight, and its probability.
 
-    u = 0 draws the first slot that has any weight. Its share may be too small for a word; nobody must divide by 0.
+    u = 0 draws the first slot that has any weight. Its share may be too small for a word; what is stated is not 0.
     """
     slot = weights_draw(row, at, n, total, u)
     return slot, max(weights_share(row, at, n, total, slot), _TINY)
@@ -127,7 +118,7 @@ def weights_draw(row: Array, at: int, n: int, total: float, u: float) -> int:
     """A slot in proportion to its weight, from one uniform number u."""
     if n <= scan_limit():
         return _scan_draw(row, at, n, u * total)
-    return _tree_draw(row, at, n, u)
+    return tree_draw(row, at, n, u)
 
 
 @kernel
@@ -136,7 +127,7 @@ def weights_share(row: Array, at: int, n: int, total: float, slot: int) -> float
     if n <= scan_limit():
         w = row[at + slot]
         return (w if w >= 0.0 else exponential(w)) / total
-    return _tree_share(row, at, n, slot)
+    return tree_share(row, at, n, slot)
 
 
 @kernel
@@ -417,7 +408,7 @@ def _pieces_place(row: Array, at: int, n: int, x: float) -> float:
 def pieces_grow(
     row: Array, at: int, n: int, total: float, slot: int, rate: float, reward: float, chance: float
 ) -> float:
-    """As :func:`weights_grow`, without ever scaling the weights. Where all only grow, nobody asks for the last sum."""
+    """As :func:`weights_grow`, without ever scaling the weights. Where all only grow, the last sum is not read."""
     run = offset(row, at)
     old: float = run[slot]
     if is_weight(old):
@@ -462,114 +453,3 @@ def pieces_multiply(row: Array, at: int, n: int, total: float, slot: int, x: flo
 def _weight(log: float) -> float:
     """The weight of a logarithm, or the code of one that is too small."""
     return exponential(log) if log > TINY_LOG else divide(-CODE, max(log, LOWEST_LOG))
-
-
-EITHER = (weights_start, weights_draw, weights_share, weights_multiply)
-"""The kernels that ask which store it is."""
-
-SIZED = (pieces_start, pieces_grow, pieces_multiply, _add_up, _pieces_place)
-"""The kernels that ask how large a piece is."""
-
-
-@kernel
-def _height(n: int) -> int:
-    """The least h with 2^h >= n."""
-    h = 0
-    while (1 << h) < n:
-        h += 1
-    return h
-
-
-@kernel
-def _odds(row: Array, at: int, n: int, middle: int, half: int) -> float:
-    """The logarithm of the weight left of a boundary over the weight right of it, within its node."""
-    right = min(half, n - middle)
-    odds: float = row[at + middle - 1]
-    return odds if right == half else odds + logarithm(float(half) / float(right))
-
-
-@kernel
-def _tree_draw(row: Array, at: int, n: int, u: float) -> int:
-    """Walk down from the root: left with the share of the left part, else right."""
-    low = 0
-    half = (1 << _height(n)) >> 1
-    while half > 0:
-        middle = low + half
-        if middle < n:
-            share = _share(_odds(row, at, n, middle, half))
-            # Rounding can carry u to 1; what has the whole weight is then drawn all the same.
-            if u < share or share == 1.0:
-                u /= share
-            else:
-                u = (u - share) / (1.0 - share)
-                low = middle
-        half >>= 1
-    return low
-
-
-@kernel
-def _tree_share(row: Array, at: int, n: int, slot: int) -> float:
-    """The product of the shares on the way from the root to the slot."""
-    product = 1.0
-    half = (1 << _height(n)) >> 1
-    while half > 0:
-        middle = (slot // (2 * half)) * (2 * half) + half
-        if middle < n:
-            odds = _odds(row, at, n, middle, half)
-            product *= _share(odds if slot < middle else -odds)
-        half >>= 1
-    return product
-
-
-@kernel
-def tree_log_share(row: Array, at: int, n: int, slot: int) -> float:
-    """The logarithm of a slot's share, however small."""
-    log = 0.0
-    half = (1 << _height(n)) >> 1
-    while half > 0:
-        middle = (slot // (2 * half)) * (2 * half) + half
-        if middle < n:
-            odds = _odds(row, at, n, middle, half)
-            if slot >= middle:
-                odds = -odds
-            log -= softplus(-odds)
-        half >>= 1
-    return log
-
-
-@kernel
-def tree_multiply(row: Array, at: int, n: int, slot: int, x: float) -> None:
-    """Walk up from the slot: its side of each boundary has grown by a factor of exp(x), the whole node by less."""
-    half = 1
-    while half < n and x != 0.0:
-        middle = (slot // (2 * half)) * (2 * half) + half
-        if middle < n:
-            odds = _odds(row, at, n, middle, half)
-            if slot < middle:
-                row[at + middle - 1] += x
-            else:
-                row[at + middle - 1] -= x
-                odds = -odds
-            x = _grown(odds, x)
-        half *= 2
-
-
-@kernel
-def _share(odds: float) -> float:
-    """The share of a part that outweighs the rest by exp(odds)."""
-    e = exponential(-abs(odds))
-    return (1.0 if odds >= 0.0 else e) / (1.0 + e)
-
-
-@kernel
-def softplus(x: float) -> float:
-    """log(1 + exp(x))."""
-    return max(x, 0.0) + logarithm_one_plus(exponential(-abs(x)))
-
-
-@kernel
-def _grown(odds: float, x: float) -> float:
-    """log of a node's growth when the part of it that outweighs the rest by exp(odds) has grown by exp(x)."""
-    if abs(x) <= 1.0:
-        return logarithm_one_plus(_share(odds) * exponential_less_one(x))
-    return softplus(odds + x) - softplus(odds)

@@ -90,7 +90,7 @@ def batch_of(given: Array, size: int, marks: Array, repeats: bool) -> Batch:
     return Batch(ids, len(ids), repeated)
 
 
-# --- What a caller gives: copies, which nobody can change after they have been checked
+# --- What a caller gives: copies, which cannot be changed after they have been checked
 
 
 def given_ids(ids: Any) -> Array | None:
@@ -191,7 +191,7 @@ def spread(
     try:
         return [part.result() for part in running]
     finally:
-        wait(running)  # after Ctrl-C too: nobody is to be at work on the rows when this returns
+        wait(running)  # after Ctrl-C too: no thread is to work on the rows when this returns
 
 
 @cache

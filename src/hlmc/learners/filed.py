@@ -3,7 +3,7 @@
 The rows in memory are a copy: a block is read from the file, checked, and from then on belongs to this process.
 Whatever else happens to the file, learners never play rows that were not checked, and a file that is cut short while
 it is open is an error like any other damage. The copy takes room only for the blocks in use. A checkpoint frees that
-of a large fleet, except for the blocks of which somebody outside still has a row; they are read and checked again when
+of a large fleet, except for the blocks of which a row is still in use outside; they are read and checked again when
 they are next used.
 """
 
@@ -104,7 +104,7 @@ class FiledRows:
             self._marked[ids >> self._front.layout.shift] = True
 
     def row(self, i: int) -> Array:
-        """The row of a learner, for somebody outside who may change it for as long as they have it."""
+        """The row of a learner, for a caller who may change it for as long as they have it."""
         self.load(np.array([i]))
         block = i >> self._front.layout.shift
         row = self._view(i)
@@ -113,7 +113,7 @@ class FiledRows:
         return row
 
     def all(self) -> Array:
-        """All rows, for somebody outside who may look at them for as long as they want to."""
+        """All rows, for a caller who may look at them for as long as they want to."""
         self.load(None)
         flat = self._view()
         self._view_holders = [*_alive(self._view_holders), weakref.ref(flat)]
@@ -142,7 +142,7 @@ class FiledRows:
             self._load_run(block, count, keep=False)
 
     def checkpoint(self) -> None:
-        """Write the marked blocks to the file, and free the memory of what nobody outside has."""
+        """Write the marked blocks to the file, and free the memory of what no caller has."""
         self._check_process()
         marked = np.flatnonzero(self._marked).tolist()
         journal.checkpoint(self.path, self._inode, self._front, self.array, marked)

@@ -301,9 +301,9 @@ class Fleet:
         """Tell checked copies of tickets, with the rewards in [0, 1] and as they were given."""
         with self._lock:
             owners = np.ascontiguousarray(tickets["learner"])
-            strangers = np.flatnonzero((owners < 0) | (owners >= len(self)))
-            if strangers.size:
-                raise bad_ticket(self.policy, int(strangers[0]))
+            unknown = np.flatnonzero((owners < 0) | (owners >= len(self)))
+            if unknown.size:
+                raise bad_ticket(self.policy, int(unknown[0]))
             if not tickets.size:
                 return np.empty(0, np.int8)
             chosen = self._chosen(owners, repeats=True)
@@ -327,7 +327,7 @@ class Fleet:
 
         Rewards are numbers in [0, 1], or in the policy's ``rewards``. Those of finished learners are ignored.
         """
-        # Copies, which nobody can change after they have been checked; made before the lock is taken, because
+        # Copies, which cannot be changed after they have been checked; made before the lock is taken, because
         # whatever the caller gives may run code of its own.
         given = given_ids(ids)
         paid = given_rewards(rewards, self.policy)

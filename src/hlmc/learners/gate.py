@@ -2,7 +2,7 @@
 
 Select and update trust a row: some of its words say where in the row or in the program to go on. So every row that
 this library has not made itself passes :func:`admitted` (an array of the caller's, a pickle) or
-:func:`first_unsound` (a file). What passes is copied first, into memory that nobody else can change afterwards.
+:func:`first_unsound` (a file). What passes is copied first, into memory that no caller can change afterwards.
 """
 
 from __future__ import annotations

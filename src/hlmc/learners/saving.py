@@ -40,7 +40,7 @@ def read(
         layout = Layout.read(file, path)
         if layout.kind == "fleet":
             disk.lock(file, path, shared=not mapped)
-            layout = Layout.read(file, path)  # nobody changes it from now on
+            layout = Layout.read(file, path)  # it does not change from now on
             journal.finish(file, path, layout)
         front = Front.read(file, path, layout, routines)
         if layout.kind == "fleet":
@@ -80,7 +80,7 @@ def save(
 
 
 def save_over(path: StrPath, front: Front, chunks: Iterable[Array], seen: Seen, force: bool) -> None:
-    """Write a file, unless it is one of those ``seen`` and somebody else has written it since; ``force``: even then."""
+    """Write a file, unless it is one of those ``seen`` and has been written since by others; ``force``: even then."""
     create(path, front, chunks, unchanged=None if flag("force", force) else seen)
     note_seen(seen, path, front)
 

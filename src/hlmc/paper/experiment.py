@@ -23,8 +23,6 @@ Array = np.ndarray
 
 FULL = 10**7
 """The paper's longest horizon."""
-QUICK = 10**6
-"""The longest horizon of ``--quick``."""
 
 
 @dataclass(frozen=True)

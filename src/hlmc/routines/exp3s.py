@@ -20,17 +20,8 @@ from hlmc.engine.arithmetic import exponential, exponential_less_one, logarithm
 from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import PARAMETERS
 from hlmc.engine.records import Level
-from hlmc.engine.weights import (
-    GAIN_LOG,
-    SCAN,
-    mixed_draw,
-    scan_limit,
-    softplus,
-    tree_log_share,
-    tree_multiply,
-    weights_sound,
-    weights_start,
-)
+from hlmc.engine.weight_tree import softplus, tree_log_share, tree_multiply
+from hlmc.engine.weights import GAIN_LOG, SCAN, mixed_draw, scan_limit, weights_sound, weights_start
 from hlmc.routines.base import SHARE_RANGE, Kernels, LevelContext, Routine
 
 GAMMA = PARAMETERS

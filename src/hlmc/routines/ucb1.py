@@ -36,8 +36,8 @@ TIES = ("random", "first", "last")
 COUNT_BITS = 8  # bits of a coded count where there are enough: the radius depends on the count only by the root
 
 
-# Hooks of the store. Defaults: sums and counts are words. ``notes`` is what a loop keeps beside the row, or where there
-# is nothing, the row itself. ``b`` is the second scalar: 0; of codes, the seed of their roundings.
+# Hooks of the store. Defaults: sums and counts are words. ``notes`` is memory in which a loop keeps what follows from
+# the row, or without any the row itself. ``b`` is the second scalar: 0; of codes, the seed of their roundings.
 
 
 @kernel

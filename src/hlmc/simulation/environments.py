@@ -18,8 +18,6 @@ from hlmc.checks import whole
 from hlmc.errors import BadArgument, BadType, shown
 from hlmc.streams import derive_seed
 
-Array = np.ndarray
-
 _SEEDS = 10**9
 """Seeds of environments are smaller: a user has to type them."""
 

@@ -97,7 +97,7 @@ class Structure:
         Kernel ``check_row(program, checks, row, step, running) -> bool``: whether the words are what they can be during
         step ``step``. ``running``: the run of the last level that contains the step has not ended. ``checks``: the
         addresses of the routines' checks, for :func:`check_routine`. The kernels trust what it has accepted; why it is
-        enough for them is written beside it.
+        enough for them is said in its docstring.
     check_program
         Python function ``check_program(table, structure) -> bool``, for a program of shape (1 + records, FIELDS) whose
         words are whole numbers (:func:`hlmc.engine.soundness.check_program`): whether the structure's kernels find a
@@ -105,7 +105,7 @@ class Structure:
     header
         The structure's own words in a row; they follow the common ones.
     contiguous
-        Whether slot j of the last level is arm BASE + j, so that nobody need call ``arm_of``.
+        Whether slot j of the last level is arm BASE + j, so that ``arm_of`` need not be called.
     extra_slots
         Slots of the last level, if it is not the top one, beyond the CHILDREN of its record.
     full_groups

@@ -4,9 +4,9 @@ HLMC forgets everything about arms when an epoch ends. Here one arm, the champio
 whatever group is chosen, with a prior that grows while it holds its own. It is challenged at times, less and less
 often, and after every epoch that paid much less than those before it (a crisis): a challenge goes to the groups
 in turn and starts from a prior that favours it little. Trust must pay: a challenge that paid clearly more than the
-usual epoch shows that the prior was misplaced, whoever won it, and the champion is doubted as a new one. A champion
-that is firm must be beaten twice: whoever wins against it once meets it again in the next epoch, in a challenge in the
-same group. In a crisis once is enough. Arms are known by their places in a random order.
+usual epoch shows that the prior was misplaced, whichever arm won it, and the champion is doubted as a new one. A
+champion that is firm must be beaten twice: an arm that wins against it once meets it again in the next epoch, in a
+challenge in the same group. In a crisis once is enough. Arms are known by their places in a random order.
 
 The walk through the levels is the tree's. The theorem (research/champion.md) rests on three things. Challenges are few:
 at most 4 sqrt(s) among the first s epochs of a run of the lowest group level. That level does not count them among its
@@ -308,7 +308,7 @@ def _start_contest(program: Array, row: Array, record: int, base: int, count: in
     at = int(program[record + AT])
     champion = int(row[PLACE])
     if champion < 0:
-        # Nobody has won yet: the group's first arm sits in slot 0, and all start even.
+        # No arm has won yet: the group's first arm sits in slot 0, and all start even.
         champion = base
         row[PLACE] = base
         n = count
@@ -404,7 +404,7 @@ def champion_weigh(program: Array, row: Array, t: int, ticket: Array) -> None:
 def _tell_crisis(program: Array, row: Array, t: int) -> None:
     """Whether the epoch that ends at time t paid much less than those before it, in this run and in earlier ones.
 
-    And whether a challenge paid clearly more: then the champion is not trusted any longer, whoever has won it.
+    And whether a challenge paid clearly more: then the champion is not trusted any longer, whichever arm has won it.
     """
     record = int(row[RECORD])
     began = int(row[BEGAN])
@@ -499,7 +499,7 @@ def _change_groups(
 ) -> None:
     """As in a tree; but of the lowest group level's ``tau`` epochs those with a challenge are no choices of its own."""
     if n < 2 and _lowest_groups(program, level):
-        # With one group nobody has decided on challenges, and these words are older than the run.
+        # With one group no challenge has been decided on, and these words are older than the run.
         row[TURN] = 0.0
         row[CHALLENGE] = float(UNCHALLENGED)
     change_level(program, changes, row, level, n, m, slot, _own_choices(program, row, level, tau, stands))
@@ -510,7 +510,7 @@ def _change_arms(program: Array, changes: Address, row: Array, record: int, base
     """A champion that leaves or is forgotten abdicates; one that moves stays champion; one that newcomers have not yet
     challenged is doubted.
 
-    Between epochs nobody is champion after an abdication. In an epoch the contest starts afresh if its arms have
+    Between epochs no arm is champion after an abdication. In an epoch the contest starts afresh if its arms have
     changed. (Where there is one level there is no champion.)
     """
     champion = int(row[PLACE])

@@ -483,7 +483,7 @@ def tree_check_row(program: Array, checks: Address, row: Array, step: int, runni
 
     *Numbers.* The routine of each level has checked its words, CHANCE included, against what it needs for positive
     probabilities and finite updates (:class:`hlmc.engine.routines.RoutineKernels`); SUM is a sum of rewards, so what
-    ``end`` teaches is a reward. Words that nobody has checked are not read before ``begin`` has written them: the
+    ``end`` teaches is a reward. Words that have not been checked are not read before ``begin`` has written them: the
     statistics of a level with a single child, and those of the last level when its run has ended.
     """
     sound, base, count, began, until, record = check_groups(program, checks, row, step, running)

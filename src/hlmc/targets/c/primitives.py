@@ -118,14 +118,3 @@ LOWERED: dict[Kernel, Lowering] = {
     primitives.exponent: _helper("exponent", Type.INT),
     primitives.power_of_two: _helper("power_of_two", Type.REAL),
 }
-
-ABSENT: dict[Kernel, str] = {
-    primitives.load_float64: "addresses of Python's tables",
-    primitives.load_float32: "addresses of Python's tables",
-    primitives.load_uint8: "addresses of Python's tables",
-    primitives.int_at: "lists of fleets and checks",
-    primitives.put_int: "lists of fleets and checks",
-    primitives.call_reward: "adversaries",
-    primitives.call_change: "arms that come and go",
-}
-"""Primitives that no step of a learner reaches, and what they are for."""

@@ -74,7 +74,7 @@ def attach(target: Any, function: Callable[..., Any], **options: Any) -> None:
 def identity(function: Callable[..., Any]) -> str | None:
     """A digest of a kernel's code, its constants and all the kernels it calls; None if that does not describe it.
 
-    The kernel of a stranger is not described: the folder's digest would not notice a change in what its names mean.
+    A kernel from outside the library is not described: the folder's digest would not notice what its names then mean.
     Nor is one that is a closure or names something else than kernels, numbers and modules.
     """
     code = function.__code__
