@@ -197,7 +197,7 @@ def test_a_checkpoint_can_follow_a_failed_one_with_older_rows(path: Path, monkey
         patch.setattr(disk, "cut", interrupted)
         with pytest.raises(KeyboardInterrupt):
             fleet.checkpoint()
-    fleet._rows[:] = before.state
+    fleet._rows.array[:] = before.state
     fleet.checkpoint()
     del fleet
     assert loaded(path) == before
@@ -207,13 +207,13 @@ def test_a_checkpoint_can_follow_a_failed_one_with_older_rows(path: Path, monkey
 def test_a_checkpoint_frees_the_memory_of_what_has_changed(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rows, "KEPT", rows.SMALL)
     fleet = POLICY.fleet(20_000, seed=2, file=path)
-    size = fleet._rows.nbytes
+    size = fleet._rows.array.nbytes
     assert size > rows.SMALL
 
     def resident() -> int:
         """Bytes of the rows in memory, page by page: a mapping can be merged with its neighbour, which is not ours."""
         page = mmap.PAGESIZE
-        first, stop = fleet._rows.ctypes.data // page, -(-(fleet._rows.ctypes.data + size) // page)
+        first, stop = fleet._rows.array.ctypes.data // page, -(-(fleet._rows.array.ctypes.data + size) // page)
         with Path("/proc/self/pagemap").open("rb") as file:
             file.seek(8 * first)
             entries = np.frombuffer(file.read(8 * (stop - first)), np.uint64)

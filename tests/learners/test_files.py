@@ -180,7 +180,7 @@ def test_a_fleet_of_format_1_is_read(path: Path, pending: int) -> None:
     front, rows = Front.new(policy, "fleet", 900), fleet.state
     if pending:
         first = int(policy.program[layout.WINDOW])
-        fleet._rows[:, first + layout.REACHED] = fleet._rows[:, first + layout.CROWNED] = 0.0
+        fleet._rows.array[:, first + layout.REACHED] = fleet._rows.array[:, first + layout.CROWNED] = 0.0
         rows = np.delete(rows, range(first + layout.REACHED, first + layout.BITS), axis=1)
     old = Layout.new("fleet", 900, rows.shape[1], len(front.description), version=1)
     create(path, Front(old, policy, front.description, np.zeros((old.blocks, 16), np.uint8)), [rows])

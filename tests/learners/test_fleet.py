@@ -15,6 +15,7 @@ from hlmc.engine.layout import ARM
 from hlmc.errors import BadArgument, BadReward, BadTicket, BadType, HLMCError, OutOfTurn
 from hlmc.learners.batches import LEAST_SHARE
 from hlmc.learners.fleet import FINISHED, Fleet
+from hlmc.learners.held import HeldRows
 
 # The same as learners.
 
@@ -319,18 +320,18 @@ def test_a_fleet_has_a_size(size: Any) -> None:
 def test_what_the_caller_gives_may_change_meanwhile(ids: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """What counts is what the arrays held at the call, also when another thread writes to them."""
     fleet, twin = POLICY.fleet(4, seed=1), POLICY.fleet(4, seed=1)
-    use = Fleet._use
+    mark = HeldRows.mark
     rewards = np.full(4 if ids is None else 3, 0.5)
     given = None if ids is None else ids.copy()
 
-    def spoiling(self: Fleet, chosen: Any) -> None:
-        if self is fleet:
+    def spoiling(self: HeldRows, chosen: Any) -> None:
+        if self is fleet._rows:
             rewards[:] = np.nan
             if given is not None:
                 given[:] = 2**40
-        use(self, chosen)
+        mark(self, chosen)
 
-    monkeypatch.setattr(Fleet, "_use", spoiling)
+    monkeypatch.setattr(HeldRows, "mark", spoiling)
     assert (fleet.select(given) == twin.select(ids)).all()
     for each in (fleet, twin):
         rewards[:] = 0.5

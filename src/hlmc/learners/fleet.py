@@ -16,7 +16,7 @@ from hlmc.engine.feedback import SELECTED, for_structure
 from hlmc.engine.layout import ARM, LEVELS, PROBABILITY, TIME
 from hlmc.engine.scale import scale_many
 from hlmc.engine.step import BAD_REWARD, NOT_SELECTED, PAST_HORIZON
-from hlmc.errors import BadArgument, BadReward, BadType, HLMCError, OutOfTurn, shown
+from hlmc.errors import BadReward, BadType, HLMCError, shown
 from hlmc.files.disk import StrPath
 from hlmc.learners import gate
 from hlmc.learners.batches import (
@@ -33,6 +33,7 @@ from hlmc.learners.batches import (
 )
 from hlmc.learners.filed import FiledRows
 from hlmc.learners.format import Front, Layout
+from hlmc.learners.held import ClosedRows, HeldRows
 from hlmc.learners.identity import Identity, anonymous, give_secrets
 from hlmc.learners.identity import checked as checked_identity
 from hlmc.learners.learner import Learner, fresh_rows, no_window, outstanding, refusal
@@ -49,13 +50,6 @@ Array = np.ndarray
 
 FINISHED = PAST_HORIZON
 """What a learner of a fleet selects when it has reached its horizon: -1, no arm."""
-
-
-class _Closed:
-    """What a closed fleet has in place of its file."""
-
-    def __getattr__(self, name: str) -> Any:
-        raise OutOfTurn("this fleet is closed; hlmc.load opens its file again")
 
 
 class Fleet:
@@ -91,37 +85,27 @@ class Fleet:
     """
 
     def __init__(self, policy: Policy, rows: Array) -> None:
-        self._set_up(policy, gate.admitted(policy, rows, 2))
+        self._set_up(policy, HeldRows(gate.admitted(policy, rows, 2)))
 
     @classmethod
     def trusted(
-        cls,
-        policy: Policy,
-        rows: Array,
-        file: FiledRows | None = None,
-        identity: int | None = None,
-        selects: bool = True,
+        cls, policy: Policy, rows: HeldRows | FiledRows, identity: int | None = None, selects: bool = True
     ) -> Fleet:
-        """A fleet over rows that are sound, or that ``file`` checks; they are shared with the caller.
+        """A fleet over rows that are sound, or are checked when they are read; they are shared with the caller.
 
         ``selects``: some learner may have selected an arm and await its reward.
         """
         fleet = cls.__new__(cls)
-        fleet._set_up(policy, rows, file, identity, selects)
+        fleet._set_up(policy, rows, identity, selects)
         return fleet
 
     def _set_up(
-        self,
-        policy: Policy,
-        rows: Array,
-        file: FiledRows | None = None,
-        identity: int | None = None,
-        selects: bool = True,
+        self, policy: Policy, rows: HeldRows | FiledRows, identity: int | None = None, selects: bool = True
     ) -> None:
         self.threads = cores()
         self._policy = policy
         self._rows = rows
-        self._file = file
+        self._size = len(rows.array)
         self._identity = Identity(identity)
         self._seen: Seen = {}
         self._marks: Array | None = None
@@ -140,7 +124,7 @@ class Fleet:
         """New learners, in memory or in a new file."""
         size, given = whole("size", size, 1), checked_identity(identity)
         if file is None:
-            return cls.trusted(policy, fresh_rows(policy, keys(seed, 0, size)), identity=given, selects=False)
+            return cls.trusted(policy, HeldRows(fresh_rows(policy, keys(seed, 0, size))), given, selects=False)
         front = Front.new(policy, "fleet", size)
         step = front.layout.chunk
         chunks = (fresh_rows(policy, keys(seed, i, min(step, size - i))) for i in range(0, size, step))
@@ -157,7 +141,7 @@ class Fleet:
     @classmethod
     def of_file(cls, filed: FiledRows, identity: int | None = None) -> Fleet:
         """The fleet of a file."""
-        return cls.trusted(filed.policy, filed.array, filed, identity=identity)
+        return cls.trusted(filed.policy, filed, identity)
 
     @property
     def policy(self) -> Policy:
@@ -165,7 +149,7 @@ class Fleet:
         return self._policy
 
     def __len__(self) -> int:
-        return len(self._rows)
+        return self._size
 
     @overload
     def __getitem__(self, i: int) -> Learner: ...
@@ -190,7 +174,7 @@ class Fleet:
             raise IndexError(f"there is no learner {shown(i)} in a fleet of {len(self)}")
         i %= len(self)
         with self._lock:
-            row = self._rows[i] if self._file is None else self._file.row(i)
+            row = self._rows.row(i)
             self._lent = True
             self._selects = True
         return Learner.trusted(self.policy, row, i, self._identity)
@@ -214,7 +198,7 @@ class Fleet:
         given = given_ids(ids)
         with self._lock:
             chosen = self._chosen(given)
-            self._use(chosen)
+            self._rows.mark(chosen.ids)
             arms = np.empty(chosen.size, np.int64)
             self._selects = True
             self._spread(batch.select_many, chosen, self._program_at, address_of(arms))
@@ -253,7 +237,7 @@ class Fleet:
                 if place < chosen.size:
                     raise self._refusal(SELECTED, chosen, place)
             tickets = np.empty(chosen.size, ticket_dtype(int(self.policy.program[LEVELS])))
-            self._use(chosen)
+            self._rows.mark(chosen.ids)
             self._asked = None
             if chosen.size:
                 ask_many = for_structure(batch.ask_many, self.policy.structure)
@@ -315,7 +299,7 @@ class Fleet:
             wrong = wrong[tickets["arm"][wrong] != FINISHED]
             if wrong.size:
                 raise self._refusal(BAD_REWARD, chosen, int(wrong[0]), float(paid[wrong[0]]))
-            self._use(chosen)
+            self._rows.mark(chosen.ids)
             codes = np.empty(chosen.size, np.int64)
             settle_many = for_structure(batch.settle_many, self.policy.structure)
             _table, told_at = address_table([address_of(content), address_of(shares), learns, address_of(codes)])
@@ -336,7 +320,7 @@ class Fleet:
             asked = None if self._lent else self._asked
             if asked is not None and asked.is_list(given):
                 chosen = asked
-                self._load(chosen)
+                self._rows.load(chosen.ids)
             else:
                 asked, chosen = None, self._chosen(given)
             if paid.shape != (chosen.size,):
@@ -344,7 +328,7 @@ class Fleet:
             if asked is None or not ((shares >= 0.0) & (shares <= 1.0)).all():
                 self._check_turn(chosen, shares, paid)
             self._asked = None
-            self._use(chosen)
+            self._rows.mark(chosen.ids)
             self._spread(batch.update_many, chosen, self._program_at, address_of(shares))
 
     def reset(self, ids: Any = None, seed: int | None = 0, identity: int | None = None) -> None:
@@ -364,16 +348,16 @@ class Fleet:
         seed = given_seed(seed)
         with self._lock:
             chosen = self._chosen(given)
-            self._use(chosen)
+            self._rows.mark(chosen.ids)
             self._asked = None
             if chosen.ids is not None:
                 streams = [keys(seed, int(i), 1) for i in chosen.ids]
                 fresh = fresh_rows(self.policy, np.concatenate([np.empty(0, np.uint64), *streams]))
                 give_secrets(self.policy, fresh, known)
-                self._rows[chosen.ids] = fresh
+                self._rows.array[chosen.ids] = fresh
                 return
             for first in range(0, len(self), self._step):
-                piece = self._rows[first : first + self._step]
+                piece = self._rows.array[first : first + self._step]
                 fresh_rows(self.policy, keys(seed, first, len(piece)), piece)
                 give_secrets(self.policy, piece, known)
 
@@ -381,7 +365,7 @@ class Fleet:
     def state(self) -> Array:
         """The entire state of the learners: one row of 64-bit words each, as a live, read-only view."""
         with self._lock:
-            view = self._rows.view() if self._file is None else self._file.all()
+            view = self._rows.all()
         view.flags.writeable = False
         return view
 
@@ -405,7 +389,7 @@ class Fleet:
     @property
     def path(self) -> Path | None:
         """The file that :meth:`checkpoint` writes to, or None."""
-        return None if self._file is None else self._file.path
+        return self._rows.path
 
     def copy(self, identity: int | None = None) -> Fleet:
         """An independent copy of the fleet, in memory.
@@ -415,10 +399,10 @@ class Fleet:
         """
         given = checked_identity(identity)
         with self._lock:
-            rows = np.empty(self._rows.shape)
+            rows = np.empty(self._rows.array.shape)
             for first, piece in self._pieces():
                 rows[first : first + len(piece)] = piece
-            return Fleet.trusted(self.policy, rows, identity=given, selects=self._selects)
+            return Fleet.trusted(self.policy, HeldRows(rows), given, self._selects)
 
     def __copy__(self) -> Fleet:
         return self.copy()
@@ -428,7 +412,7 @@ class Fleet:
 
         ``force``: as for :meth:`Learner.save <hlmc.Learner.save>`.
         """
-        if self._file is not None and Path(path).exists() and self._file.path.samefile(path):
+        if self.path is not None and Path(path).exists() and self.path.samefile(path):
             self.checkpoint()
             return
         with self._lock:
@@ -451,10 +435,8 @@ class Fleet:
         ...     print(hlmc.load(folder + "/fleet").time)
         [1 1 1 1]
         """
-        if self._file is None:
-            raise BadArgument("this fleet has no file to write a checkpoint to; save(path) writes one")
         with self._lock:
-            self._file.checkpoint()
+            self._rows.checkpoint()
 
     def close(self) -> None:
         """Write a checkpoint if the fleet has a file, and release the file. Later calls are errors. ``with`` closes a
@@ -470,13 +452,12 @@ class Fleet:
         ...     print(hlmc.load(folder + "/fleet").time)
         [0 1 0 0]
         """
-        if isinstance(self._file, _Closed):
+        if isinstance(self._rows, ClosedRows):
             return
-        if self._file is not None:
+        if self.path is not None:
             self.checkpoint()
         with self._lock:
-            self._file = cast(FiledRows, _Closed())
-            self._rows = self._rows[:0].copy()
+            self._rows = cast(HeldRows, ClosedRows())
 
     def __enter__(self) -> Self:
         return self
@@ -487,9 +468,8 @@ class Fleet:
     def verify(self) -> None:
         """Check the fleet's whole file, except for blocks that the next checkpoint will write. Damage raises
         ``BadFile``."""
-        if self._file is not None:
-            with self._lock:
-                self._file.verify()
+        with self._lock:
+            self._rows.verify()
 
     def __eq__(self, other: object) -> bool:
         """Whether the two have the same policy and the same states, whatever their identities."""
@@ -506,7 +486,7 @@ class Fleet:
     __hash__ = None  # type: ignore[assignment]
 
     def __reduce__(self) -> Any:
-        return (Fleet, (self.policy, self.copy()._rows))
+        return (Fleet, (self.policy, self.copy().state))
 
     def __repr__(self) -> str:
         return f"<fleet of {len(self)} learners of {self.policy!r}>"
@@ -518,17 +498,14 @@ class Fleet:
     @property
     def _step(self) -> int:
         """Rows of so many whole blocks of a file as make about a megabyte."""
-        return Layout.new("fleet", len(self), self._rows.shape[1], 0).chunk
+        return Layout.new("fleet", len(self), self.policy.words.total, 0).chunk
 
     def _piece(self, first: int, stop: int) -> Array:
         """Some rows, from a multiple of the step on, to be used at once and under the lock."""
-        stop = min(stop, len(self))
-        return self._rows[first:stop] if self._file is None else self._file.piece(first, stop)
+        return self._rows.piece(first, min(stop, len(self)))
 
     def _pieces(self) -> Iterator[tuple[int, Array]]:
         """All rows, a step at a time, and where each piece begins: a fleet in a file may be larger than memory."""
-        if isinstance(self._file, _Closed):
-            self._file.load(None)
         return ((first, self._piece(first, first + self._step)) for first in range(0, len(self), self._step))
 
     def _copied(self, first: int, stop: int) -> Array:
@@ -547,13 +524,8 @@ class Fleet:
             if self._marks is None:
                 self._marks = np.zeros(len(self) // 32 + 1, np.int64)
             chosen = batch_of(given, len(self), self._marks, repeats)
-        self._load(chosen)
+        self._rows.load(chosen.ids)
         return chosen
-
-    def _load(self, chosen: Batch) -> None:
-        """Have the rows of these learners in memory and checked."""
-        if self._file is not None:
-            self._file.load(chosen.ids)
 
     def _shares(self, paid: Array) -> Array:
         """Rewards in [0, 1] for those in the policy's units."""
@@ -567,13 +539,8 @@ class Fleet:
         """Refuse a learner that has selected nothing, and a reward that is none."""
         place = self._first(batch.first_unteachable, chosen, self._program_at, address_of(shares))
         if place < chosen.size:
-            waiting = self._rows[chosen.learner(place), ARM] >= 0.0
+            waiting = self._rows.array[chosen.learner(place), ARM] >= 0.0
             raise self._refusal(BAD_REWARD if waiting else NOT_SELECTED, chosen, place, float(paid[place]))
-
-    def _use(self, chosen: Batch) -> None:
-        """The rows of these learners are about to change."""
-        if self._file is not None:
-            self._file.mark(chosen.ids)
 
     def _first(self, search: Callable[..., int], chosen: Batch, program_at: Any, *more: Any) -> int:
         """The first place at which a search stops; the number of places when it does not."""
@@ -585,7 +552,7 @@ class Fleet:
     def _spread(
         self, function: Callable[..., int], chosen: Batch, program_at: Any, *more: Any
     ) -> list[tuple[int, int]]:
-        return spread(function, self._rows, chosen, self.threads, program_at, *more)
+        return spread(function, self._rows.array, chosen, self.threads, program_at, *more)
 
     def _refusal(self, status: int, chosen: Batch, place: int, reward: object = None) -> HLMCError:
         error = refusal(status, self.policy, reward)

@@ -17,7 +17,7 @@ from hlmc.engine.layout import PARAMETERS
 from hlmc.engine.records import Level
 from hlmc.engine.weights import LOSS_LOG, SCAN, TINY_LOG
 from hlmc.routines.base import RATE_RANGE, Kernels, LevelContext, Routine
-from hlmc.routines.exponential import draw_pure, exponential_sound, grow, over_codes, over_words
+from hlmc.routines.exponential import draw_pure, exponential_sound, move, over_codes, over_words
 
 ETA = PARAMETERS
 IMPLICIT = PARAMETERS + 1  # what is added to the probability when a loss is divided by it
@@ -36,7 +36,7 @@ def exp3_loss_update(
     """w_i <- w_i exp(-eta loss / (p_i + implicit)) for the slot played."""
     if reward < 1.0:
         divisor = chance + level.program[level.record + IMPLICIT]
-        total, b = grow(level, total, b, level.program[level.record + ETA], slot, reward - 1.0, divisor)
+        total, b = move(level, total, b, level.program[level.record + ETA], slot, reward - 1.0, divisor)
     return total, b
 
 

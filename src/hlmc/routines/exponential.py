@@ -8,7 +8,15 @@ from hlmc.engine.coded_weights import shares_draw, shares_grow, shares_sound, sh
 from hlmc.engine.kernel import kernel
 from hlmc.engine.linker import Kernel, Substitutions, substitute_where_used
 from hlmc.engine.records import Level
-from hlmc.engine.weights import mixed_draw, pure_draw, weights_change, weights_grow, weights_sound, weights_start
+from hlmc.engine.weights import (
+    mixed_draw,
+    pure_draw,
+    weights_change,
+    weights_grow,
+    weights_multiply,
+    weights_sound,
+    weights_start,
+)
 from hlmc.routines.base import Kernels
 
 # Hooks of the store. Defaults: weights are words. ``b`` is the second scalar: 0; of codes, the seed of their roundings.
@@ -36,8 +44,16 @@ def shares_draw_pure(level: Level, total: float, rate: float, u: float) -> tuple
 def grow(
     level: Level, total: float, b: float, rate: float, slot: int, gain: float, chance: float
 ) -> tuple[float, float]:
-    """Multiply the weight of a slot by exp(rate gain / chance); the two scalars."""
+    """Multiply the weight of a slot by exp(rate gain / chance), which is at least 1; the two scalars."""
     return weights_grow(level.row, level.at, level.n, total, slot, rate, gain, chance), b
+
+
+@kernel
+def move(
+    level: Level, total: float, b: float, rate: float, slot: int, gain: float, chance: float
+) -> tuple[float, float]:
+    """The same for any gain. A target that keeps sums of weights must know whether they can shrink."""
+    return weights_multiply(level.row, level.at, level.n, total, slot, rate * gain / chance), b
 
 
 @kernel
@@ -54,6 +70,7 @@ CODES: Substitutions = {
     draw_mixed: shares_draw,
     draw_pure: shares_draw_pure,
     grow: shares_grow,
+    move: shares_grow,
     exponential_sound: shares_sound,
 }
 """What stands for the hooks where weights are codes."""
