@@ -2,7 +2,7 @@
 An arena for policies of equal memory
 =====================================
 
-Which policy is best in 20 words? The arena lets them play against a whole catalogue of adversaries, and shows regret
+Which policy is best in 20 words? The arena compares them on a catalogue of adversaries. It shows regret
 relative to that of HLMC: below 1 is better. This is a small arena; ``hlmc arena`` runs the whole one.
 """
 

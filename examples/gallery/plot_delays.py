@@ -3,7 +3,7 @@ What a delay costs
 ==================
 
 A click comes seconds after the page was shown, when hundreds of other pages have been shown. What does a delay cost,
-and does it help to tell the policy of it?
+and does it help if the policy expects it?
 """
 
 # %%

@@ -7,8 +7,8 @@ it was served; it knows neither the others nor the jammer. All radios of a kind 
 """
 
 # %%
-# The game is the paper's, with room: a clear channel pays 1 to each of up to 40 radios and shares 40 among more, so
-# five clear channels can serve everybody. A game is a class with a kernel that says what an arm pays.
+# The game is the paper's, with a capacity: a clear channel pays 1 to each of up to 40 radios and shares 40 among more, so
+# five clear channels can serve all radios. A game is a class with a kernel that says what an arm pays.
 from dataclasses import dataclass
 
 import matplotlib.pyplot as plt
@@ -24,7 +24,7 @@ RADIOS, CHANNELS, STEPS = 200, 20, 20_000
 
 @kernel
 def served(spec, state, t, counts, arm):
-    """A clear channel serves as many as it has room for; a jammed one serves nobody."""
+    """A clear channel serves up to its capacity; a jammed one serves none."""
     return min(1.0, spec[CLEAR_REWARD] / counts[arm]) if state[arm] > 0.0 else 0.0
 
 

@@ -70,8 +70,9 @@ def size_of(policies: int, cases: int) -> tuple[float, float]:
 def heat_map_figure(result: ArenaResult, kind: str) -> Figure:
     """The map of a kind of regret on a figure of its own, to be written to a file."""
     rows = result.kind(kind)
-    fig = plotting.figure(*size_of(rows["policy"].nunique() - 1, rows["adversary"].nunique()))
-    heat_map(result, kind, None, None, fig.subplots())
+    with plotting.style():
+        fig = plotting.figure(*size_of(rows["policy"].nunique() - 1, rows["adversary"].nunique()))
+        heat_map(result, kind, None, None, fig.subplots())
     return fig
 
 

@@ -135,8 +135,9 @@ def _draw(described: Described, result: Result) -> None:
 
     for look in described.plots:
         if look.file is not None:
-            figure = plotting.figure(8.4, 4.2)
-            result.plot(look.kind, look.switches, ax=figure.subplots(), log=look.log)
+            with plotting.style():
+                figure = plotting.figure(8.4, 4.2)
+                result.plot(look.kind, look.switches, ax=figure.subplots(), log=look.log)
             plotting.save(figure, look.file)
 
 

@@ -160,6 +160,7 @@ def pictures(results: Results, settings: Settings) -> list[Picture]:
 
 
 def _draw_swept(swept: Sweep) -> Figure:
-    figure = plotting.figure(7.4, 4.0)
-    swept.plot(ax=figure.subplots())
+    with plotting.style():
+        figure = plotting.figure(7.4, 4.0)
+        swept.plot(ax=figure.subplots())
     return figure
