@@ -7,8 +7,8 @@ it was served; it knows neither the others nor the jammer. All radios of a kind 
 """
 
 # %%
-# The game is the paper's, with a capacity: a clear channel pays 1 to each of up to 40 radios and shares 40 among more, so
-# five clear channels can serve all radios. A game is a class with a kernel that says what an arm pays.
+# The game is the paper's, with a capacity: a clear channel pays 1 to each of up to 40 radios and shares 40 among more.
+# So five clear channels can serve all radios. A game is a class with a kernel that says what an arm pays.
 from dataclasses import dataclass
 
 import matplotlib.pyplot as plt
