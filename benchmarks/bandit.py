@@ -75,7 +75,6 @@ def bare(path: Path, units: int, size: int, words: int) -> Callable[[], int]:
     connection = sqlite3.connect(path, isolation_level=None)
     connection.execute("pragma journal_mode = wal")
     connection.execute("pragma synchronous = full")
-    connection.execute("pragma wal_autocheckpoint = 4000")
     connection.execute("pragma cache_size = -65536")
     for table, columns in TABLES.items():
         inside = ", ".join(f"{name} {TYPES[kind.partition(' ')[0]]}" for name, kind in columns.items())
@@ -97,7 +96,7 @@ def bare(path: Path, units: int, size: int, words: int) -> Callable[[], int]:
             unit = f"u{random.randrange(units)}"
             sql = "select id, state, event, version from learners where experiment = 1 and unit = ?"
             numbers.append(connection.execute(sql, (unit,)).fetchone()[0])
-            name = os.urandom(16).hex()
+            name = f"{time.time_ns() >> 24:010x}" + os.urandom(11).hex()  # ids grow with time, as ours
             rows.append((name, 1, numbers[-1], 5, 0.5, 0, 2, 7, now, 400_000, None, ticket, *[None] * 5))
         connection.executemany(insert, rows)
         changed = [(state, now, number) for number in numbers]

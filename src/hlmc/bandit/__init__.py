@@ -16,7 +16,7 @@
 ``shards``      what several learners in place of one cost
 ``ids``         ids of decisions
 ``schema``      the tables
-``store``       what is needed of a database; ``sqlite``, ``postgres``
+``store``       what is needed of a database; ``sqlite``, ``postgres`` and its ``wire``
 ==============  =====================================================================================
 """
 

@@ -21,6 +21,12 @@ MOST_CHANGES = 10_000
 """Changes of the arms that a process remembers."""
 
 
+_STATE = (
+    "select version, live, delay, settings, rolled, pruned,"
+    " (select asked from decisions order by number desc limit 1) from experiments where id = ?"
+)
+
+
 class Slot(NamedTuple):
     """Who has a slot: an arm's number in the table of arms, its name, and the version since which it has it."""
 
@@ -61,13 +67,18 @@ class Experiment:
         other._slots, other._changes, other._seen = {}, [], -1
         return other
 
+    @property
+    def question(self) -> tuple[str, int]:
+        """What :meth:`refreshed` needs to know."""
+        return _STATE, self.number
+
     def refresh(self) -> float:
         """Read what other processes may have changed; the time, which never goes backwards within a store."""
-        found = self.store.one(
-            "select version, live, delay, settings, rolled, pruned,"
-            " (select asked from decisions order by number desc limit 1) from experiments where id = ?",
-            self.number,
-        )
+        return self.refreshed(self.store.all(*self.question))
+
+    def refreshed(self, answer: list[tuple[Any, ...]]) -> float:
+        """The same, where :attr:`question` has been asked."""
+        found = answer[0] if answer else None
         if found is None:
             raise BadStore(f"{self.store.shown} has no experiment {self.name!r} any more")
         version, self.live, self.delay, text, self.rolled, self.pruned, asked = found

@@ -6,6 +6,7 @@ import os
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from itertools import islice
 from typing import Any, Self, TypeVar, overload
 
 import numpy as np
@@ -386,7 +387,7 @@ class Bandit:
         found: Found = self.commits.submit(Call(function, writes))
         return found
 
-    def _perform(self, group: list[Any]) -> None:
+    def _perform(self, group: Sequence[Any]) -> None:
         """Do a group of requests in one transaction, and answer each."""
         try:
             if isinstance(group[0], Call):
@@ -406,9 +407,9 @@ class Bandit:
             for request, answer in zip(group, answers, strict=True):
                 request.answer(answer)
 
-    def _after(self, group: list[Any]) -> None:
+    def _after(self, group: Sequence[Any]) -> None:
         """Once a group is answered: a little of what is due."""
-        if isinstance(group[0], Batch):
+        if isinstance(group[0], Batch) and self._upkeep.awaited():
             with suppress(HLMCError, Again):  # what is due stays due
                 self._upkeep.glance()
 
@@ -427,15 +428,17 @@ class Bandit:
         with experiment.store.transaction(alone=True) if call.writes else experiment.store.reading():
             return call.function(experiment)
 
-    def _work(self, group: list[Batch]) -> list[tuple[list[str], list[Any]]]:
-        tells = [tell for each in group for tell in each.tells]
-        asks = [ask for each in group for ask in each.asks]
+    def _work(self, group: Sequence[Batch]) -> list[tuple[list[str], list[Any]]]:
+        tells, asks = group[0].tells, group[0].asks
+        if len(group) > 1:
+            tells, asks = [tell for each in group for tell in each.tells], [ask for each in group for ask in each.asks]
         with self._experiment.store.transaction():
             told, decided = Work(self._experiment).done(tells, asks)
-        answers = []
+        if len(group) == 1:
+            return [(told, decided)]
+        answers, rest, left = [], iter(told), iter(decided)
         for each in group:
-            answers.append((told[: len(each.tells)], decided[: len(each.asks)]))
-            told, decided = told[len(each.tells) :], decided[len(each.asks) :]
+            answers.append((list(islice(rest, len(each.tells))), list(islice(left, len(each.asks)))))
         return answers
 
 

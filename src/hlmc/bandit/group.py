@@ -74,7 +74,7 @@ class GroupCommit:
         seconds and the number of items. It must be quick.
     """
 
-    def __init__(self, perform: Callable[[list[Any]], None], after: Callable[[list[Any]], None]) -> None:
+    def __init__(self, perform: Callable[[Sequence[Any]], None], after: Callable[[Sequence[Any]], None]) -> None:
         self._perform = perform
         self._after = after
         self.watch: Callable[[float, int], None] | None = None
@@ -92,18 +92,21 @@ class GroupCommit:
         """Have a request done; its result. Returns when it is committed."""
         if self._pid != os.getpid():  # whoever led or waited before a fork is not here
             self._reset()
-        wake = request._wake = _held()
         with self._mutex:
-            self._queue.append(request)
             leads, self._led = not self._led, True
-        if not leads:
+            if not leads:
+                wake = request._wake = _held()
+                self._queue.append(request)
+        if leads:  # nobody else is here
+            self._lead(request, [request])
+        else:
             try:
                 wake.acquire()
             except BaseException:
                 self._abandon(request)
                 raise
-        if not request._done:
-            self._lead(request)
+            if not request._done:
+                self._lead(request)
         if request._error is not None:
             raise request._error
         return request._result
@@ -129,14 +132,16 @@ class GroupCommit:
             self._call_helper()
         return await request._future
 
-    def _lead(self, own: Request | None) -> None:
-        """Do what is waiting until one's own request is done; the helper does all that is waiting."""
+    def _lead(self, own: Request | None, group: Sequence[Request] = ()) -> None:
+        """Do a group, or what is waiting, until one's own request is done; the helper does all that is waiting."""
         with Interrupts():  # Ctrl-C comes before or after a transaction
             while True:
-                with self._mutex:
-                    group = self._next_group()
+                if not group:
+                    with self._mutex:
+                        group = self._next_group()
                 if group:
                     self._do(group)
+                    group = ()
                 with self._mutex:
                     if not self._queue:
                         if own is None or own._done:
@@ -154,7 +159,7 @@ class GroupCommit:
                     self._call_helper()
                 return
 
-    def _do(self, group: list[Request]) -> None:
+    def _do(self, group: Sequence[Request]) -> None:
         begun = time.perf_counter()
         self._perform(group)
         seconds = time.perf_counter() - begun

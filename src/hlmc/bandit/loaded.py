@@ -7,8 +7,8 @@ transaction may be of several policies. They are one matrix all the same, as wid
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -21,19 +21,45 @@ from hlmc.errors import BadStore
 from hlmc.learners import Learner
 
 Array = np.ndarray
+Item = TypeVar("Item")
+
+_NONE = np.zeros((0, 0))
 
 STAGE = "\x1e"
 """Stands between a unit and the event before which it started afresh, in what its random stream derives from."""
 
 _LEARNER = "select id, unit, horizon, delay, began, state, event, version from learners"
+_OF_UNITS = f"{_LEARNER} where experiment = ? and unit {LISTED} order by id {LOCK}"
+_OF_NUMBERS = f"{_LEARNER} where id {LISTED} order by id {LOCK}"
+_OF_DECISION = f"{_LEARNER} where id in (select learner from decisions where id = ? and result is null) {LOCK}"
+# Not "unit ... or id ...": SQLite would read every learner of the experiment.
+_BOTH = f"select id from learners where experiment = ? and unit {LISTED} union all select id from learners"
+_OF_BOTH = f"{_LEARNER} where id in ({_BOTH} where id {LISTED}) order by id {LOCK}"
+
+Question = tuple[Any, ...]
+"""A statement and its values."""
 
 
-class Played(NamedTuple):
-    """What a learner has chosen: a slot, what must be remembered of it, and with which probability."""
+def of_units(experiment: Experiment, units: Iterable[str]) -> Question:
+    """What reads and locks the learners of these units."""
+    return _OF_UNITS, experiment.number, experiment.store.listed(units)
 
-    slot: int
-    ticket: bytes
-    propensity: float
+
+def of_decision(decision: str) -> Question:
+    """What reads and locks the learner of a decision that is open."""
+    return _OF_DECISION, decision
+
+
+def of_both(experiment: Experiment, units: Collection[str], numbers: Collection[int]) -> Question:
+    """What reads and locks the learners of these units, and those of these numbers, of which there are some."""
+    listed = experiment.store.listed
+    if not units:
+        return _OF_NUMBERS, listed(numbers)
+    return _OF_BOTH, experiment.number, listed(units), listed(numbers)
+
+
+Played = tuple[int, bytes, float]
+"""What a learner has chosen: a slot, what must be remembered of it, and with which probability."""
 
 
 class Learners:
@@ -58,38 +84,25 @@ class Learners:
         self._plans: list[tuple[int, int]] = []
         self._changed: set[int] = set()
         self._stages: dict[int, tuple[Any, ...]] = {}
+        self._only: Rows | None = None  # the rows of all of them, if they have one plan
         self.ids: list[int] = []
         self.events: list[int] = []
         self.began: list[int] = []
         self.places: dict[int, int] = {}
         self.named: dict[str, int] = {}
-        self.rows = np.zeros((0, 0))
+        self.rows = _NONE
 
     # --- Reading and writing
 
-    def load(self, units: Iterable[str], numbers: Iterable[int]) -> None:
-        """Read and lock the learners of these units, making those that are not there, and those of these numbers.
+    def load(self, found: list[tuple[Any, ...]], units: set[str]) -> None:
+        """Take the learners that were read, and make those of these units that are not there.
 
         A unit that the experiment has no room for is left out of ``named``.
         """
-        experiment, store = self._experiment, self._store
-        units, numbers = sorted(units), sorted(numbers)
-        found: list[tuple[Any, ...]] = []
-        if units and numbers:
-            # Not "unit ... or id ...": SQLite would read every learner of the experiment.
-            both = f"select id from learners where experiment = ? and unit {LISTED} union all select id from learners"
-            sql = f"{_LEARNER} where id in ({both} where id {LISTED}) order by id {LOCK}"
-            found = store.all(sql, experiment.number, store.listed(units), store.listed(numbers))
-        elif units:
-            sql = f"{_LEARNER} where experiment = ? and unit {LISTED} order by id {LOCK}"
-            found = store.all(sql, experiment.number, store.listed(units))
-        elif numbers:
-            found = store.all(f"{_LEARNER} where id {LISTED} order by id {LOCK}", store.listed(numbers))
-        if units:
-            there = {each[1] for each in found}
-            missing = experiment.room.admitted(store, [unit for unit in units if unit not in there], self._now)
-            if missing:
-                found += self._made(missing)
+        missing = units.difference([each[1] for each in found]) if units else units
+        if missing:
+            admitted = self._experiment.room.admitted(self._store, sorted(missing), self._now)
+            found = found + self._made(admitted) if admitted else found
         if found:
             self._admit(found)
 
@@ -98,43 +111,42 @@ class Learners:
         experiment, store = self._experiment, self._store
         version = experiment.version
         rows = experiment.rows_of(*experiment.plan)
-        states = rows.packed(rows.fresh(units, experiment.live))
+        states = rows.vouched(rows.fresh(units, experiment.live))
         first = (experiment.number, *experiment.plan, 0, 0, version, self._now, 0, version)
         columns = ("experiment", "horizon", "delay", "began", "event", "version", "used")
         made = [(*first, unit, state) for unit, state in zip(units, states, strict=True)]
         store.insert("learners", (*columns, "snapshot_event", "snapshot_version", "unit", "state"), made)
-        sql = f"{_LEARNER} where experiment = ? and unit {LISTED} order by id {LOCK}"
-        return store.all(sql, experiment.number, store.listed(units))
+        return store.all(*of_units(experiment, units))
 
     def _admit(self, found: list[tuple[Any, ...]]) -> None:
         """Check the rows that were read, and bring them up to the present arms."""
         experiment = self._experiment
-        ids, units, horizons, delays, began, states, events, versions = map(list, zip(*found, strict=True))
-        self.ids, self.began, self.events, self._units = ids, began, events, units
+        self.ids, self._units, horizons, delays, self.began, states, events, versions = map(
+            list, zip(*found, strict=True)
+        )
+        self.events = events
         self._plans = list(zip(horizons, delays, strict=True))
+        plans = set(self._plans)
+        self._only = experiment.rows_of(*plans.pop()) if len(plans) == 1 else None
         for rows, places in self._by_plan(range(len(found))):
-            for place in places:
-                if len(states[place]) != rows.stored_bytes:
-                    raise self._damaged(units[place])
-            matrix = rows.unpacked([states[place] for place in places])
-            unsound = rows.first_unsound(matrix)
-            if unsound < len(matrix):
-                raise self._damaged(units[places[unsound]])
+            matrix, unsound = rows.admitted(_picked(states, places))
+            if unsound < len(places):
+                raise self._damaged(self._units[places[unsound]])
             self._put(matrix, places)
-        self.places = {number: place for place, number in enumerate(ids)}
-        self.named = {unit: place for place, unit in enumerate(units)}
+        self.places = {number: place for place, number in enumerate(self.ids)}
+        self.named = {unit: place for place, unit in enumerate(self._units)}
         for place, version in enumerate(versions):
             if version != experiment.version:
                 experiment.catch_up(experiment.rows_of(*self._plans[place]), self.rows[place], version)
 
     def _by_plan(self, places: Sequence[int]) -> list[tuple[Rows, Sequence[int]]]:
         """Which of these places, as numbers in the list, have learners of one plan: nearly always all of them."""
-        plans, own = {self._plans[place] for place in places}, range(len(places))
-        if len(plans) == 1:
-            return [(self._experiment.rows_of(*plans.pop()), own)]
+        own = range(len(places))
+        if self._only is not None:
+            return [(self._only, own)]
         return [
             (self._experiment.rows_of(*plan), [k for k in own if self._plans[places[k]] == plan])
-            for plan in sorted(plans)
+            for plan in sorted({self._plans[place] for place in places})
         ]
 
     def _put(self, matrix: Array, places: Sequence[int]) -> None:
@@ -158,14 +170,16 @@ class Learners:
         if self._stages:
             columns = ("horizon", "delay", "began", "snapshot", "snapshot_event", "snapshot_version", "id")
             self._store.update("learners", columns, list(self._stages.values()))
+        if not self._changed:
+            return
         changed = sorted(self._changed)
-        version, written = self._experiment.version, []
+        version, now, written = self._experiment.version, self._now, []
         for rows, numbers in self._by_plan(changed):
-            places = [changed[k] for k in numbers]
-            for place, state in zip(places, rows.packed(self.rows[places]), strict=True):
-                written.append((state, self.events[place], version, self._now, self.ids[place]))
-        if written:
-            self._store.update("learners", ("state", "event", "version", "used", "id"), written)
+            places = _picked(changed, numbers)
+            whole = self.rows if len(places) == len(self.rows) else self.rows[places]
+            for place, state in zip(places, rows.vouched(whole), strict=True):
+                written.append((state, self.events[place], version, now, self.ids[place]))
+        self._store.update("learners", ("state", "event", "version", "used", "id"), written)
 
     # --- Steps
 
@@ -177,27 +191,27 @@ class Learners:
 
     def tell(self, places: Sequence[int], tickets: Sequence[bytes], rewards: Sequence[float]) -> list[int]:
         """Have learners learn rewards, in this order; a code of :mod:`hlmc.engine.feedback` for each."""
+        if self._only is not None:
+            return self._only.tell(self.rows, places, tickets, rewards)
         codes = [0] * len(places)
         for rows, own in self._by_plan(places):
-            at = np.array([places[k] for k in own], np.int64)
-            found = rows.tell(self.rows, at, [tickets[k] for k in own], np.array([rewards[k] for k in own]))
-            for k, code in zip(own, found.tolist(), strict=True):
+            found = rows.tell(self.rows, [places[k] for k in own], [tickets[k] for k in own], [rewards[k] for k in own])
+            for k, code in zip(own, found, strict=True):
                 codes[k] = code
         return codes
 
     def ask(self, places: Sequence[int], events: Sequence[int]) -> list[Played]:
         """Have learners decide, in this order; ``events``: the numbers of these events."""
         played: list[Any] = [None] * len(places)
-        left = list(range(len(places)))
+        left: Sequence[int] = range(len(places))
         while left:
             ended = []
-            for rows, own in self._by_plan([places[k] for k in left]):
-                slots, made = rows.ask(self.rows, np.array([places[left[k]] for k in own], np.int64))
-                packed, chances = rows.pack_tickets(made), rows.propensities(made).tolist()
-                for k, *choice in zip(own, slots.tolist(), packed, chances, strict=True):
-                    played[left[k]] = Played(*choice)
+            for rows, own in self._by_plan(_picked(places, left)):
+                own = _picked(left, own)
+                for k, choice in zip(own, rows.ask(self.rows, _picked(places, own)), strict=True):
+                    played[k] = choice
                     if choice[0] == PAST_HORIZON:
-                        ended.append(left[k])
+                        ended.append(k)
             left = sorted(ended)
             for k in {places[k]: k for k in reversed(left)}.values():  # the first of each learner
                 self._start_afresh(places[k], events[k] - 1)
@@ -212,9 +226,14 @@ class Learners:
         plan = experiment.next_stage(*self._plans[place])
         rows = experiment.rows_of(*plan)
         row = rows.fresh([f"{self._units[place]}{STAGE}{after}"], experiment.live)
-        self._plans[place], self.began[place] = plan, after
+        self._plans[place], self.began[place], self._only = plan, after, None
         self._put(row, [place])
         self._stages[place] = (*plan, after, rows.packed(row)[0], after, experiment.version, self.ids[place])
+
+
+def _picked(values: Sequence[Item], places: Sequence[int]) -> Sequence[Item]:
+    """Some of a list; all of it, if they are as many."""
+    return values if len(places) == len(values) else [values[place] for place in places]
 
 
 def begin_with(experiment: Experiment, now: float, learner: Learner) -> None:

@@ -11,8 +11,7 @@ what it writes waits for the next question, or the commit, and goes with it.
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from itertools import count, islice
@@ -21,7 +20,8 @@ from typing import Any
 
 from hlmc.bandit.schema import APPLICATION, TABLES, VERSION, migrated, statements
 from hlmc.bandit.sqlite import SQLiteStore
-from hlmc.bandit.store import LISTED, LOCK, Again, Store
+from hlmc.bandit.store import Again, Store
+from hlmc.bandit.wire import Column, Statement, Wire, translated
 from hlmc.errors import BadStore, HLMCError, StoreUnavailable, extra
 
 TYPES = {
@@ -63,7 +63,7 @@ class PostgresStore(Store):
         self._readonly = readonly
         self._idle = psycopg.pq.TransactionStatus.IDLE
         self._connection: Any = None
-        self._queue: list[tuple[str, Any]] = []
+        self._queue: list[Statement] = []
         self._begun = False
         self._time = 0.0
         self._names = count()
@@ -87,15 +87,13 @@ class PostgresStore(Store):
             except BaseException:
                 connection.close()
                 raise
-            self._connection = connection
-            self._cursor: Any = connection.cursor(binary=True)
+            self._connection, self._wire = connection, Wire(connection)
         return self._connection
 
     def _prepare(self, connection: Any) -> None:
         """Set the modes, and make or bring up the tables."""
         if connection.info.parameter_status("server_encoding") != "UTF8":
             raise BadStore(f"{self.shown} cannot be a store: the encoding of the database is not UTF8")
-        _adapt(connection)
         connection.execute("set search_path = hlmc")
         connection.execute("set client_encoding = 'UTF8'")
         connection.execute(f"set lock_timeout = '{PATIENCE}s'")
@@ -146,7 +144,7 @@ class PostgresStore(Store):
         with self.guard, self.explaining(), self._within(_WRITING[alone]):
             yield
             if self._begun or len(self._queue) > len(_WRITING[alone]):
-                self._queue.append(("commit", None))
+                self._queue.append(("commit", ()))
                 self._flush()
 
     @contextmanager
@@ -158,7 +156,7 @@ class PostgresStore(Store):
     def _within(self, beginning: tuple[str, str]) -> Iterator[None]:
         """Begin with the first statement that is sent, and end: what was not committed is rolled back."""
         self._connected()
-        self._queue = [(text, None) for text in beginning]
+        self._queue = [(text, ()) for text in beginning]
         self._begun = False
         try:
             yield
@@ -175,36 +173,25 @@ class PostgresStore(Store):
             self.close()
         return self._connection is None
 
-    def _flush(self, *last: tuple[str, Any]) -> Any:
-        """Send what is waiting and a last statement in one message; the cursor of that one."""
+    def _flush(self, *last: Statement) -> list[list[tuple[Any, ...]]]:
+        """Send what is waiting and some statements more in one message; the rows of these."""
         waiting, self._queue = [*self._queue, *last], []
-        if len(waiting) == 1:
-            return self._cursor.execute(*waiting[0])
         if not waiting:
-            return None
-        cursors = self._sent(waiting)
-        if not self._begun:
-            self._begun = True
-            self._time = cursors[1].fetchone()[-1]
-        return cursors[-1]
-
-    def _sent(self, statements: list[tuple[str, Any]]) -> list[Any]:
-        """Send statements in one message. After an error psycopg may be wrong about which of them are prepared."""
-        cursors, first = [], None
+            return []
+        self._connected()
         try:
-            with self._connection.pipeline():
-                try:
-                    for text, given in statements:
-                        cursors.append(self._connection.execute(text, given, binary=True))
-                except self._psycopg.Error as error:  # the first one says what is wrong
-                    first = error
-        except self._psycopg.Error as error:
-            first = first or error
-        if first is not None:
-            idle = self._connection.broken and not self._begun  # lost since the last transaction
+            found = self._wire.sent(waiting)
+        except BaseException as error:
+            state = getattr(error, "sqlstate", None) or ""
+            lost = self._connection.broken or state.startswith("57P")  # the server's last word
             self.close()
-            raise Again("the connection was lost") if idle else first
-        return cursors
+            if isinstance(error, self.bad) and lost and not self._begun:  # since the last transaction
+                raise Again("the connection was lost") from None
+            raise
+        if len(found) > 1 and not self._begun:
+            self._begun = True
+            self._time = found[1][0][-1]
+        return found[len(found) - len(last) :]
 
     def explained(self, error: BaseException) -> HLMCError | Again:
         state = getattr(error, "sqlstate", None) or ""
@@ -221,43 +208,33 @@ class PostgresStore(Store):
     # --- Statements
 
     def all(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
-        cursor = self._flush((_translated(sql), values))
-        return cursor.fetchall() if cursor.description else []
+        return self._flush((sql, values))[0]
+
+    def several(self, questions: Sequence[tuple[Any, ...]]) -> list[list[tuple[Any, ...]]]:
+        return self._flush(*((sql, values) for sql, *values in questions))
 
     def each(self, sql: str, *values: Any) -> Iterator[tuple[Any, ...]]:
         self._flush()
-        with self._connection.cursor(f"each_{next(self._names)}", binary=True) as cursor:
+        with self._psycopg.RawServerCursor(self._connection, f"each_{next(self._names)}") as cursor:
             cursor.itersize = AT_ONCE
-            yield from cursor.execute(_translated(sql), values)
+            yield from cursor.execute(translated(sql), values, binary=True)
 
     def insert(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
         rows = list(rows)
-        names = ", ".join(columns)
-        values = f"values ({', '.join(['%s'] * len(columns))})"
-        given = rows[0] if len(rows) == 1 else _columns(table, columns, rows)
-        if len(rows) > 1:
-            values = f"select * from unnest({', '.join(['%s'] * len(columns))})"
         if rows:
-            conflict = "on conflict do nothing" if table == "learners" else ""
-            self._queue.append((f"insert into {table} ({names}) {values} {conflict}", given))
+            conflict = " on conflict do nothing" if table == "learners" else ""
+            given = rows[0] if len(rows) == 1 else _columns(table, columns, rows)
+            self._queue.append((_insertion(table, tuple(columns), len(rows) == 1) + conflict, given))
 
     def update(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
         rows = list(rows)
-        *changed, key = columns
-        if len(rows) == 1:
-            setting = ", ".join(f"{name} = %s" for name in changed)
-            self._queue.append((f"update {table} set {setting} where {key} = %s", rows[0]))
-        elif rows:
-            setting = ", ".join(f"{name} = new.{name}" for name in changed)
-            source = f"unnest({', '.join(['%s'] * len(columns))}) as new ({', '.join(columns)})"
-            sql = f"update {table} set {setting} from {source} where {table}.{key} = new.{key}"
-            self._queue.append((sql, _columns(table, columns, rows)))
+        if rows:
+            given = rows[0] if len(rows) == 1 else _columns(table, columns, rows)
+            self._queue.append((_change(table, tuple(columns), len(rows) == 1), given))
 
     def listed(self, values: Iterable[Any]) -> Any:
         values = list(values)
-        if not values:
-            return "{}"
-        return _Texts(values) if isinstance(values[0], str) else _Numbers(values)
+        return Column("text" if values and isinstance(values[0], str) else "int", values)
 
     def now(self) -> float:
         if not self._begun:
@@ -288,74 +265,25 @@ class PostgresStore(Store):
 
 
 @lru_cache(maxsize=1000)
-def _translated(sql: str) -> str:
-    return sql.replace(LISTED, "= any(?)").replace(LOCK, "for update").replace("?", "%s")
+def _insertion(table: str, columns: tuple[str, ...], one: bool) -> str:
+    places = ", ".join("?" * len(columns))
+    values = f"values ({places})" if one else f"select * from unnest({places})"
+    return f"insert into {table} ({', '.join(columns)}) {values}"
 
 
-# --- Columns of many rows as arrays, in PostgreSQL's binary format: psycopg's own take five times as long.
+@lru_cache(maxsize=1000)
+def _change(table: str, columns: tuple[str, ...], one: bool) -> str:
+    *changed, key = columns
+    if one:
+        return f"update {table} set {', '.join(f'{name} = ?' for name in changed)} where {key} = ?"
+    setting = ", ".join(f"{name} = new.{name}" for name in changed)
+    source = f"unnest({', '.join('?' * len(columns))}) as new ({', '.join(columns)})"
+    return f"update {table} set {setting} from {source} where {table}.{key} = new.{key}"
 
 
-class _Array:
-    """One column of many rows. A subclass says PostgreSQL's numbers of the type and of its elements, and their form."""
-
-    number: int
-    element: int
-    form: Callable[[Any], bytes]
-
-    def __init__(self, values: Sequence[Any]) -> None:
-        self.values = values
-
-    def packed(self) -> bytes:
-        """Dimensions, whether there are nulls, the elements' type, count, lower bound; then size and bytes of each."""
-        form = type(self).form
-        pieces = [struct.pack(">iiiii", 1, 1, self.element, len(self.values), 1)]
-        for value in self.values:
-            if value is None:
-                pieces.append(b"\xff\xff\xff\xff")
-            else:
-                piece = form(value)
-                pieces += (len(piece).to_bytes(4, "big"), piece)
-        return b"".join(pieces)
-
-
-class _Numbers(_Array):
-    number, element, form = 1016, 20, struct.Struct(">q").pack
-
-
-class _Reals(_Array):
-    number, element, form = 1022, 701, struct.Struct(">d").pack
-
-
-class _Texts(_Array):
-    number, element, form = 1009, 25, str.encode
-
-
-class _Blobs(_Array):
-    number, element, form = 1001, 17, bytes
-
-
-_ARRAYS = {"key": _Numbers, "lasting": _Numbers, "int": _Numbers, "real": _Reals, "text": _Texts, "blob": _Blobs}
-
-
-def _columns(table: str, columns: Sequence[str], rows: list[Sequence[Any]]) -> list[_Array]:
+def _columns(table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[Column]:
     kinds = (TABLES[table][name].partition(" ")[0] for name in columns)
-    return [_ARRAYS[kind](column) for kind, column in zip(kinds, zip(*rows, strict=True), strict=True)]
-
-
-def _adapt(connection: Any) -> None:
-    """Teach a connection to send our arrays."""
-    from psycopg.adapt import Dumper
-    from psycopg.pq import Format
-
-    class ArrayDumper(Dumper):
-        format = Format.BINARY
-
-        def dump(self, obj: _Array) -> bytes:
-            return obj.packed()
-
-    for kind in set(_ARRAYS.values()):
-        dumper = type(f"{kind.__name__}Dumper", (ArrayDumper,), {"oid": kind.number})
-        connection.adapters.register_dumper(kind, dumper)
+    return [Column(kind, column) for kind, column in zip(kinds, zip(*rows, strict=True), strict=True)]
 
 
 _MEANINGS: tuple[tuple[str, type[HLMCError], str], ...] = (

@@ -118,13 +118,12 @@ def _played(rows: Rows, row: Array, events: list[_Event]) -> str:
     """Play events of one learner again; what is wrong, or empty."""
     if not events:
         return ""
-    kinds = np.array([each.kind for each in events], np.int64)
+    kinds = [each.kind for each in events]
     given = rows.tickets([bytes(each.ticket) for each in events])
-    tickets = np.where(kinds[:, None] == TELL, given, 0.0)
-    rewards = np.array([each.reward for each in events])
-    codes = rows.steps(row, np.zeros(len(events), np.int64), kinds, tickets, rewards)
+    tickets = np.where(np.array(kinds)[:, None] == TELL, given, 0.0)
+    codes = rows.steps(row, [0] * len(events), kinds, tickets, np.array([each.reward for each in events]))
     same = (tickets.view(np.uint64) == given.view(np.uint64)).all(axis=1).tolist()
-    for event, code, equal in zip(events, codes.tolist(), same, strict=True):
+    for event, code, equal in zip(events, codes, same, strict=True):
         told = event.kind == TELL and event.result in (APPLIED, LATE, EXPIRED)
         if not equal or (told and code != event.result):
             return f"decision {event.decision} is not what the row makes of it"

@@ -32,6 +32,10 @@ from hlmc.targets import JIT, address_of, callback, entry, linked
 
 Array = np.ndarray
 
+MOST_KNOWN = 1000
+"""Rows that a process knows, by their hashes, because it has written them: the first ones need not pass the gate, so
+that the first answers do not wait for its compilation. Once it is there, it takes less time than a hash."""
+
 
 def stored_policy(policy: Policy) -> Policy:
     """The policy that the rows of a bandit follow: with late rewards, and with arms that come and go where they can.
@@ -62,29 +66,40 @@ class Rows:
         # Identity and bits of the window: words that are 0 in every row here, and are not stored.
         self._left_out = slice(window + SECRET, window + self.policy.window_words - self.policy.dynamic)
         self._stored = self.width - (self._left_out.stop - self._left_out.start)
+        self.stored_bytes = 8 * self._stored  # of a row in the database
+        self._known: set[int] = set()
         self._ticket = ticket_words(int(self.policy.program[LEVELS]))
         self._program_at = linked(self.policy).address
-
-    @property
-    def stored_bytes(self) -> int:
-        """Bytes of a row in the database."""
-        return 8 * self._stored
 
     # --- Between bytes and matrices
 
     def unpacked(self, states: Sequence[bytes]) -> Array:
         """Rows from the database as a matrix with ``width`` words per row; they have not been checked."""
-        packed = np.frombuffer(b"".join(states), "<f8").reshape(len(states), self._stored)
-        rows = np.zeros((len(states), self.width))
-        rows[:, : self._left_out.start] = packed[:, : self._left_out.start]
-        rows[:, self._left_out.stop :] = packed[:, self._left_out.start :]
-        return rows
+        at, hole = 8 * self._left_out.start, bytes(8 * (self.width - self._stored))
+        whole = bytearray(b"".join([part for each in states for part in (each[:at], hole, each[at:])]))
+        return np.frombuffer(whole, "<f8").astype(np.float64, copy=False).reshape(len(states), self.width)
 
     def packed(self, rows: Array) -> list[bytes]:
         """Rows as the database keeps them."""
-        left = self._left_out
-        packed = np.concatenate((rows[:, : left.start], rows[:, left.stop : self.width]), axis=1)
-        return _pieces(packed.astype("<f8", copy=False))
+        first, last, end = (8 * word for word in (self._left_out.start, self._left_out.stop, self.width))
+        return [whole[:first] + whole[last:end] for whole in _pieces(rows.astype("<f8", copy=False))]
+
+    def vouched(self, rows: Array) -> list[bytes]:
+        """The same for rows that kernels have made of sound ones: they need not pass the gate when they are read."""
+        packed = self.packed(rows)
+        if len(self._known) <= MOST_KNOWN:
+            self._known.update(map(hash, packed))
+        return packed
+
+    def admitted(self, states: Sequence[bytes]) -> tuple[Array, int]:
+        """Rows from the database, and the first that no learner of the policy can have; their number if none is."""
+        for place, state in enumerate(states):
+            if len(state) != self.stored_bytes:
+                return np.zeros((0, self.width)), place
+        rows = self.unpacked(states)
+        if len(self._known) <= MOST_KNOWN and self._known.issuperset(map(hash, states)):
+            return rows, len(rows)
+        return rows, self.first_unsound(rows)
 
     def fresh(self, units: Iterable[str], live: int) -> Array:
         """Rows of learners that have yet to choose among ``live`` arms. Their streams follow from seed and unit."""
@@ -141,35 +156,39 @@ class Rows:
 
     # --- Steps
 
-    def ask(self, rows: Array, places: Array) -> tuple[Array, Array]:
-        """Make a decision for each place, which is the number of a row; arms and tickets.
+    def ask(self, rows: Array, places: Sequence[int]) -> list[tuple[int, bytes, float]]:
+        """Make a decision for each place, which is the number of a row: arm, packed ticket, propensity.
 
         An arm is negative, and its row as before, where the policy's horizon has been reached.
         """
-        tickets = np.zeros((len(places), self._ticket))
-        arms = self.steps(rows, places, np.full(len(places), ASK), tickets, np.zeros(len(places)))
-        return arms, tickets
+        count = len(places)
+        tickets = np.zeros((count, self._ticket))
+        arms = self.steps(rows, places, [ASK] * count, tickets, np.zeros(count))
+        packed, chances = _pieces(tickets.astype("<f8", copy=False)), tickets[:, TICKET_PROPENSITY].tolist()
+        return list(zip(arms, packed, chances, strict=True))
 
-    def tell(self, rows: Array, places: Array, tickets: Sequence[bytes], rewards: Array) -> Array:
+    def tell(self, rows: Array, places: Sequence[int], tickets: Sequence[bytes], rewards: Sequence[float]) -> list[int]:
         """Learn rewards in the caller's units; a code of :mod:`hlmc.engine.feedback` for each.
 
         BAD_TICKET stands where a ticket is not the row's own: then it was damaged in the database.
         """
-        return self.steps(rows, places, np.full(len(places), TELL), self.tickets(tickets), rewards)
+        return self.steps(rows, places, [TELL] * len(places), self.tickets(tickets), np.array(rewards))
 
-    def steps(self, rows: Array, places: Array, kinds: Array, tickets: Array, rewards: Array) -> Array:
-        """Decisions and rewards in one call: see :func:`hlmc.engine.stored.steps_stored`. Rewards in the user's units.
+    def steps(
+        self, rows: Array, places: Sequence[int], kinds: Sequence[int], tickets: Array, shares: Array
+    ) -> list[int]:
+        """Decisions and rewards in one call: see :func:`hlmc.engine.stored.steps_stored`. Arms and codes.
 
-        Arms and codes, int64, are returned; rows and tickets are changed.
+        Rows and tickets are changed, and ``shares``: float64, the rewards in the user's units.
         """
         count = len(places)
-        codes = np.empty(count, np.int64)
-        shares = np.array(rewards, np.float64)
+        numbers = np.array((places, kinds, kinds), np.int64)
+        places_at, shares_at = _at(numbers), _at(shares)
         if self.policy.scaled:
-            entry(scale_many, *["int64"] * 4, release=True)(self._program_at, address_of(shares), count)
-        where = _at(rows), rows.shape[1], _at(places), _at(kinds)
-        self._steps(self._program_at, *where, count, _at(tickets), _at(shares), _at(codes))
-        return codes
+            entry(scale_many, *["int64"] * 4, release=True)(self._program_at, shares_at, count)
+        where = _at(rows), rows.shape[1], places_at, places_at + 8 * count
+        self._steps(self._program_at, *where, count, _at(tickets), shares_at, places_at + 16 * count)
+        return numbers[2].tolist()  # type: ignore[no-any-return]
 
     @cached_property
     def _steps(self) -> Callable[..., Any]:
@@ -178,16 +197,8 @@ class Rows:
     def tickets(self, packed: Sequence[bytes]) -> Array:
         """Tickets from the database as a matrix; one of another length is damaged, and becomes zeros."""
         size = 8 * self._ticket
-        whole = b"".join(each if len(each) == size else bytes(size) for each in packed)
-        return np.frombuffer(whole, "<f8").astype(np.float64).reshape(len(packed), self._ticket)
-
-    def propensities(self, tickets: Array) -> Array:
-        """The probabilities by which logged decisions are weighed."""
-        return np.array(tickets[:, TICKET_PROPENSITY])
-
-    def pack_tickets(self, tickets: Array) -> list[bytes]:
-        """Tickets as the database keeps them."""
-        return _pieces(tickets.astype("<f8", copy=False))
+        whole = bytearray(b"".join([each if len(each) == size else bytes(size) for each in packed]))
+        return np.frombuffer(whole, "<f8").astype(np.float64, copy=False).reshape(len(packed), self._ticket)
 
     def change(self, row: Array, live: int, slot: int) -> None:
         """Have a row follow one change of the arms (:func:`hlmc.engine.arms.change`)."""

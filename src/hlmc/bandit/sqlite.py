@@ -182,10 +182,16 @@ class SQLiteStore(Store):
         return iter(self._connected().execute(*_bound(sql, values)))
 
     def insert(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-        self._connected().executemany(_insertion(table, tuple(columns)), rows)
+        self._write(_insertion(table, tuple(columns)), list(rows))
 
     def update(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-        self._connected().executemany(_change(table, tuple(columns)), rows)
+        self._write(_change(table, tuple(columns)), list(rows))
+
+    def _write(self, sql: str, rows: list[Sequence[Any]]) -> None:
+        if len(rows) == 1:
+            self._connected().execute(sql, rows[0])
+        else:
+            self._connected().executemany(sql, rows)
 
     def listed(self, values: Iterable[Any]) -> Any:
         return _List(values)
@@ -227,8 +233,13 @@ def _bound(sql: str, values: tuple[Any, ...]) -> tuple[str, Sequence[Any]]:
     if not lists:
         return sql, values
     if all(len(each) == 1 for each in lists):
-        return sql.replace(LISTED, "= ?"), [value[0] if type(value) is _List else value for value in values]
+        return _of_one(sql), [value[0] if type(value) is _List else value for value in values]
     return sql, [json.dumps(value) if type(value) is _List else value for value in values]
+
+
+@lru_cache(maxsize=1000)
+def _of_one(sql: str) -> str:
+    return sql.replace(LISTED, "= ?")
 
 
 @lru_cache(maxsize=1000)

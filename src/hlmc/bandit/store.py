@@ -74,6 +74,10 @@ class Store(ABC):
     def all(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
         """The rows that a statement gives."""
 
+    def several(self, questions: Sequence[tuple[Any, ...]]) -> list[list[tuple[Any, ...]]]:
+        """The rows that each of some statements gives; a question is a statement and its values."""
+        return [self.all(*question) for question in questions]
+
     @abstractmethod
     def each(self, sql: str, *values: Any) -> Iterator[tuple[Any, ...]]:
         """The rows that a statement gives, a few at a time, for results of any length."""

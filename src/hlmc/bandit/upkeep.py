@@ -41,11 +41,13 @@ class Upkeep:
         self._looked = 0
         self._measure = 0.0
 
+    def awaited(self) -> bool:
+        """Whether some time has passed since the last glance."""
+        return time.monotonic() >= self._next
+
     def glance(self) -> None:
-        """One step of each kind, if some time has passed since the last ones."""
+        """One step of each kind."""
         moment = time.monotonic()
-        if moment < self._next:
-            return
         self._next = moment if self.round() else moment + PAUSE
 
     def round(self, thorough: bool = False) -> bool:
@@ -61,14 +63,14 @@ class Upkeep:
         """Settle decisions that are due."""
         experiment = self._experiment
         with experiment.store.transaction():
-            work = Work(experiment)
+            now = experiment.refresh()
             sql = (
                 "select id from decisions where experiment = ? and due <= ? and due is not null and result is null"
                 " order by due limit ?"
             )
-            due = experiment.store.all(sql, experiment.number, work.now, SETTLED_AT_ONCE)
+            due = experiment.store.all(sql, experiment.number, now, SETTLED_AT_ONCE)
             if due:
-                work.done([Tell(name, None, True) for (name,) in due], ())
+                Work(experiment).done([Tell(name, None, True) for (name,) in due], ())
         return len(due) == SETTLED_AT_ONCE
 
     def prune(self) -> bool:

@@ -17,7 +17,7 @@ from hlmc.bandit import ids
 from hlmc.bandit.decision import Decision
 from hlmc.bandit.experiment import Experiment
 from hlmc.bandit.ids import HOUR
-from hlmc.bandit.loaded import Learners, Played
+from hlmc.bandit.loaded import Learners, Question, of_both, of_decision, of_units
 from hlmc.bandit.rollups import correct
 from hlmc.bandit.schema import DROPPED, SETTLED
 from hlmc.bandit.store import LISTED, LOCK
@@ -74,41 +74,70 @@ class _Done(NamedTuple):
     event: int | None
 
 
+_DECISIONS = (
+    f"select {', '.join(_Told._fields)} from decisions where id {LISTED} and experiment = ? order by number {LOCK}"
+)
+_KEPT = (
+    "select k.key, k.digest, d.id, d.propensity, d.control, a.name from keys k"
+    " join decisions d on d.id = k.decision join arms a on a.id = d.arm"
+    f" where k.experiment = ? and k.key {LISTED}"
+)
+
+
 class Work:
     """One transaction's work on an experiment. To be used within ``store.transaction()``."""
 
     def __init__(self, experiment: Experiment) -> None:
         self._experiment = experiment
         self._store = experiment.store
-        self.now = experiment.refresh()
-        self._learners = Learners(experiment, self.now)
 
     # --- Both together
 
     def done(self, tells: Sequence[Tell], asks: Sequence[Ask]) -> tuple[list[str], list[Decision | HLMCError]]:
         """Learn rewards, then make decisions, and write what has changed; an answer for each."""
-        kept = self._kept([ask.key for ask in asks if ask.key is not None])
-        fresh = [ask for ask in asks if ask.key is None or ask.key not in kept]
-        found = self._decisions([tell.id for tell in tells])
-        self._learners.load(
-            {ask.unit for ask in fresh}, {each.learner for each in found.values() if each.result is None}
-        )
-        told = self._tell(tells, found)
-        decided = self._ask(asks, kept)
+        found, kept, learners = self._read(tells, asks)
+        self._learners = Learners(self._experiment, self.now)
+        self._learners.load(learners, {ask.unit for ask in asks if ask.key is None or ask.key not in kept})
+        told = self._tell(tells, found) if tells else []
+        decided = self._ask(asks, kept) if asks else []
         self._learners.write()
         return told, decided
 
-    # --- Rewards
+    def _read(
+        self, tells: Sequence[Tell], asks: Sequence[Ask]
+    ) -> tuple[dict[str, _Told], dict[str, tuple[str, Decision]], list[tuple[Any, ...]]]:
+        """Read what the work is about: decisions, what is known of keys, and learners.
 
-    def _decisions(self, wanted: list[str]) -> dict[str, _Told]:
-        if not wanted:
-            return {}
-        sql = (
-            "select id, number, learner, arm, control, version, event, asked, hour, due, ticket, result from"
-            f" decisions where id {LISTED} and experiment = ? order by number {LOCK}"
-        )
-        found = self._store.all(sql, self._store.listed(wanted), self._experiment.number)
-        return {each[0]: _Told(*each) for each in found}
+        All of it is one message, where the database is elsewhere, unless learners must wait for decisions.
+        """
+        experiment, store = self._experiment, self._store
+        told = [tell.id for tell in tells]
+        keys = [ask.key for ask in asks if ask.key is not None]
+        units = {ask.unit for ask in asks}
+        questions: list[Question] = [experiment.question]
+        if keys:
+            questions.append((_KEPT, experiment.number, store.listed(keys)))
+        if told:
+            questions.append((_DECISIONS, store.listed(told), experiment.number))
+        if len(told) == 1 and not asks:
+            questions.append(of_decision(*told))
+        elif not told:
+            questions.append(of_units(experiment, units))
+        answers = store.several(questions)
+        self.now = experiment.refreshed(answers.pop(0))
+        kept = {
+            key: (digest, Decision(arm, name, propensity, None, bool(control)))
+            for key, digest, name, propensity, control, arm in (answers.pop(0) if keys else ())
+        }
+        found = {each[0]: _Told._make(each) for each in answers.pop(0)} if told else {}
+        if answers:
+            return found, kept, answers[0]
+        numbers = {each.learner for each in found.values() if each.result is None}
+        if numbers:
+            return found, kept, store.all(*of_both(experiment, units, numbers))
+        return found, kept, store.all(*of_units(experiment, units)) if units else []
+
+    # --- Rewards
 
     def _tell(self, tells: Sequence[Tell], found: dict[str, _Told]) -> list[str]:
         """Learn what is told; an answer for each."""
@@ -145,9 +174,8 @@ class Work:
             columns = ("result", "reward", "told", "tell_event", "tell_version", "number")
             rows = [(each.result, each.reward, self.now, each.event, version, each.decision.number) for each in done]
             self._store.update("decisions", columns, rows)
-            correct(
-                self._experiment, self.now, [each for each in done if each.decision.number <= self._experiment.rolled]
-            )
+            rolled = self._experiment.rolled
+            correct(self._experiment, self.now, [each for each in done if each.decision.number <= rolled])
         return answers
 
     def _learn(self, learning: list[tuple[int, _Told, float, int]], answers: list[str], done: list[_Done]) -> None:
@@ -178,21 +206,6 @@ class Work:
         return ids.made_before(self._experiment.secret, name, self._experiment.pruned)
 
     # --- Decisions
-
-    def _kept(self, keys: list[str]) -> dict[str, tuple[str, Decision]]:
-        """The decisions that were made under some of these keys, and digests of the units that they were made for."""
-        if not keys:
-            return {}
-        sql = (
-            "select k.key, k.digest, d.id, d.propensity, d.control, a.name from keys k"
-            " join decisions d on d.id = k.decision join arms a on a.id = d.arm"
-            f" where k.experiment = ? and k.key {LISTED}"
-        )
-        found = self._store.all(sql, self._experiment.number, self._store.listed(keys))
-        return {
-            key: (digest, Decision(arm, name, propensity, None, bool(control)))
-            for key, digest, name, propensity, control, arm in found
-        }
 
     def _ask(self, asks: Sequence[Ask], kept: dict[str, tuple[str, Decision]]) -> list[Decision | HLMCError]:
         """Make decisions; one, or an error, for each."""
@@ -229,14 +242,16 @@ class Work:
         learners = self._learners
         places = [learners.named[asks[at].unit] for at in fresh]
         events = [learners.next_event(place) for place in places]
-        control = [self._drawn(place, event) for place, event in zip(places, events, strict=True)]
-        played = [Played(slot or 0, b"", 1.0 / experiment.live) for slot in control]
-        learned = [k for k, slot in enumerate(control) if slot is None]
-        chosen = learners.ask([places[k] for k in learned], [events[k] for k in learned])
-        for k, each in zip(learned, chosen, strict=True):
-            played[k] = each
-        named = experiment.slots({each.slot for each in played})
-        if lost := [each.slot for each in played if each.slot not in named]:
+        if settings.control:
+            control = [self._drawn(place, event) for place, event in zip(places, events, strict=True)]
+            learned = [k for k, slot in enumerate(control) if slot is None]
+            chosen = iter(learners.ask([places[k] for k in learned], [events[k] for k in learned]) if learned else ())
+            uniform = 1.0 / experiment.live
+            played = [next(chosen) if slot is None else (slot, b"", uniform) for slot in control]
+        else:
+            control, played = [None] * len(fresh), learners.ask(places, events)
+        named = experiment.slots({slot for slot, _, _ in played})
+        if lost := [slot for slot, _, _ in played if slot not in named]:
             raise BadStore(f"{self._store.shown} is damaged: no arm has slot {lost[0]}; restore it from a backup")
         names = ids.made(experiment.secret, self.now, len(fresh))
         due = None if settings.wait is None else self.now + settings.wait
@@ -266,8 +281,6 @@ class Work:
         Drawn from the learner's stream and the number of the event, so that equal seeds give equal draws.
         """
         share = self._experiment.settings.control
-        if share == 0.0:
-            return None
         key = self._learners.rows[place].view(np.uint64)[KEY]
         bits = hashlib.blake2b(b"control %d %d" % (key, event), digest_size=16).digest()
         if int.from_bytes(bits[:8], "little") >= share * 2.0**64:

@@ -58,9 +58,10 @@ def soundness(policy: Policy) -> Callable[[int, int, int], int]:
     """The same for who asks often: a function of the rows' address, the words from one to the next, and how many."""
     check = entry(checker(policy.structure), "int64", *["int64"] * 6, release=True)
     checks, program = checks_of(policy), linked(policy)
+    program_at, checks_at = program.address, address_of(checks)
 
-    def first(rows_at: int, stride: int, count: int) -> int:
-        found: int = check(program.address, address_of(checks), rows_at, stride, 0, count)
+    def first(rows_at: int, stride: int, count: int, kept: object = (program, checks)) -> int:
+        found: int = check(program_at, checks_at, rows_at, stride, 0, count)
         return found
 
     return first
