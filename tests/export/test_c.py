@@ -488,9 +488,9 @@ def test_export_writes_the_files(tmp_path: Path, capsys: pytest.CaptureFixture[s
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("HLMC(arms=__import__('os').getpid())", "is no number"),
+        ("HLMC(arms=__import__('os').getpid())", "is not a number, text, tuple or routine"),
         ("eval('1')", "there is no policy 'eval'"),
-        ("HLMC(arms=9**9**9, levels=2)", "is no number"),
+        ("HLMC(arms=9**9**9, levels=2)", "is not a number, text, tuple or routine"),
         ("HLMC(arms=9, **{})", "is not understood"),
         ("HLMC(arms=9, level=2)", "has no argument 'level'; did you mean 'levels'"),
         ("HLMC(arms=0, levels=2)", "arms must"),
