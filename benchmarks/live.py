@@ -17,6 +17,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import numpy as np
 
@@ -82,7 +83,7 @@ class Checkout:
     """A process that measures the hlmc of a checkout."""
 
     def __init__(self, src: str | None) -> None:
-        place = os.environ | ({} if src is None else {"PYTHONPATH": os.path.abspath(src)})
+        place = os.environ | ({} if src is None else {"PYTHONPATH": str(Path(src).resolve())})
         call = [sys.executable, __file__, "--answer"]
         self._process = subprocess.Popen(call, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=place)
 

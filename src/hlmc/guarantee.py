@@ -53,5 +53,13 @@ def at_most(what: str, bound: float, horizon: int) -> str:
     >>> at_most("weak regret", 1234.5, 1000)
     'weak regret of at most 1,234 in 1,000 steps (vacuous: at least T), against any oblivious adversary'
     """
-    vacuous = " (vacuous: at least T)" if bound >= horizon else ""
-    return f"{what} of at most {bound:,.0f} in {horizon:,} steps{vacuous}, against any oblivious adversary"
+    return f"{what} of {most_in(bound, horizon)}, against any oblivious adversary"
+
+
+def most_in(bound: float, horizon: int) -> str:
+    """A bound and the steps that it is for, marked if it is vacuous.
+
+    >>> most_in(1234.5, 1000)
+    'at most 1,234 in 1,000 steps (vacuous: at least T)'
+    """
+    return f"at most {bound:,.0f} in {horizon:,} steps{' (vacuous: at least T)' if bound >= horizon else ''}"

@@ -273,6 +273,24 @@ def test_a_program_can_be_cut_to_the_steps_that_are_needed(tmp_path: Path) -> No
     assert other.select() == -1
 
 
+@pytest.mark.parametrize("precision", ["float64", "float32"])
+@pytest.mark.parametrize("more", [{}, {"horizon": 60, "after": "continue"}], ids=str)
+def test_a_program_is_not_cut_before_the_steps_that_a_learner_has_taken(more: dict[str, Any], precision: str) -> None:
+    """Its stage would lie behind the table's end, where an update or the reward of a ticket would look for it."""
+    learner = hlmc.HLMC(arms=20, memory=10, **more).start(seed=1)
+    table = learner.to_c(steps=100, precision=precision)
+    end = int(table.header.split("_HORIZON INT64_C(")[1].split(")")[0])
+    assert 100 <= end <= 200
+    for _ in range(end):
+        learner.select()
+        learner.update(0.5)
+    assert learner.to_c(steps=100, precision=precision).source
+    learner.select()  # the first step of the next stage
+    with pytest.raises(BadArgument, match=f"taken {end + 1} steps, more than the {end} of this program; raise steps"):
+        learner.to_c(steps=100, precision=precision)
+    assert learner.to_c(steps=1000, precision=precision).source
+
+
 @needs("gcc")
 @pytest.mark.parametrize(
     "policy",

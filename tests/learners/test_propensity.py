@@ -47,6 +47,7 @@ SLOW = [
     hlmc.HLMC(arms=9, groups=(2, 2, 2, 2), horizon=96, epochs=(8, 2, 3, 2), routines=("exp3-loss",) * 4, pending=8),
     hlmc.Champion(arms=6, memory=5, horizon=60, pending=8, delay=2),
     hlmc.Champion(arms=6, memory=5, pending=8),
+    hlmc.Champion(arms=6, memory=5, horizon=7, pending=8, after="continue"),
     hlmc.Champion(arms=8, memory=5, horizon=240, pending=64),
     hlmc.Champion(arms=9, memory=9, horizon=60, switches=2, pending=8),
     hlmc.Champion(arms=6, memory=3, horizon=90, bits=12, pending=8),
@@ -57,6 +58,8 @@ MOVING = [
     hlmc.HLMC(arms=8, groups=(2, 2, 2), horizon=72, epochs=(8, 3, 3), pending=8, dynamic=True),
     hlmc.Champion(arms=6, memory=5, horizon=60, pending=8, dynamic=True),
     hlmc.Champion(arms=8, memory=5, horizon=240, pending=64, dynamic=True),
+    hlmc.HLMC(arms=6, groups=(3, 2), horizon=7, pending=8, dynamic=True, after="continue"),
+    hlmc.Champion(arms=6, memory=5, horizon=7, pending=8, dynamic=True, after="continue"),
 ]
 
 

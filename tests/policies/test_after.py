@@ -2,6 +2,7 @@
 
 import math
 import pickle
+import re
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
@@ -273,6 +274,16 @@ def test_bounds_of_stages_add_up(policy: Any) -> None:
             assert policy.bound(steps) == pytest.approx(total, rel=1e-12)
     assert f"then in stages of {2 * T}, {4 * T}, ... steps, whose bounds add up" in policy.guarantee.proved
     assert f"it goes on with stages of {2 * T}, {4 * T}, ... steps" in str(policy.plan)
+
+
+def test_every_bound_says_for_how_many_steps_and_whether_it_is_vacuous() -> None:
+    for policy in (hlmc.EXP3IX(arms=10, horizon=1000, after="continue"), CONTINUING[0], CONTINUING[6]):
+        assert policy.horizon is not None
+        proved = policy.guarantee.proved.replace(",", "")
+        bounds = re.findall(r"at most (\d+) in (\d+) steps( \(vacuous)?", proved)
+        assert len(bounds) == proved.count("at most")
+        assert {int(steps) for _, steps, _ in bounds} == {policy.horizon, 3 * policy.horizon}
+        assert [bool(vacuous) for _, _, vacuous in bounds] == [int(most) >= int(steps) for most, steps, _ in bounds]
 
 
 def test_bounds_with_a_probability_do_not_add_up() -> None:

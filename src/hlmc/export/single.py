@@ -37,7 +37,6 @@ from hlmc.engine.layout import (
     ROW,
     SCALARS,
     SPAN,
-    TIME,
     UNTIL,
     row_words,
 )
@@ -120,8 +119,6 @@ def of_python(policy: Policy, row: Array, table: Array, units: float) -> Array:
     Weights are scaled to the sum 1 first: those of float64 reach further than a float32 does.
     """
     row = row.copy()
-    if row[TIME] > table[HORIZON]:
-        raise BadArgument(f"the learner has taken {int(row[TIME])} steps, more than {int(table[HORIZON])} in float32")
     row[UNTIL] = min(row[UNTIL], table[HORIZON])
     for level, routine in enumerate(policy.routines_used):
         record = policy.program[FIELDS * (1 + level) :]

@@ -15,7 +15,7 @@ from hlmc.checks import choice
 from hlmc.engine import weights
 from hlmc.engine.feedback import ask, for_structure, tell
 from hlmc.engine.hooks import StoreHooks
-from hlmc.engine.layout import ARMS, CHILDREN, FIELDS, HORIZON, LEVELS, WORDS
+from hlmc.engine.layout import ARM, ARMS, CHILDREN, FIELDS, HORIZON, LEVELS, TIME, WORDS
 from hlmc.engine.linker import constant, substitute_where_used
 from hlmc.engine.routines import level_kernels
 from hlmc.engine.scale import scaled, update_scaled
@@ -171,10 +171,13 @@ def exported(
     learned = unit.entry(into(update_scaled if policy.scaled else update), Type.PROGRAM, Type.RUN, Type.REAL)
     rows = row_format(policy, unit)
     key = int(keys(0, 0, 1)[0])
+    horizon = int(table[HORIZON])
+    if row is not None and (taken := int(row[TIME]) + (row[ARM] >= 0.0)) > horizon:
+        # Kernels would look for the stage of its steps behind the table's end.
+        raise BadArgument(f"the learner has taken {taken} steps, more than the {horizon} of this program; raise steps")
     begins = rows.fresh(key) if row is None else rows.of_python(row)
     words = len(begins)
     about = "Reentrant, without heap, recursion or input and output; all that a learner knows is its struct."
-    horizon = int(table[HORIZON])
     common = {
         "name": name,
         "NAME": name.upper(),

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from hlmc import bounds, routines
 from hlmc.checks import fraction, whole
-from hlmc.guarantee import Guarantee
+from hlmc.guarantee import Guarantee, most_in
 from hlmc.policies.tree import TreePolicy
 from hlmc.routines.base import Routine
 
@@ -376,7 +376,7 @@ class EXP3IX(FlatPolicy):
         if not known.proved or self.horizon is None or self.bits < 64:
             return known  # of single runs, nothing is proved for codes
         bound = bounds.exp3_ix(self.horizon, self.arms, 0.05)
-        proved = f"{known.proved}; with probability 0.95, of a single run, at most {bound:,.0f}"
+        proved = f"{known.proved}; with probability 0.95, of a single run, {most_in(bound, self.horizon)}"
         return replace(known, proved=proved, lost="a best arm that changes, rewards that react to the play")
 
 

@@ -34,7 +34,7 @@ from hlmc.engine.layout import (
 from hlmc.engine.routines import routine_change
 from hlmc.engine.structures import TREE, Structure
 from hlmc.errors import BadArgument
-from hlmc.guarantee import Guarantee, at_most
+from hlmc.guarantee import Guarantee, at_most, most_in
 from hlmc.plan import Plan, PlanLevel
 from hlmc.policies.base import CONTINUE, Array, Policy, Words
 from hlmc.routines import EXP3
@@ -292,7 +292,7 @@ class TreePolicy(Policy):
         bound = self.bound(longer)
         if bound is None:
             return "; nothing after them"
-        return f"; then in {self._later_stages}, whose bounds add up: {bound:,.0f} in {longer:,} steps"
+        return f"; then in {self._later_stages}, whose bounds add up: {most_in(bound, longer)}"
 
     @property
     def _proof(self) -> str:
