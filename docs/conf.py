@@ -24,6 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.append(str(ROOT / "scripts"))
 import site_gallery  # noqa: E402
 from site_links import docstring_typeset, source  # noqa: E402
+from site_reference import names  # noqa: E402
 
 project = "hlmc"
 author = "The hlmc authors"
@@ -221,6 +222,27 @@ def put_back(
 NumpyDocString.sections = {**NumpyDocString.sections, **dict.fromkeys(OWN_SECTIONS, "")}
 
 
+KNOWN = names()
+
+
+def inherited(app: Any, env: Any, node: Any, contents: Any) -> Any:
+    """A link to a member that a docstring names without its class: one that the class on the page inherits."""
+    if node.get("refdomain") != "py":
+        return None
+    # A table of inherited members is outside of the class; the page has its name.
+    places = (
+        f"{node.get('py:module')}.{node.get('py:class')}",
+        Path(node["refdoc"]).name,
+    )
+    found = (KNOWN.get(f"{place}.{node.get('reftarget')}") for place in places)
+    target = next(filter(None, found), None)
+    if target is None:
+        return None
+    return env.domains["py"].resolve_xref(
+        env, node["refdoc"], app.builder, "obj", target, node, contents
+    )
+
+
 # What extensions add to every page, and the folders whose pages use it.
 USED_IN = {
     "sg_": "gallery/",
@@ -272,6 +294,7 @@ def setup(app: Any) -> None:
     )  # after sphinx-gallery
     app.connect("html-page-context", leave_out, priority=900)
     app.connect("html-page-context", describe)
+    app.connect("missing-reference", inherited)
     app.add_html_math_renderer(
         "mathml", (inline_formula, None), (displayed_formula, None)
     )

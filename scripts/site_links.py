@@ -36,6 +36,7 @@ _PATH = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*")
 _DOCUMENT = re.compile(r"``docs/([\w/]+)\.md``")
 _CODE = re.compile(r"(`+[^`]*`+|\$[^$]+\$|\]\([^)]*\))")
 _POWER = re.compile(r"(?<=[\w)′])\^(?:\(((?:[^()]|\([^()]*\))+)\)|(-?\w+))")
+_ROOT = re.compile(r"\bsqrt\(((?:[^()]|\([^()]*\))+)\)")
 _TOGETHER = re.compile(r"(?<=\d) (?=±|to [-−]?\d|[TMk]\b|%)|(?<=±) (?=\d)|(?<=\d to) (?=[-−]?\d)")
 _ROLES = re.compile(r"(``[^`]*``|:\w+:`[^`]*`|`[^`]*`_*)")
 _HIGH = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
@@ -61,6 +62,26 @@ def target(text: str, known: Mapping[str, str]) -> str | None:
     return known.get(name)
 
 
+def rooted(text: str) -> str:
+    """Prose with its square roots as signs.
+
+    >>> rooted("at most 2 sqrt(T K ln(K/d)), about sqrt(K)")
+    'at most 2 √(T K ln(K/d)), about √K'
+    """
+    return _ROOT.sub(lambda match: f"√{match[1]}" if match[1].isalnum() else f"√({match[1]})", text)
+
+
+def prose_typeset(line: str) -> str:
+    """A line of a docstring with its powers raised and its roots as signs; what is in backticks stays.
+
+    >>> prose_typeset("of order sqrt(K T), ``2^3``")
+    'of order √(K T), ``2^3``'
+    """
+    parts = _ROLES.split(line)
+    parts[::2] = (_POWER.sub(r"\\ :sup:`\1\2`\\ ", rooted(part)).removesuffix("\\ ") for part in parts[::2])
+    return "".join(parts)
+
+
 def _typeset(text: str) -> str:
     """Prose with its powers raised; in a table numbers that belong together stay on one line.
 
@@ -76,7 +97,7 @@ def _typeset(text: str) -> str:
         row = line.lstrip().startswith("|")
         return _TOGETHER.sub("\u00a0", line) if row else line
 
-    return "\n".join(together(line) for line in _POWER.sub(raised, text).split("\n"))
+    return "\n".join(together(line) for line in _POWER.sub(raised, rooted(text)).split("\n"))
 
 
 def linked(text: str, known: Mapping[str, str]) -> str:
@@ -125,10 +146,9 @@ def docstring_typeset(lines: list[str], exists: Callable[[str], bool]) -> None:
         verbatim = bool(line.strip()) and (verbatim or line.lstrip().startswith((">>>", ".. math::")))
         if verbatim:
             continue
-        parts = _ROLES.split(line)
-        parts[::2] = (_POWER.sub(r"\\ :sup:`\1\2`\\ ", part).removesuffix("\\ ") for part in parts[::2])
         lines[i] = _DOCUMENT.sub(
-            lambda match: f":doc:`docs/{match[1]}.md </{match[1]}>`" if exists(match[1]) else match[0], "".join(parts)
+            lambda match: f":doc:`docs/{match[1]}.md </{match[1]}>`" if exists(match[1]) else match[0],
+            prose_typeset(line),
         )
 
 

@@ -18,9 +18,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from site_links import prose_typeset
 from sphinx.pycode import ModuleAnalyzer
 
 import hlmc
+from hlmc.adversaries import Adversary
 
 # Public modules that `import hlmc` does not bring along, mostly because they need another package.
 MODULES = (
@@ -56,6 +58,9 @@ ENGINE = {
     "structure",
     "window_words",
 }
+
+# What the library asks of an adversary; it is on the page of `Adversary`, for those who write one.
+OF_A_RULE = {"address", "code", "failure", "piecewise", "spec", "spec_in", "unchecked"}
 
 GALLERY = Path(__file__).resolve().parent.parent / "examples" / "gallery"
 
@@ -164,15 +169,15 @@ def _table(names: list[Name], within: str = "") -> str:
     """A table of names with the first paragraphs of their docstrings; within their module's page without its name."""
     rows = ".. list-table::\n   :widths: 30 70\n   :class: names\n\n"
     for name in names:
-        summary = " ".join(description(name).split("\n\n")[0].split())
+        summary = prose_typeset(" ".join(description(name).split("\n\n")[0].split()))
         shown = name.name if name.module == within else str(name)
         rows += f"   * - :py:obj:`{shown} <{name}>`\n     - {summary}\n"
     return rows + "\n"
 
 
-def _toctree(pages: list[str], caption: str = "") -> str:
-    """What the margin lists: the pages by the last part of their names."""
-    lines = "\n".join(f"   {page.removeprefix('hlmc.')} <{page}>" for page in pages)
+def _toctree(pages: list[str], caption: str = "", within: str = "hlmc") -> str:
+    """What the margin lists: the pages by their names within a module."""
+    lines = "\n".join(f"   {page.removeprefix(within + '.')} <{page}>" for page in pages)
     return f".. toctree::\n   :hidden:\n{f'   :caption: {caption}' if caption else ''}\n\n{lines}\n\n"
 
 
@@ -203,6 +208,8 @@ def _members(name: Name, pages: dict[type, Name]) -> tuple[list[str], dict[str, 
                 continue
             if member in ENGINE and issubclass(name.item, hlmc.Policy):
                 continue
+            if member in OF_A_RULE and base is Adversary and name.item is not Adversary:
+                continue
             seen.add(member)
             # What a class without a page overrides is described where it was first.
             page = next((pages[b] for b in inspect.getmro(base) if b in pages and member in vars(b)), pages.get(base))
@@ -213,9 +220,17 @@ def _members(name: Name, pages: dict[type, Name]) -> tuple[list[str], dict[str, 
     return own, inherited
 
 
-def _summary(item: Any) -> str:
-    """The first paragraph of the docstring of a method or property, on one line."""
-    return " ".join((inspect.getdoc(item) or "").split("\n\n")[0].split()).replace("**", r"\*\*")
+def _summary(owner: type, member: str) -> str:
+    """The first paragraph of what is written on a method, a property or an attribute, on one line."""
+    text = ""
+    for base in inspect.getmro(owner):
+        if member in vars(base) or member in getattr(base, "__annotations__", {}):
+            noted = ModuleAnalyzer.for_module(base.__module__).find_attr_docs().get((base.__name__, member))
+            found = vars(base).get(member)
+            text = "\n".join(noted) if noted else (inspect.getdoc(found) or "") if _is_member(found) else ""
+        if text:
+            break
+    return prose_typeset(" ".join(text.strip().split("\n\n")[0].split()).replace("**", r"\*\*"))
 
 
 def _class(name: Name, pages: dict[type, Name]) -> str:
@@ -229,7 +244,7 @@ def _class(name: Name, pages: dict[type, Name]) -> str:
             f".. rubric:: From {base.rpartition('.')[2]}\n\n.. list-table::\n   :widths: 30 70\n   :class: names\n\n"
         )
         for member in members:
-            text += f"   * - :py:obj:`{member} <{base}.{member}>`\n     - {_summary(getattr(name.item, member))}\n"
+            text += f"   * - :py:obj:`{member} <{base}.{member}>`\n     - {_summary(name.item, member)}\n"
         text += "\n"
     return text + _used(name)
 
@@ -300,7 +315,7 @@ def write(folder: Path, put: Callable[[Path, str], None]) -> None:
         own = [name for name in inside if inspect.isclass(name.item) and pages[name.item] is name]
         text = _heading(title) + f".. automodule:: {title}\n\n" + _table(inside, title)
         text += "".join(_entry(name, pages, first) for name in inside if name not in own)
-        page(title, text + (_toctree([str(name) for name in own]) if own else ""))
+        page(title, text + (_toctree([str(name) for name in own], within=title) if own else ""))
     text = (
         _heading("Reference")
         + "Every public name, with its arguments and what it returns. The tests run the examples.\n\n"

@@ -27,7 +27,7 @@ const POLICY = {
     HLMC: "the paper's algorithm: a hierarchy of groups. Each level restarts when the epoch above it ends. It has the theorem.",
     Champion: "HLMC that carries its best arm across epochs. The one to use.",
     "Champion, 12 bits": "Champion with 12 bits per statistic, so that more arms fit into M words.",
-    "UCB-M": "holds a few arms at a time, in random order, and carries the most played one over.",
+    "UCB-M": "holds M arms at a time, two numbers for each, in random order, and carries the most played one over.",
     "UCB-M in order": "UCB-M without the shuffle: an adversary can know what it holds next.",
     "EXP3-M": "UCB-M's scheme with EXP3 among the arms that it holds.",
     EXP3: "the standard algorithm against an adversary, with one weight per arm.",

@@ -5,9 +5,9 @@ const STORY = [
     {
         title: "One arm at a time",
         text: "A bandit chooses one of K arms again and again, and sees only what that arm pays. Here you decide which arm pays. "
-            + "The lines under the arms show which policies play them.",
+            + "Two policies with memory for all arms play; the lines on an arm show which of them play it.",
         todo: "Press Play, then press arm 10 and press arm 0 again, so that arm 10 pays and arm 0 does not. Which policy follows?",
-        preset: { arms: 16, memory: 8, horizon: 1e5, adversary: "You", policies: ["Champion", "UCB1"], speed: 3 },
+        preset: { arms: 16, memory: 8, horizon: 1e5, adversary: "You", policies: ["UCB1", "Tsallis-INF"], speed: 3 },
     },
     {
         title: "Groups",
@@ -25,9 +25,9 @@ const STORY = [
     },
     {
         title: "The trap",
-        text: "Holding a few arms at a time and passing on the best is cheaper still, and UCB-M does so. But an adversary that knows the order "
-            + "pays only in the block that comes next. HLMC's choices are random, so that it cannot be trapped: this is its theorem.",
-        todo: "Compare the rewards in the table. Then choose UCB-M, which shuffles its arms.",
+        text: "UCB-M is simpler: it holds 20 arms at a time, two numbers for each, and keeps the best when it moves on. But an adversary that "
+            + "knows its order pays only in the block that comes next. HLMC's choices are random, so it cannot be trapped: this is its theorem.",
+        todo: "Compare the rewards in the table. Then open the settings and choose UCB-M, which shuffles its arms.",
         preset: { arms: 100, memory: 20, horizon: 1e6, adversary: "BlockTrap", policies: ["HLMC", "UCB-M in order"], speed: 4 },
     },
     {

@@ -23,11 +23,12 @@ class Guarantee:
     Examples
     --------
     >>> import hlmc
-    >>> print(hlmc.HLMC(arms=100, memory=20, horizon=10**7).guarantee)
+    >>> print(hlmc.HLMC(arms=100, memory=20, horizon=10**7).guarantee)  # doctest: +NORMALIZE_WHITESPACE
     proved: expected weak regret of at most 8,240,309 in 10,000,000 steps, against any oblivious adversary
     source: Theorem 1 of Xu and Zhao (2021)
     measured: 17 % of the bound in experiment 1 of the paper at T = 10^7 (docs/reproduction.md)
-    lost: regret of single runs (give delta=), a best arm that changes (give switches=), rewards that react to the play
+    not covered: regret of single runs (give delta=), a best arm that changes (give switches=),
+    rewards that react to the play
     >>> hlmc.UCBM(arms=100, memory=20).guarantee.adversarial
     False
     """
@@ -41,7 +42,8 @@ class Guarantee:
 
     def __str__(self) -> str:
         lines = [f"proved: {self.proved or 'nothing'}"]
-        lines += [f"{name}: {text}" for name in ("source", "measured", "lost") if (text := getattr(self, name))]
+        named = {"source": self.source, "measured": self.measured, "not covered": self.lost}
+        lines += [f"{name}: {text}" for name, text in named.items() if text]
         return "\n".join(lines)
 
 

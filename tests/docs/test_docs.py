@@ -81,7 +81,9 @@ def commands(page: Path) -> list[list[str]]:
     In blocks of `console` that is what stands behind a prompt.
     """
     text = page.read_text(encoding="utf-8")
-    typed = [(kind, line.strip()) for kind, block in SHELL.findall(text) for line in block.splitlines()]
+    typed = [
+        (kind, line.strip()) for kind, block in SHELL.findall(text) for line in block.replace("\\\n", " ").splitlines()
+    ]
     lines = [line.removeprefix("$ ") for kind, line in typed if kind == "sh" or line.startswith("$ ")]
     lines += re.findall(r"`(hlmc [^`]*)`", text) if page.name == "README.md" else []
     found = [
@@ -115,6 +117,13 @@ def prose(page: Path) -> list[str]:
 def test_pages_for_users_are_short(page: Path) -> None:
     """Proofs and measurements are in docs/research."""
     assert page.name in LONG or len(prose(page)) <= 1200
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs").glob("*.md")), ids=lambda page: page.name)
+def test_code_fits_the_page(page: Path) -> None:
+    """What a reader copies is at most 88 columns wide; what a program prints may be wider."""
+    blocks = re.findall(r"^ *```(?!text|json|\{|\n)\w+\n(.*?)^ *```$", page.read_text(encoding="utf-8"), re.M | re.S)
+    assert [line for block in blocks for line in block.splitlines() if len(line) > 88] == []
 
 
 def test_words_of_code_are_not_counted(tmp_path: Path) -> None:

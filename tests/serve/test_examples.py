@@ -39,7 +39,7 @@ def test_javascript(running: Running) -> None:
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="needs curl")
 def test_curl(running: Running) -> None:
-    lines = example(running, "sh").splitlines()
+    lines = example(running, "sh").replace("\\\n", "").splitlines()
     answers = [json.loads(said("sh", "-c", f"{lines[0]}\n{line.replace('curl', 'curl -s')}")) for line in lines[1:]]
     ask, tell, several, drop, arms = answers
     assert ask["unit"] == "user-17"

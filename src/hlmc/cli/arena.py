@@ -159,7 +159,8 @@ def _show(result: ArenaResult, options: argparse.Namespace) -> None:
 
     line(f"{result.verdict()}.", style="bold")
     heading("All sizes: median ratios, and how many pairs of adversary and size have one below, about and above 1")
-    _frame(narrow(result.overview()), ranked=True)
+    counts = {f"{where} 1": where for where in ("below", "about", "above")}  # as the heading has it
+    _frame(narrow(result.overview()).rename(columns=counts), ranked=True)
     kind = options.regret
     tables = options.tables or result.data["adversary"].nunique() <= FEW
     for arms, horizon in result.sizes if tables else ():

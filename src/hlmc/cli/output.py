@@ -43,14 +43,13 @@ class Table:
         self.styles.append(style)
 
     def narrowed(self) -> Table:
-        """A narrower copy: headings broken where they are wider than their columns, and rounded numbers."""
+        """A narrower copy: rounded numbers, headings broken where they are wider than their columns, and without "/step"."""
         rows = [tuple(cell if i in self.left else _rounded(cell) for i, cell in enumerate(row)) for row in self.rows]
         headings = []
         for i, heading in enumerate(self.headings):
             width = max([1, *(len(row[i]) for row in rows)])
             whole = heading.replace(" %", "\xa0%").replace("± ", "±\xa0")  # stays on one line
-            broken = wrap(whole.replace("/", "/ "), width, break_long_words=False)  # ns/step may be broken
-            headings.append("\n".join(broken).replace("/ ", "/"))
+            headings.append("\n".join(wrap(whole.partition("/")[0], width, break_long_words=False)))
         return replace(self, headings=headings, rows=rows)
 
     def parts(self, width: int) -> list[Table]:
@@ -139,15 +138,18 @@ def show(table: Table) -> None:
     if console is None:
         sys.stdout.write(f"{table}\n")
         return
-    rows = table.rows
+    notes = []
     if max(map(len, str(table).splitlines())) > console.width:
-        table = table.narrowed()
+        narrow = table.narrowed()
+        notes = ["numbers are rounded to fit the window"] if narrow.rows != table.rows else []
+        notes += [f"{unit}: per {per}" for unit, slash, per in (h.partition("/") for h in table.headings) if slash]
+        table = narrow
     for i, part in enumerate(table.parts(console.width)):
         if i:
             line()
         _draw(console, part)
-    if table.rows != rows:
-        line("(numbers are rounded to fit the window)", style="dim")
+    if notes:
+        line(f"({'; '.join(notes)})", style="dim")
 
 
 def _draw(console: Console, table: Table) -> None:

@@ -102,8 +102,8 @@ def serve(
     """
     server, listening = prepared(config, host, port, more, _begun(beside))
     log.info(
-        "serving %d experiments at http://%s:%d/ %s",
-        len(config.experiments),
+        "serving %s at http://%s:%d/ %s",
+        "1 experiment" if len(config.experiments) == 1 else f"{len(config.experiments)} experiments",
         host if ":" not in host else f"[{host}]",
         listening.getsockname()[1],
         "to everybody on this machine, without tokens" if config.tokens is None else "to those who have a token",
