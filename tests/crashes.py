@@ -18,6 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import hlmc
+from hlmc.bandit.ids import id_of
 from hlmc.errors import BadArgument, StoreUnavailable
 
 POLICY = hlmc.HLMC(arms=64, groups=(8, 8), horizon=500)
@@ -83,11 +84,11 @@ def problems(address: str, acknowledged: list[list]) -> list[str]:
     """What is wrong with a store, given what was acknowledged; empty if nothing."""
     with hlmc.open(address) as bandit, bandit._experiment.store.reading():
         found = bandit._experiment.store.all(
-            "select d.id, a.name, l.unit, d.result, d.reward from decisions d join arms a on a.id = d.arm"
+            "select d.number, d.id, a.name, l.unit, d.result, d.reward from decisions d join arms a on a.id = d.arm"
             " join learners l on l.id = d.learner"
         )
         arms = set(bandit._experiment.store.all("select name from arms"))
-    known = {name: rest for name, *rest in found}
+    known = {id_of(number, kept): rest for number, kept, *rest in found}
     wrong = [f"{name} has the reward of another" for name, rest in known.items() if not _own(name, *rest[2:])]
     told: dict[str, int] = {}
     for kind, name, *rest in acknowledged:

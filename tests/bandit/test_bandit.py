@@ -17,7 +17,6 @@ import pytest
 import hlmc
 from bandits import NAMES, POLICY, Opener
 from hlmc.bandit.rows import stored_policy
-from hlmc.bandit.schema import MIGRATIONS
 from hlmc.errors import BadArgument, BadReward, BadStore, BadType, ConflictingKey, OutOfTurn
 
 # --- Decisions and rewards
@@ -406,24 +405,6 @@ def test_the_decisions_of_a_forgotten_unit_are_of_no_other(opened: Opener) -> No
     bandit.ask("v")
     assert bandit.tell(decision.id, 1.0) == "expired"
     assert bandit.check() == []
-
-
-def test_an_older_schema_is_brought_up(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
-    bandit = opened(POLICY, arms=NAMES, seed=1)
-    decision = bandit.ask("u")
-    for module in ("schema", "sqlite", "postgres"):
-        monkeypatch.setattr(f"hlmc.bandit.{module}.VERSION", 2)
-    monkeypatch.setitem(MIGRATIONS, 1, ("alter table learners add column mood text",))
-    with pytest.raises(BadStore, match="readonly does not"):
-        opened(readonly=True)
-    again = opened()
-    with again._experiment.store.reading():
-        assert again._experiment.store.all("select mood from learners") == [(None,)]
-    assert again.tell(decision.id, 1.0) == "applied"
-    opened()  # not migrated twice
-    monkeypatch.undo()
-    with pytest.raises(BadStore, match="has schema 2"):
-        opened()
 
 
 def test_a_million_names_are_compared_by_their_digest(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:

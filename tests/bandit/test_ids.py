@@ -3,32 +3,41 @@
 from __future__ import annotations
 
 import base64
-import hashlib
 
-from hlmc.bandit.ids import made, made_before
+import pytest
 
-SECRET = b"secret"
-
-
-def test_ids_grow_with_time_and_within_a_batch() -> None:
-    """So that the index of decisions grows at one end."""
-    found = [name for tick in range(300) for name in made(SECRET, 1e9 + tick / 64, 5)]
-    assert found == sorted(found)
-    assert len(set(found)) == 1500
+import hlmc
+from bandits import NAMES, POLICY, Opener
+from hlmc.bandit.ids import LENGTH, NUMBER, id_of, number_of, random_parts
+from hlmc.errors import UnknownDecision
 
 
-def test_ids_made_before_they_grew_are_known() -> None:
-    """They began with their random bits, and had the hour in place of the tick."""
-    head = bytes(range(16)) + (1000).to_bytes(4, "big")
-    former = base64.urlsafe_b64encode(head + hashlib.blake2b(head, digest_size=4, key=SECRET).digest()).decode()
-    assert made_before(SECRET, former, 3600.0 * 1001)
-    assert not made_before(SECRET, former, 3600.0 * 1001 - 1)
-    assert not made_before(b"other", former, 1e9)
+def test_ids_are_of_one_length_and_say_their_number() -> None:
+    parts = random_parts(1000)
+    found = [id_of(number, part) for number, part in enumerate(parts, 2**47)]
+    assert {len(name) for name in found} == {LENGTH}
+    assert [number_of(name) for name in found] == list(range(2**47, 2**47 + 1000))
+    assert len(set(parts)) == 1000
 
 
-def test_other_texts_are_no_ids() -> None:
-    (name,) = made(SECRET, 1e9, 1)
-    assert made_before(SECRET, name, 2e9)
-    changed = name[:-1] + ("A" if name[-1] != "A" else "B")
-    for text in ("", "?", name[:-1], name + "A", "\u00e4" * 32, "?" * 32, changed):
-        assert not made_before(SECRET, text, 2e9)
+def test_ids_have_120_random_bits_in_characters_that_are_safe_in_a_url(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("secrets.token_bytes", lambda size: bytes(range(200, 200 + size)))
+    wanted = base64.urlsafe_b64encode(bytes(range(200, 230))).decode()
+    assert random_parts(2) == [wanted[:20], wanted[20:]]
+
+
+@pytest.mark.parametrize("at", [0, NUMBER - 1, NUMBER, LENGTH - 1])
+def test_an_id_of_which_one_character_is_another_is_unknown(opened: Opener, at: int) -> None:
+    bandit = opened(POLICY, arms=NAMES, seed=1)
+    ids = [each.id for each in bandit.ask(["u"] * 3)]
+    other = ids[1][:at] + ("1" if ids[1][at] != "1" else "3") + ids[1][at + 1 :]
+    for text in (other, ids[1][:NUMBER].upper() + "A" * 20, " " * 11 + "2" + ids[1][NUMBER:], "0_0" + ids[1][3:]):
+        with pytest.raises(UnknownDecision):
+            bandit.tell(text, 1.0)
+    assert bandit.tell([other, ids[1]], [1.0, 1.0]) == ["unknown", "applied"]
+
+
+def test_an_id_of_another_experiment_is_unknown(opened: Opener) -> None:
+    one, two = (opened(hlmc.UCB1(arms=2), name=name, seed=1) for name in ("one", "two"))
+    with pytest.raises(UnknownDecision):
+        two.tell(one.ask().id, 1.0)

@@ -452,8 +452,7 @@ def _raised(answers: list[Any]) -> list[Decision]:
 
 def _id(decision: Any) -> str:
     if type(decision) is str:
-        # No id has other characters, and a database may not take them.
-        return decision if decision.isascii() and decision.isprintable() else "?"
+        return decision
     if isinstance(decision, Decision):
         return decision.id
     raise BadType(f"decision must be the id of a decision, a text, not {shown(decision)}")

@@ -14,7 +14,7 @@ import numpy as np
 
 from hlmc.bandit.experiment import Experiment
 from hlmc.bandit.rows import Rows
-from hlmc.bandit.store import LISTED, LOCK
+from hlmc.bandit.store import LISTED, lock
 from hlmc.bandit.units import unit_of
 from hlmc.engine.step import PAST_HORIZON
 from hlmc.errors import BadStore
@@ -29,12 +29,12 @@ STAGE = "\x1e"
 """Stands between a unit and the event before which it started afresh, in what its random stream derives from."""
 
 _LEARNER = "select id, unit, horizon, delay, began, state, event, version from learners"
-_OF_UNITS = f"{_LEARNER} where experiment = ? and unit {LISTED} order by id {LOCK}"
-_OF_NUMBERS = f"{_LEARNER} where id {LISTED} order by id {LOCK}"
-_OF_DECISION = f"{_LEARNER} where id in (select learner from decisions where id = ? and result is null) {LOCK}"
+_OF_UNITS = f"{_LEARNER} where experiment = ? and unit {LISTED} {lock('id')}"
+_OF_NUMBERS = f"{_LEARNER} where id {LISTED} {lock('id')}"
+_OF_DECISION = f"{_LEARNER} where id in (select learner from decisions where number = ? and result is null) {lock()}"
 # Not "unit ... or id ...": SQLite would read every learner of the experiment.
 _BOTH = f"select id from learners where experiment = ? and unit {LISTED} union all select id from learners"
-_OF_BOTH = f"{_LEARNER} where id in ({_BOTH} where id {LISTED}) order by id {LOCK}"
+_OF_BOTH = f"{_LEARNER} where id in ({_BOTH} where id {LISTED}) {lock('id')}"
 
 Question = tuple[Any, ...]
 """A statement and its values."""
@@ -45,9 +45,9 @@ def of_units(experiment: Experiment, units: Iterable[str]) -> Question:
     return _OF_UNITS, experiment.number, experiment.store.listed(units)
 
 
-def of_decision(decision: str) -> Question:
+def of_decision(number: int) -> Question:
     """What reads and locks the learner of a decision that is open."""
-    return _OF_DECISION, decision
+    return _OF_DECISION, number
 
 
 def of_both(experiment: Experiment, units: Collection[str], numbers: Collection[int]) -> Question:
@@ -183,11 +183,14 @@ class Learners:
 
     # --- Steps
 
-    def next_event(self, place: int) -> int:
-        """Count an event of a learner; its number."""
-        self.events[place] += 1
-        self._changed.add(place)
-        return self.events[place]
+    def next_events(self, places: Sequence[int]) -> list[int]:
+        """Count an event of the learner at each place, in this order; their numbers."""
+        self._changed.update(places)
+        counts, numbers = self.events, []
+        for place in places:
+            counts[place] += 1
+            numbers.append(counts[place])
+        return numbers
 
     def tell(self, places: Sequence[int], tickets: Sequence[bytes], rewards: Sequence[float]) -> list[int]:
         """Have learners learn rewards, in this order; a code of :mod:`hlmc.engine.feedback` for each."""

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from hlmc.bandit.experiment import Experiment
+from hlmc.bandit.ids import id_of
 from hlmc.bandit.schema import DROPPED, SETTLED
 from hlmc.bandit.units import unit_of
 from hlmc.engine.feedback import APPLIED, EXPIRED, LATE
@@ -33,7 +34,7 @@ AT_ONCE = 10_000
 """Lines that are written at a time."""
 
 _SQL = """
-select d.id, d.asked, l.unit, a.name, d.propensity, d.ticket, d.control, d.result, d.reward, d.told
+select d.number, d.id, d.asked, l.unit, a.name, d.propensity, d.ticket, d.control, d.result, d.reward, d.told
 from decisions d left join learners l on l.id = d.learner join arms a on a.id = d.arm
 where d.experiment = ? order by d.number
 """
@@ -41,12 +42,12 @@ where d.experiment = ? order by d.number
 
 def decisions(experiment: Experiment) -> Iterator[tuple[Any, ...]]:
     """The lines of the log, in the order in which the decisions were made."""
-    for name, asked, unit, arm, propensity, ticket, control, result, reward, told in experiment.store.each(
+    for number, kept, asked, unit, arm, propensity, ticket, control, result, reward, told in experiment.store.each(
         _SQL, experiment.number
     ):
         whose = None if unit is None else unit_of(unit)
         block = None if control else _WHOLE.unpack_from(ticket, 8 * TICKET_BLOCK)[0]
-        yield name, asked, whose, arm, propensity, block, control, RESULTS.get(result), reward, told
+        yield id_of(number, kept), asked, whose, arm, propensity, block, control, RESULTS.get(result), reward, told
 
 
 def export(experiment: Experiment, path: Path) -> int:

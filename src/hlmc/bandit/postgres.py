@@ -232,6 +232,9 @@ class PostgresStore(Store):
             given = rows[0] if len(rows) == 1 else _columns(table, columns, rows)
             self._queue.append((_change(table, tuple(columns), len(rows) == 1), given))
 
+    def numbers(self, count: int) -> tuple[Any, ...]:
+        return "select nextval('decisions_number_seq') from generate_series(1, ?)", count
+
     def listed(self, values: Iterable[Any]) -> Any:
         values = list(values)
         return Column("text" if values and isinstance(values[0], str) else "int", values)

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hlmc.bandit.experiment import Experiment
+from hlmc.bandit.ids import id_of
 from hlmc.bandit.rollups import AGGREGATES, SUMS
 from hlmc.bandit.rows import Rows
 from hlmc.bandit.units import unit_of
@@ -30,10 +31,10 @@ MOST = 100
 """Problems that are listed."""
 
 _EVENTS = f"""
-select learner, event, case when control = 1 then {CONTROL} else {ASK} end, version, ticket, 0.0, null, id
+select learner, event, case when control = 1 then {CONTROL} else {ASK} end, version, ticket, 0.0, null, number, id
 from decisions where experiment = ?
 union all
-select learner, tell_event, {TELL}, tell_version, ticket, reward, result, id
+select learner, tell_event, {TELL}, tell_version, ticket, reward, result, number, id
 from decisions where experiment = ? and tell_event is not null
 order by 1, 2
 """
@@ -47,7 +48,8 @@ class _Event(NamedTuple):
     ticket: bytes
     reward: float
     result: int | None
-    decision: str
+    number: int
+    kept: str
 
 
 def problems(experiment: Experiment) -> list[str]:
@@ -126,7 +128,7 @@ def _played(rows: Rows, row: Array, events: list[_Event]) -> str:
     for event, code, equal in zip(events, codes, same, strict=True):
         told = event.kind == TELL and event.result in (APPLIED, LATE, EXPIRED)
         if not equal or (told and code != event.result):
-            return f"decision {event.decision} is not what the row makes of it"
+            return f"decision {id_of(event.number, event.kept)} is not what the row makes of it"
     return ""
 
 

@@ -7,7 +7,7 @@ seconds since 1970, UTC.
 
 from __future__ import annotations
 
-VERSION = 1
+VERSION = 2
 """The version of the schema. A newer one is refused; an older one is brought up by :data:`MIGRATIONS`."""
 
 APPLICATION = 0x686C6D63
@@ -29,6 +29,7 @@ TABLES: dict[str, dict[str, str]] = {
         "created": "real not null",
         "rolled": "int not null",
         "pruned": "real not null",
+        "deleted": "int not null default 0",
     },
     "arms": {
         "id": "key",
@@ -88,6 +89,7 @@ TABLES: dict[str, dict[str, str]] = {
         "digest": "text not null",
         "decision": "text not null",
         "asked": "real not null",
+        "number": "int not null default 0",
     },
     "rollups": {
         "experiment": "int not null",
@@ -114,13 +116,22 @@ INDEXES = (
     "create index arms_paused on arms (experiment, id) where state = 1",
     "create unique index arm_changes_version on arm_changes (experiment, version)",
     "create unique index learners_unit on learners (experiment, unit)",
-    "create unique index decisions_id on decisions (id)",
+    "create unique index decisions_former on decisions (id) where length(id) = 32",
     "create index decisions_due on decisions (experiment, due) where due is not null and result is null",
     "create unique index keys_key on keys (experiment, key)",
     "create unique index rollups_hour on rollups (experiment, hour, arm, control)",
 )
 
-MIGRATIONS: dict[int, tuple[str, ...]] = {}
+MIGRATIONS: dict[int, tuple[str, ...]] = {
+    1: (
+        "alter table experiments add column deleted bigint not null default 0",
+        "update experiments set deleted = coalesce((select min(number) - 1 from decisions), 0) where pruned > 0",
+        "alter table keys add column number bigint not null default 0",
+        "update keys set number = coalesce((select number from decisions where id = keys.decision), 0)",
+        "drop index decisions_id",
+        "create unique index decisions_former on decisions (id) where length(id) = 32",
+    ),
+}
 """For a version, the statements that make the next one of it."""
 
 # States of an arm.

@@ -35,6 +35,10 @@ TYPES = {
 }
 PATIENCE = 30.0
 """Seconds to wait for a program that is not hlmc and has locked the file."""
+PAGE = 1024
+"""Bytes of a page of a new file. A decision changes the rows of some learner, and SQLite writes whole pages."""
+LOG = 16 << 20
+"""Bytes of the log at which it is copied to the file."""
 REMOTE = ("nfs", "cifs", "smb", "afs", "ceph", "lustre", "glusterfs", "fuse.sshfs")
 """Kinds of network file systems, on which SQLite's log and locks do not work."""
 
@@ -90,6 +94,7 @@ class SQLiteStore(Store):
     def _prepare(self, connection: sqlite3.Connection) -> None:
         """Set the modes, and make or bring up the tables."""
         found = _pragma(connection, "user_version")
+        connection.execute(f"pragma page_size = {PAGE}")  # of no effect on a file that is there
         if found != VERSION or _pragma(connection, "application_id") != APPLICATION:
             self._set_up(connection)
         if not self._readonly:
@@ -97,6 +102,7 @@ class SQLiteStore(Store):
                 raise BadStore(f"{self.shown} cannot be a store: its file system does not allow SQLite's WAL mode")
             connection.execute(f"pragma synchronous = {'full' if self._durable else 'normal'}")
         connection.execute("pragma cache_size = -65536")
+        connection.execute(f"pragma wal_autocheckpoint = {LOG // int(_pragma(connection, 'page_size'))}")
 
     def _set_up(self, connection: sqlite3.Connection) -> None:
         if self._readonly:
@@ -193,6 +199,9 @@ class SQLiteStore(Store):
         else:
             self._connected().executemany(sql, rows)
 
+    def numbers(self, count: int) -> tuple[Any, ...]:
+        return _NUMBERS, count
+
     def listed(self, values: Iterable[Any]) -> Any:
         return _List(values)
 
@@ -221,6 +230,12 @@ class SQLiteStore(Store):
                 path.unlink()
                 raise
             copy.close()
+
+
+_NUMBERS = (
+    "with recursive n (i) as (select 1 + coalesce((select max(number) from decisions), 0) union all select i + 1 from n"
+    " limit ?) select i from n"
+)
 
 
 class _List(list[Any]):

@@ -2,7 +2,7 @@
 
 All SQL of the package is written once, for SQLite, in words that both databases know. A store may rewrite three of
 them: the placeholder ``?``, the list ``in (select value from json_each(?))``, whose parameter :meth:`Store.listed`
-makes, and the comment ``/* lock */``, which stands where rows are to be locked until the transaction ends.
+makes, and what :func:`lock` gives, which stands where rows are to be locked until the transaction ends.
 
 Rows are locked in one order everywhere: decisions by number, then learners by id, then aggregates, then the experiment.
 
@@ -25,8 +25,14 @@ from hlmc.errors import HLMCError
 
 LISTED = "in (select value from json_each(?))"
 """The condition that a column is in a list of values."""
-LOCK = "/* lock */"
-"""Stands at the end of a select whose rows are to be locked."""
+
+
+def lock(column: str = "") -> str:
+    """Stands at the end of a select whose rows are to be locked; if a column is given, in its order.
+
+    Where nobody else writes at the same time it is a comment, and the rows are not sorted.
+    """
+    return f"/* lock {column} */"
 
 
 class Again(Exception):
@@ -89,6 +95,10 @@ class Store(ABC):
     @abstractmethod
     def update(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
         """Set columns. The last one of them is the key by which each row is found."""
+
+    @abstractmethod
+    def numbers(self, count: int) -> tuple[Any, ...]:
+        """The statement and values that give numbers for so many new decisions, larger than all that there are."""
 
     @abstractmethod
     def listed(self, values: Iterable[Any]) -> Any:

@@ -14,10 +14,11 @@ import time
 from collections.abc import Callable
 
 from hlmc.bandit.experiment import Experiment
+from hlmc.bandit.ids import id_of
 from hlmc.bandit.report import measured_delay
 from hlmc.bandit.rollups import behind, roll_up
 from hlmc.bandit.settings import MEASURED
-from hlmc.bandit.store import LISTED, LOCK
+from hlmc.bandit.store import LISTED, lock
 from hlmc.bandit.work import Tell, Work
 
 SETTLED_AT_ONCE = 512
@@ -65,12 +66,12 @@ class Upkeep:
         with experiment.store.transaction():
             now = experiment.refresh()
             sql = (
-                "select id from decisions where experiment = ? and due <= ? and due is not null and result is null"
+                "select number, id from decisions where experiment = ? and due <= ? and due is not null and result is null"
                 " order by due limit ?"
             )
             due = experiment.store.all(sql, experiment.number, now, SETTLED_AT_ONCE)
             if due:
-                Work(experiment).done([Tell(name, None, True) for (name,) in due], ())
+                Work(experiment).done([Tell(id_of(*each), None, True) for each in due], ())
         return len(due) == SETTLED_AT_ONCE
 
     def prune(self) -> bool:
@@ -86,14 +87,14 @@ class Upkeep:
                 return False
             sql = (
                 "select number, learner from decisions where experiment = ? and number > ? and number <= ?"
-                f" and asked < ? order by number limit ? {LOCK}"
+                f" and asked < ? order by number limit ? {lock()}"
             )
             limits = (experiment.number, self._pruned, experiment.rolled, now - keep, PRUNED_AT_ONCE)
             found = store.all(sql, *limits)
             if not found:
                 return False
             learners = store.listed({learner for _, learner in found})
-            store.all(f"select id from learners where id {LISTED} order by id {LOCK}", learners)
+            store.all(f"select id from learners where id {LISTED} {lock('id')}", learners)
             store.all(
                 "update learners set snapshot = state, snapshot_event = event, snapshot_version = version"
                 f" where id {LISTED}",
@@ -101,8 +102,8 @@ class Upkeep:
             )
             store.all(f"delete from decisions where number {LISTED}", store.listed([number for number, _ in found]))
             store.all("delete from keys where experiment = ? and asked < ?", experiment.number, now - keep)
-            store.update("experiments", ("pruned", "id"), [(now - keep, experiment.number)])
-        self._pruned = found[-1][0]
+            self._pruned = found[-1][0]
+            store.update("experiments", ("pruned", "deleted", "id"), [(now - keep, self._pruned, experiment.number)])
         return len(found) == PRUNED_AT_ONCE
 
     def forget_idle(self) -> bool:

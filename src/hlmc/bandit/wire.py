@@ -14,7 +14,7 @@ from functools import lru_cache
 from itertools import count
 from typing import Any
 
-from hlmc.bandit.store import LISTED, LOCK
+from hlmc.bandit.store import LISTED, lock
 
 Statement = tuple[str, Sequence[Any]]
 
@@ -83,11 +83,14 @@ class Wire:
         return rows.load_rows(0, result.ntuples, tuple)
 
 
+_LOCK = re.escape(lock("COLUMN")).replace("COLUMN", r"(\w+)")
+
+
 @lru_cache(maxsize=1000)
 def translated(sql: str) -> str:
     """A statement of this package in the words of PostgreSQL."""
     numbers = count(1)
-    words = sql.replace(LISTED, "= any(?)").replace(LOCK, "for update")
+    words = re.sub(_LOCK, r"order by \1 for update", sql.replace(LISTED, "= any(?)").replace(lock(), "for update"))
     return re.sub(r"\?", lambda _: f"${next(numbers)}", words)
 
 

@@ -20,7 +20,7 @@ from hlmc.bandit.ids import HOUR
 from hlmc.bandit.loaded import Learners, Question, of_both, of_decision, of_units
 from hlmc.bandit.rollups import correct
 from hlmc.bandit.schema import DROPPED, SETTLED
-from hlmc.bandit.store import LISTED, LOCK
+from hlmc.bandit.store import LISTED, lock
 from hlmc.bandit.units import unit_of
 from hlmc.engine.feedback import APPLIED, BAD_TICKET, DUPLICATE, EXPIRED
 from hlmc.engine.layout import KEY
@@ -49,10 +49,10 @@ class Tell(NamedTuple):
 
 
 class _Told(NamedTuple):
-    """A decision as the table has it."""
+    """A decision as the table has it. ``id`` is what :func:`hlmc.bandit.ids.id_of` makes the whole id of."""
 
-    id: str
     number: int
+    id: str
     learner: int
     arm: int
     control: int
@@ -65,21 +65,12 @@ class _Told(NamedTuple):
     result: int | None
 
 
-class _Done(NamedTuple):
-    """What became of a decision: its result, the reward that counts (None: none), the learner's event (None: none)."""
-
-    decision: _Told
-    result: int
-    reward: float | None
-    event: int | None
-
-
-_DECISIONS = (
-    f"select {', '.join(_Told._fields)} from decisions where id {LISTED} and experiment = ? order by number {LOCK}"
-)
+_DECISION = f"select {', '.join(_Told._fields)} from decisions"
+_NUMBERED = f"{_DECISION} where number {LISTED} and experiment = ? {lock('number')}"
+_FORMER = f"{_DECISION} where id {LISTED} and length(id) = {ids.LENGTH} and experiment = ? {lock('number')}"
 _KEPT = (
-    "select k.key, k.digest, d.id, d.propensity, d.control, a.name from keys k"
-    " join decisions d on d.id = k.decision join arms a on a.id = d.arm"
+    "select k.key, k.digest, k.decision, d.propensity, d.control, a.name from keys k"
+    " join decisions d on d.number = k.number join arms a on a.id = d.arm"
     f" where k.experiment = ? and k.key {LISTED}"
 )
 
@@ -111,14 +102,16 @@ class Work:
         All of it is one message, where the database is elsewhere, unless learners must wait for decisions.
         """
         experiment, store = self._experiment, self._store
-        told = [tell.id for tell in tells]
+        told = [ids.number_of(tell.id) for tell in tells]
         keys = [ask.key for ask in asks if ask.key is not None]
         units = {ask.unit for ask in asks}
         questions: list[Question] = [experiment.question]
         if keys:
             questions.append((_KEPT, experiment.number, store.listed(keys)))
+        if asks:
+            questions.append(store.numbers(len(asks)))
         if told:
-            questions.append((_DECISIONS, store.listed(told), experiment.number))
+            questions.append((_NUMBERED, store.listed(told), experiment.number))
         if len(told) == 1 and not asks:
             questions.append(of_decision(*told))
         elif not told:
@@ -129,13 +122,24 @@ class Work:
             key: (digest, Decision(arm, name, propensity, None, bool(control)))
             for key, digest, name, propensity, control, arm in (answers.pop(0) if keys else ())
         }
-        found = {each[0]: _Told._make(each) for each in answers.pop(0)} if told else {}
-        if answers:
+        self._numbers = [number for (number,) in answers.pop(0)] if asks else []
+        found = self._found(tells, answers.pop(0)) if told else {}
+        if answers and (answers[0] or not found):
             return found, kept, answers[0]
         numbers = {each.learner for each in found.values() if each.result is None}
         if numbers:
             return found, kept, store.all(*of_both(experiment, units, numbers))
         return found, kept, store.all(*of_units(experiment, units)) if units else []
+
+    def _found(self, tells: Sequence[Tell], rows: list[tuple[Any, ...]]) -> dict[str, _Told]:
+        """Decisions by their ids: those that have the numbers that were told, and those whose ids have no number."""
+        found = {ids.id_of(row[0], row[1]): _Told._make(row) for row in rows}
+        others = [tell.id for tell in tells if tell.id not in found]
+        former = [name for name in others if len(name) == ids.LENGTH and name.isascii() and name.isprintable()]
+        if former:
+            rows = self._store.all(_FORMER, self._store.listed(former), self._experiment.number)
+            found.update({row[1]: _Told._make(row) for row in rows})
+        return found
 
     # --- Rewards
 
@@ -143,7 +147,7 @@ class Work:
         """Learn what is told; an answer for each."""
         answers = [""] * len(tells)
         learning: list[tuple[int, _Told, float, int]] = []  # place in the answers, decision, reward, its result
-        done: list[_Done] = []
+        done: list[tuple[_Told, int, float | None, int | None]] = []  # decision, result, reward, learner's event
         seen: set[str] = set()
         unanswered = self._experiment.settings.unanswered
         for at, (name, reward, settled) in enumerate(tells):
@@ -163,31 +167,38 @@ class Work:
             if reward is None or decision.control or not self._stands(decision):
                 if reward is not None and not decision.control and result == APPLIED:
                     result = EXPIRED
-                done.append(_Done(decision, result, reward, None))
+                done.append((decision, result, reward, None))
                 answers[at] = CODES[EXPIRED if result in (EXPIRED, SETTLED) else APPLIED]
             else:
                 learning.append((at, decision, reward, result))
         if learning:
             self._learn(learning, answers, done)
         if done:
-            version = self._experiment.version
+            version, now, rolled = self._experiment.version, self.now, self._experiment.rolled
             columns = ("result", "reward", "told", "tell_event", "tell_version", "number")
-            rows = [(each.result, each.reward, self.now, each.event, version, each.decision.number) for each in done]
+            rows = [(result, reward, now, event, version, each.number) for each, result, reward, event in done]
             self._store.update("decisions", columns, rows)
-            rolled = self._experiment.rolled
-            correct(self._experiment, self.now, [each for each in done if each.decision.number <= rolled])
+            correct(self._experiment, now, [each for each in done if each[0].number <= rolled])
         return answers
 
-    def _learn(self, learning: list[tuple[int, _Told, float, int]], answers: list[str], done: list[_Done]) -> None:
+    def _learn(
+        self,
+        learning: list[tuple[int, _Told, float, int]],
+        answers: list[str],
+        done: list[tuple[_Told, int, float | None, int | None]],
+    ) -> None:
         """Have the learners learn, and note the results."""
         learners = self._learners
-        places = [learners.places[decision.learner] for _, decision, _, _ in learning]
+        whose = learners.places
+        places = [whose[decision.learner] for _, decision, _, _ in learning]
         codes = learners.tell(places, [each.ticket for _, each, _, _ in learning], [each[2] for each in learning])
-        for (at, decision, reward, result), place, code in zip(learning, places, codes, strict=True):
-            if code == BAD_TICKET:
-                raise BadStore(f"{self._store.shown} is damaged: the ticket of decision {decision.id} is not genuine")
-            kept = code if result == APPLIED else result
-            done.append(_Done(decision, kept, reward, learners.next_event(place)))
+        if BAD_TICKET in codes:
+            number, kept = learning[codes.index(BAD_TICKET)][1][:2]
+            name = ids.id_of(number, kept)
+            raise BadStore(f"{self._store.shown} is damaged: the ticket of decision {name} is not genuine")
+        events = learners.next_events(places)
+        for (at, decision, reward, result), code, event in zip(learning, codes, events, strict=True):
+            done.append((decision, code if result == APPLIED else result, reward, event))
             answers[at] = CODES[EXPIRED if result == SETTLED else code]
 
     def _stands(self, decision: _Told) -> bool:
@@ -202,8 +213,11 @@ class Work:
         return found is not None and found.since <= decision.version
 
     def _past(self, name: str) -> bool:
-        """Whether an id that is not in the table was, and is past retention."""
-        return ids.made_before(self._experiment.secret, name, self._experiment.pruned)
+        """Whether an id has the number of a decision that was deleted: rows of the table do not go otherwise."""
+        number = ids.number_of(name)
+        if not 0 < number <= self._experiment.deleted:
+            return False
+        return self._store.one("select 1 from decisions where number = ?", number) is None
 
     # --- Decisions
 
@@ -212,6 +226,7 @@ class Work:
         answers: list[Any] = [None] * len(asks)
         fresh: list[int] = []
         first: dict[str, int] = {}
+        named, live = self._learners.named, self._experiment.live
         for at, ask in enumerate(asks):
             if ask.key is not None and ask.key in kept:
                 digest, decision = kept[ask.key]
@@ -220,9 +235,9 @@ class Work:
             elif ask.key is not None and ask.key in first:
                 same = self._digest(asks[first[ask.key]]) == self._digest(ask)
                 answers[at] = first[ask.key] if same else conflict(ask.key)
-            elif not self._experiment.live:
+            elif not live:
                 answers[at] = OutOfTurn("there is no arm to play: add one with bandit.arms.add, or resume one")
-            elif ask.unit not in self._learners.named:
+            elif ask.unit not in named:
                 most = self._experiment.room.most
                 answers[at] = OutOfTurn(
                     f"unit must be one that is known: {most} is the most that there may be, and there are so many"
@@ -233,7 +248,7 @@ class Work:
                 fresh.append(at)
         if fresh:
             self._decide(asks, fresh, answers)
-        return [answers[each] if isinstance(each, int) else each for each in answers]
+        return [answers[each] if isinstance(each, int) else each for each in answers] if first else answers
 
     def _decide(self, asks: Sequence[Ask], fresh: list[int], answers: list[Any]) -> None:
         """Make the decisions of these places in the list."""
@@ -241,7 +256,7 @@ class Work:
         settings, version = experiment.settings, experiment.version
         learners = self._learners
         places = [learners.named[asks[at].unit] for at in fresh]
-        events = [learners.next_event(place) for place in places]
+        events = learners.next_events(places)
         if settings.control:
             control = [self._drawn(place, event) for place, event in zip(places, events, strict=True)]
             learned = [k for k, slot in enumerate(control) if slot is None]
@@ -253,22 +268,22 @@ class Work:
         named = experiment.slots({slot for slot, _, _ in played})
         if lost := [slot for slot, _, _ in played if slot not in named]:
             raise BadStore(f"{self._store.shown} is damaged: no arm has slot {lost[0]}; restore it from a backup")
-        names = ids.made(experiment.secret, self.now, len(fresh))
-        due = None if settings.wait is None else self.now + settings.wait
-        hour = int(self.now // HOUR)
+        number, now, hour = experiment.number, self.now, int(self.now // HOUR)
+        due = None if settings.wait is None else now + settings.wait
         rows, keys = [], []
-        for k, at in enumerate(fresh):
-            ask, (slot, ticket, chance) = asks[at], played[k]
-            arm, name, _ = named[slot]
-            drawn = control[k] is not None
-            whose = (names[k], experiment.number, learners.ids[places[k]], arm, chance, int(drawn))
-            rows.append((*whose, version, events[k], self.now, hour, due, ticket))
-            answers[at] = Decision(name, names[k], chance, unit_of(ask.unit), drawn)
+        for at, place, event, (slot, ticket, chance), drawn, own, kept in zip(
+            fresh, places, events, played, control, self._numbers, ids.random_parts(len(fresh)), strict=False
+        ):
+            ask, (arm, name, _) = asks[at], named[slot]
+            group, decision = drawn is not None, ids.id_of(own, kept)
+            whose = own, kept, number, learners.ids[place], arm, chance
+            rows.append((*whose, int(group), version, event, now, hour, due, ticket))
+            answers[at] = Decision(name, decision, chance, unit_of(ask.unit), group)
             if ask.key is not None:
-                keys.append((experiment.number, ask.key, self._digest(ask), names[k], self.now))
-        self._store.insert("decisions", _DECISION, rows)
+                keys.append((number, ask.key, self._digest(ask), decision, now, own))
+        self._store.insert("decisions", _DECIDED, rows)
         if keys:
-            self._store.insert("keys", ("experiment", "key", "digest", "decision", "asked"), keys)
+            self._store.insert("keys", ("experiment", "key", "digest", "decision", "asked", "number"), keys)
 
     def _digest(self, ask: Ask) -> str:
         """What a key remembers of what it was used for; a unit that is forgotten leaves no name behind."""
@@ -288,20 +303,10 @@ class Work:
         return int.from_bytes(bits[8:], "little") % self._experiment.live
 
 
-_DECISION = (
-    "id",
-    "experiment",
-    "learner",
-    "arm",
-    "propensity",
-    "control",
-    "version",
-    "event",
-    "asked",
-    "hour",
-    "due",
+_DECIDED = (
+    "number", "id", "experiment", "learner", "arm", "propensity", "control", "version", "event", "asked", "hour", "due",
     "ticket",
-)
+)  # fmt: skip
 
 
 def conflict(key: str) -> ConflictingKey:
