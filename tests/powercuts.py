@@ -52,7 +52,8 @@ def library(folder: Path) -> Path:
 
 def run(what: str, folder: Path, **variables: str) -> str:
     """Call a function of this module in a process whose writes to a folder are watched; what it printed."""
-    environment = {**os.environ, "LD_PRELOAD": str(library(folder)), "PYTHONPATH": str(TESTS), **variables}
+    path = os.pathsep.join([str(TESTS), *sys.path])
+    environment = {**os.environ, "LD_PRELOAD": str(library(folder)), "PYTHONPATH": path, **variables}
     folder = folder / "disk"
     folder.mkdir()
     environment["HLMC_FOLDER"] = f"{folder}/"

@@ -23,7 +23,8 @@ MOST_CHANGES = 10_000
 
 _STATE = (
     "select version, live, delay, settings, rolled, pruned, deleted,"
-    " (select asked from decisions order by number desc limit 1) from experiments where id = ?"
+    " (select max(number) from decisions), (select asked from decisions order by number desc limit 1)"
+    " from experiments where id = ?"
 )
 
 
@@ -55,6 +56,7 @@ class Experiment:
         self.rolled = 0
         self.pruned = 0.0
         self.deleted = 0
+        self.last = 0
         self._text = ""
         self._latest = 0.0
         self._seen = -1
@@ -82,7 +84,8 @@ class Experiment:
         found = answer[0] if answer else None
         if found is None:
             raise BadStore(f"{self.store.shown} has no experiment {self.name!r} any more")
-        version, self.live, self.delay, text, self.rolled, self.pruned, self.deleted, asked = found
+        version, self.live, self.delay, text, self.rolled, self.pruned, self.deleted, last, asked = found
+        self.last = last or 0
         if version != self._seen:
             self.changed()
             self._seen = version

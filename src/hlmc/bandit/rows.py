@@ -75,14 +75,18 @@ class Rows:
 
     def unpacked(self, states: Sequence[bytes]) -> Array:
         """Rows from the database as a matrix with ``width`` words per row; they have not been checked."""
-        at, hole = 8 * self._left_out.start, bytes(8 * (self.width - self._stored))
-        whole = bytearray(b"".join([part for each in states for part in (each[:at], hole, each[at:])]))
-        return np.frombuffer(whole, "<f8").astype(np.float64, copy=False).reshape(len(states), self.width)
+        stored = np.frombuffer(b"".join(states), "<f8").reshape(len(states), self._stored)
+        rows = np.zeros((len(states), self.width))
+        first, last = self._left_out.start, self._left_out.stop
+        rows[:, :first], rows[:, last:] = stored[:, :first], stored[:, first:]
+        return rows
 
     def packed(self, rows: Array) -> list[bytes]:
         """Rows as the database keeps them."""
-        first, last, end = (8 * word for word in (self._left_out.start, self._left_out.stop, self.width))
-        return [whole[:first] + whole[last:end] for whole in _pieces(rows.astype("<f8", copy=False))]
+        stored = np.empty((len(rows), self._stored), "<f8")
+        first, last = self._left_out.start, self._left_out.stop
+        stored[:, :first], stored[:, first:] = rows[:, :first], rows[:, last : self.width]
+        return _pieces(stored)
 
     def vouched(self, rows: Array) -> list[bytes]:
         """The same for rows that kernels have made of sound ones: they need not pass the gate when they are read."""
@@ -93,9 +97,9 @@ class Rows:
 
     def admitted(self, states: Sequence[bytes]) -> tuple[Array, int]:
         """Rows from the database, and the first that no learner of the policy can have; their number if none is."""
-        for place, state in enumerate(states):
-            if len(state) != self.stored_bytes:
-                return np.zeros((0, self.width)), place
+        sizes = [len(state) for state in states]
+        if sizes.count(self.stored_bytes) < len(states):
+            return np.zeros((0, self.width)), next(at for at, size in enumerate(sizes) if size != self.stored_bytes)
         rows = self.unpacked(states)
         if len(self._known) <= MOST_KNOWN and self._known.issuperset(map(hash, states)):
             return rows, len(rows)
@@ -197,8 +201,9 @@ class Rows:
     def tickets(self, packed: Sequence[bytes]) -> Array:
         """Tickets from the database as a matrix; one of another length is damaged, and becomes zeros."""
         size = 8 * self._ticket
-        whole = bytearray(b"".join([each if len(each) == size else bytes(size) for each in packed]))
-        return np.frombuffer(whole, "<f8").astype(np.float64, copy=False).reshape(len(packed), self._ticket)
+        if any(len(each) != size for each in packed):
+            packed = [each if len(each) == size else bytes(size) for each in packed]
+        return np.frombuffer(bytearray().join(packed), "<f8").astype(np.float64, copy=False).reshape(-1, self._ticket)
 
     def change(self, row: Array, live: int, slot: int) -> None:
         """Have a row follow one change of the arms (:func:`hlmc.engine.arms.change`)."""

@@ -199,8 +199,8 @@ class SQLiteStore(Store):
         else:
             self._connected().executemany(sql, rows)
 
-    def numbers(self, count: int) -> tuple[Any, ...]:
-        return _NUMBERS, count
+    def numbers(self, count: int) -> None:
+        return None
 
     def listed(self, values: Iterable[Any]) -> Any:
         return _List(values)
@@ -230,12 +230,6 @@ class SQLiteStore(Store):
                 path.unlink()
                 raise
             copy.close()
-
-
-_NUMBERS = (
-    "with recursive n (i) as (select 1 + coalesce((select max(number) from decisions), 0) union all select i + 1 from n"
-    " limit ?) select i from n"
-)
 
 
 class _List(list[Any]):

@@ -97,8 +97,8 @@ class Store(ABC):
         """Set columns. The last one of them is the key by which each row is found."""
 
     @abstractmethod
-    def numbers(self, count: int) -> tuple[Any, ...]:
-        """The statement and values that give numbers for so many new decisions, larger than all that there are."""
+    def numbers(self, count: int) -> tuple[Any, ...] | None:
+        """What gives numbers for so many new decisions; None: they go on from the last one, as nobody else writes."""
 
     @abstractmethod
     def listed(self, values: Iterable[Any]) -> Any:

@@ -66,8 +66,8 @@ class Upkeep:
         with experiment.store.transaction():
             now = experiment.refresh()
             sql = (
-                "select number, id from decisions where experiment = ? and due <= ? and due is not null and result is null"
-                " order by due limit ?"
+                "select number, id from decisions where experiment = ? and due <= ? and due is not null"
+                " and result is null order by due limit ?"
             )
             due = experiment.store.all(sql, experiment.number, now, SETTLED_AT_ONCE)
             if due:

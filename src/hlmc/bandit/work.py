@@ -8,7 +8,8 @@ reward learned. The numbers stand beside the decisions, so that a row can be rep
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -108,8 +109,9 @@ class Work:
         questions: list[Question] = [experiment.question]
         if keys:
             questions.append((_KEPT, experiment.number, store.listed(keys)))
-        if asks:
-            questions.append(store.numbers(len(asks)))
+        numbers = store.numbers(len(asks)) if asks else None
+        if numbers is not None:
+            questions.append(numbers)
         if told:
             questions.append((_NUMBERED, store.listed(told), experiment.number))
         if len(told) == 1 and not asks:
@@ -122,13 +124,15 @@ class Work:
             key: (digest, Decision(arm, name, propensity, None, bool(control)))
             for key, digest, name, propensity, control, arm in (answers.pop(0) if keys else ())
         }
-        self._numbers = [number for (number,) in answers.pop(0)] if asks else []
+        self._numbers: Iterable[int] = count(experiment.last + 1)
+        if numbers is not None:
+            self._numbers = [number for (number,) in answers.pop(0)]
         found = self._found(tells, answers.pop(0)) if told else {}
         if answers and (answers[0] or not found):
             return found, kept, answers[0]
-        numbers = {each.learner for each in found.values() if each.result is None}
-        if numbers:
-            return found, kept, store.all(*of_both(experiment, units, numbers))
+        learners = {each.learner for each in found.values() if each.result is None}
+        if learners:
+            return found, kept, store.all(*of_both(experiment, units, learners))
         return found, kept, store.all(*of_units(experiment, units)) if units else []
 
     def _found(self, tells: Sequence[Tell], rows: list[tuple[Any, ...]]) -> dict[str, _Told]:
