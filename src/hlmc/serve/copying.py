@@ -16,7 +16,7 @@ from pathlib import Path
 from hlmc.bandit.sqlite import SQLiteStore
 from hlmc.errors import HLMCError
 
-LEAST = 1000
+LEAST = 4000
 """Pages of the log for which it begins anew."""
 EVERY = 0.2
 """Seconds between two looks at the log."""
