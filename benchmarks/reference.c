@@ -243,7 +243,7 @@ static double tsallis(Trap a, int64_t steps) {
 static double champion(Trap a, int64_t steps, int groups, int64_t epoch, double least) {
     int size = ((int)a.arms + groups - 1) / groups, place[SLOTS], arm[SLOTS], order[4096], best = -1;
     int crisis = 0, rematch = 0, group = 0;
-    double doubt = 0.5, usual = 0.5, earned = 0.0;
+    double doubt = 0.5, usual = 0.5, spread = 0.25, earned = 0.0;
     int64_t turn = 0, s = 0;
     Leader top, f;
     for (int i = 0; i < a.arms; i++) order[i] = i;
@@ -277,10 +277,12 @@ static double champion(Trap a, int64_t steps, int groups, int64_t epoch, double 
             baseline += (tau < 48.0 ? 1.0 / (tau + 2.0) : 0.02) * (1.0 - r - baseline);
             within += r;
         }
-        double length = (double)(end - began), loss = 1.0 - within / length;
-        crisis = s >= 5 && loss - usual > 2.0 / sqrt(length);
-        if (challenge && s >= 5 && usual - loss > 0.75 / sqrt(length)) doubt = 0.5;
-        usual += (s < 8 ? 1.0 / ((double)s + 2.0) : 0.1) * (loss - usual);
+        double length = (double)(end - began), loss = 1.0 - within / length, above = loss - usual;
+        double most = 0.5 / sqrt(length), rate = s < 8 ? 1.0 / ((double)s + 2.0) : 0.1;
+        crisis = s >= 5 && above > 4.0 * most;
+        if (!challenge) spread += rate * (above * above - spread);
+        else if (s >= 5 && -above > 1.5 * fmin(most, fmax(0.001, sqrt(spread)))) doubt = 0.5;
+        usual += rate * above;
         if (!challenge) lose(&top, group, loss, 0.5, 0.5 * sqrt((double)(s - turn) + 2.0));
         int winner = 0;
         for (int j = 1; j < n; j++)

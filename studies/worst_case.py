@@ -30,6 +30,7 @@ import hlmc
 
 RANDOM = 200  # random tables before a climb
 PATIENCE = 250  # evaluations without an improvement after which it starts again
+CLIMBS = 4  # at least so many climbs: none takes more than this part of the evaluations
 
 
 @dataclass(frozen=True)
@@ -128,8 +129,10 @@ def search(contest: Contest, evaluations: int, seed: int) -> list[tuple[float, C
         climbs += 1
         found = [(contest.score(one, seed), one) for one in (drawn(dice, contest.arms) for _ in range(RANDOM))]
         best, at = max(found, key=lambda pair: pair[0])
+        seen.append((best, at))
         last = contest.evaluations
-        while contest.evaluations < evaluations and contest.evaluations - last < PATIENCE:
+        end = min(evaluations, climbs * evaluations // CLIMBS)
+        while contest.evaluations < end and contest.evaluations - last < PATIENCE:
             one = moved(dice, contest.arms, at)
             score = contest.score(one, int(dice.integers(2**31)))
             if score > best:

@@ -189,6 +189,7 @@ class Champion:
         self.lengths = [math.prod(self.epochs[d + 1 :]) for d in range(len(self.groups))]
         self.local, self.doubt, self.crisis = 0, 0.5, False
         self.past, self.mean = 0, 0.5  # epochs of the stage, and the mean loss of the last ones
+        self.square = 0.25  # the mean of (loss - mean)^2 over those without a challenge
         self.rematch: int | None = None  # the first place of the group in which the champion was beaten once
         self.runs: list[Groups] = [Groups(1, 0)] * (len(self.groups) - 1)
         self.due = True
@@ -306,10 +307,13 @@ class Champion:
                 run.learn()
         # A crisis: after five epochs, a loss far above those before it, in whatever run.
         loss = 1.0 - min(1.0, math.fsum(self.earned) / len(self.earned))
-        deviation = 0.5 / math.sqrt(len(self.earned))
-        self.crisis = self.past >= 5 and loss > self.mean + 4.0 * deviation
+        most = 0.5 / math.sqrt(len(self.earned))
+        self.crisis = self.past >= 5 and loss > self.mean + 4.0 * most
         # Trust must pay: a challenge with a loss clearly below the usual one ends it.
-        if self.challenged and self.past >= 5 and loss < self.mean - 1.5 * deviation:
+        deviation = min(most, max(0.001, math.sqrt(self.square)))
+        if not self.challenged:
+            self.square = faded(self.square, self.past + 1, (loss - self.mean) ** 2, 10)
+        elif self.past >= 5 and loss < self.mean - 1.5 * deviation:
             self.doubt = 0.5
             self.mistrusted += 1
         self.mean, self.rematch = faded(self.mean, self.past + 1, loss, 10), None

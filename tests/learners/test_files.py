@@ -133,10 +133,10 @@ def test_the_layout_is_that_of_this_format() -> None:
     assert words == {
         "tree": [],
         "block rotation": ["CARRIED"],
-        "champion": ["DOUBT", "CHALLENGE", "CRISIS", "TURN", "USUAL", "PLACE"],
-        "coded champion": ["DOUBT", "CHALLENGE", "CRISIS", "TURN", "USUAL", "PLACE"],
+        "champion": ["DOUBT", "CHALLENGE", "CRISIS", "TURN", "USUAL", "SPREAD", "PLACE"],
+        "coded champion": ["DOUBT", "CHALLENGE", "CRISIS", "TURN", "USUAL", "SPREAD", "PLACE"],
     }
-    assert [each and each.header_words for each in structures.CATALOGUE] == [9, 10, 15, None, 15]
+    assert [each and each.header_words for each in structures.CATALOGUE] == [9, 10, 16, None, 16]
     assert [layout.CHILD, layout.CHANCE, layout.SUM, layout.SCALARS, layout.LEVEL_CONTROL] == [0, 1, 2, 3, 5]
     assert layout.FIELDS == 20
     window = [layout.UNANSWERED, layout.DUE, layout.REACHED, layout.CROWNED, layout.MOVED, layout.SECRET]

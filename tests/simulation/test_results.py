@@ -100,7 +100,7 @@ def test_a_bound_on_weak_regret_is_none_on_shifting_regret() -> None:
     assert [name for name in told if known.sel(policy=name)] == ["Champion told", "EXP3.S"]
     assert result.bound("weak").isel(time=-1).notnull().all()
     labels = [str(line.get_label()) for line in result.plot("shifting", 3).get_lines()]
-    assert "Champion, 7 + 24 words" in labels  # no bound is drawn for a regret that it does not bound
+    assert "Champion, 7 + 25 words" in labels  # no bound is drawn for a regret that it does not bound
 
 
 def test_legends_stand_beside_the_data() -> None:

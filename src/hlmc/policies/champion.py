@@ -82,7 +82,7 @@ class Champion(TreePolicy):
 
     bits: int | str = 64
 
-    rule: ClassVar[int] = 2
+    rule: ClassVar[int] = 3
 
     delay_power: ClassVar[float] = 0.5
     """Less than in the theorem of docs/research/feedback.md: the champion survives an epoch's end. The best of 1 to 10

@@ -92,7 +92,7 @@ from hlmc.engine.tickets import CHILDREN_AT
 
 Array = np.ndarray
 
-DOUBT, CHALLENGE, CRISIS, TURN, USUAL, PLACE = range(COMMON, COMMON + 6)
+DOUBT, CHALLENGE, CRISIS, TURN, USUAL, SPREAD, PLACE = range(COMMON, COMMON + 7)
 
 UNCHALLENGED, BY_CHANCE, AFTER_CRISIS, IN_REMATCH = range(4)  # what CHALLENGE may hold
 
@@ -111,6 +111,7 @@ HEADER = (
     ),
     Word("TURN", "challenges since the lowest group level was restarted; they go round its groups", WHOLE),
     Word("USUAL", "mean loss of the last epochs, by which a crisis is told"),
+    Word("SPREAD", "mean square of what the last epochs without a challenge lost above or below USUAL"),
     Word("PLACE", "the champion's place in the order of the arms, or -1; a statistic", WHOLE),
 )
 
@@ -120,6 +121,7 @@ LEAST_DOUBT = PARAMETERS + 1  # and the least share of an epoch's prior that is 
 
 FADING = 0.02  # a baseline is a mean over about the last 50 losses,
 RECENT = 0.1  # and the usual loss of epochs one over about the last 10: what trust costs is seen soon after a change
+STEADY = 0.001  # the least standard deviation of an epoch's loss that is reckoned with
 EVEN = 0.5  # the share of the prior that others have after a coronation,
 OPEN = 0.75  # and in a challenge
 CHALLENGES = 0.4  # after s epochs of a run of the lowest group level a challenge has probability 0.4 / sqrt(s + 1),
@@ -129,7 +131,7 @@ FIRM = 0.1  # a champion that is doubted no more than this is beaten twice befor
 CALMER = 0.6  # doubt shrinks by this factor when the champion has held its own
 SETTLED = 5  # epochs before the usual loss is told from the noise of the first ones
 DEVIATIONS = 4.0  # a crisis is a loss so many standard deviations (each at most 0.5 / sqrt(steps)) above the usual one
-PAYS = 1.5  # a challenge pays more than trust where its loss is so many of them below it
+PAYS = 1.5  # a challenge pays more than trust where its loss is so many of those of the last epochs below it
 SUREST = 0.9375  # the largest probability of a challenge: no group's choice is certain
 
 SINGLE = ftrl.SINGLE  # what LEAST is in single precision
@@ -351,6 +353,7 @@ def champion_begin(program: Array, row: Array, t: int) -> float:
         row[PLACE] = -1.0
     if t == origin:
         row[USUAL] = 0.5
+        row[SPREAD] = 0.25
         row[DOUBT] = EVEN
         row[CRISIS] = float(NO_REASON)
     # Where the lowest group level has a choice it decides on a challenge too. Until then there is none.
@@ -405,22 +408,26 @@ def _tell_crisis(program: Array, row: Array, t: int) -> None:
     """Whether the epoch that ends at time t paid much less than those before it, in this run and in earlier ones.
 
     And whether a challenge paid clearly more: then the champion is not trusted any longer, whichever arm has won it.
+    What is clear depends on how much the last epochs without a challenge differed: where rewards hardly vary, a small
+    difference is.
     """
     record = int(row[RECORD])
     began = int(row[BEGAN])
     _, origin, _ = stage_of(program, began)
     epochs = (began - origin) // int(program[record - FIELDS + LENGTH])  # of the stage, before this one
     told = float(t - began) - unanswered(program, row)  # rewards that have come
-    loss = row[USUAL]
     worse = False
     if told > 0.0:
-        loss = 1.0 - min(1.0, row[int(program[record + CONTROL]) + SUM] / told)
-        above = (loss - row[USUAL]) / (0.5 / math.sqrt(told))
-        worse = above > DEVIATIONS and epochs >= SETTLED
-        if above < -PAYS and epochs >= SETTLED and row[CHALLENGE] > 0.0:
+        above = 1.0 - min(1.0, row[int(program[record + CONTROL]) + SUM] / told) - row[USUAL]
+        most = 0.5 / math.sqrt(told)  # the standard deviation of a mean of fair coins
+        worse = above > DEVIATIONS * most and epochs >= SETTLED
+        rate = max(1.0 / (epochs + 2.0), RECENT)
+        if row[CHALLENGE] == 0.0:
+            row[SPREAD] += rate * (above * above - row[SPREAD])
+        elif above < -PAYS * min(most, max(STEADY, math.sqrt(row[SPREAD]))) and epochs >= SETTLED:
             row[DOUBT] = EVEN
+        row[USUAL] += rate * above
     _put_crisis(program, row, PAID_LESS if worse else NO_REASON)
-    row[USUAL] += max(1.0 / (epochs + 2.0), RECENT) * (loss - row[USUAL])
 
 
 @kernel
@@ -583,7 +590,7 @@ def champion_check_row(program: Array, checks: Address, row: Array, step: int, r
     DOUBT is from LEAST_DOUBT to EVEN, so the prior divides by no 0; TURN is a count, so ``TURN % n`` one of the
     groups; CHALLENGE is 0 to 3; CRISIS is 0 to 2, or tells a count of groups, of which no more than there are is
     taken; the group of a rematch is found from BASE, which is that of a group; USUAL is a mean of losses, but for
-    rounding.
+    rounding; SPREAD is a mean of squares, of which the root is taken.
     """
     arms = live_arms(program, row)
     least = -1 if program[IDLE] > 0.0 and not running else 0
@@ -594,6 +601,7 @@ def champion_check_row(program: Array, checks: Address, row: Array, step: int, r
     if not (
         whole_within(row[CRISIS], NO_REASON, FOREVER if program[IDLE] > 0.0 else REMATCH)
         and -0.01 <= row[USUAL] <= 1.01
+        and 0.0 <= row[SPREAD] <= 1.1
     ):
         return False
     sound, base, count, began, until, record = _check_groups(program, checks, row, step, running)
