@@ -6,8 +6,10 @@
     python studies/champion.py --old ../before/src             # beside the Champion of another checkout
     python studies/champion.py --memory 14 --held-out          # three levels
     python studies/champion.py --policy "HLMC tsallis-rv"
+    python studies/champion.py --set FIRM=-1                   # without rematches; DEVIATIONS=99: without crises
 
 Every policy plays the same sequences of rewards. ``--policy`` takes the names of ``hlmc.arena.POLICIES``.
+``--set`` gives constants of ``hlmc.engine.structures.champion`` other values, before anything is compiled.
 ``--held-out`` also prints the policy's regret less EXP3's, with the interval of the mean difference over the runs.
 """
 
@@ -37,8 +39,11 @@ FULL = "EXP3"  # with memory for all arms
 def measured(options: argparse.Namespace) -> list[dict[Any, Any]]:
     """The arena's rows, by the hlmc that this interpreter finds, and how much more regret than ``FULL`` each has."""
     import hlmc
+    from hlmc.engine.structures import champion
     from hlmc.evaluation import t_interval
 
+    for name, value in (text.split("=") for text in options.set):
+        setattr(champion, name, type(getattr(champion, name))(value))
     names = [*options.policy, FULL] if options.held_out else options.policy
     result = hlmc.arena(
         against=names,
@@ -80,6 +85,7 @@ def main() -> None:
     parser.add_argument("--held-out", action="store_true", help="the adversaries that nothing was tuned on")
     parser.add_argument("--adversary", action="append", help="only this one; may be repeated")
     parser.add_argument("--old", default="", metavar="SRC", help="the src folder of another checkout")
+    parser.add_argument("--set", nargs="*", default=[], metavar="NAME=VALUE", help="constants of the rule")
     parser.add_argument("--memory", type=int, default=20, help="words; 14 are three levels (default: 20)")
     parser.add_argument("--runs", type=int, default=32)
     parser.add_argument("--horizon", type=int, default=10**6)
