@@ -62,7 +62,7 @@ def draw(lengths, factors, regret, horizon, title, path) -> None:
         ax.plot(lengths[best[1]], factors[best[0]], marker="*", color="white", markeredgecolor="black", markersize=14)
         for x, y, text in (
             (theorem, 1.0, "Theorem 1"),
-            (lengths[best[1]], factors[best[0]], f"least: {share[best]:.3f} a step"),
+            (lengths[best[1]], factors[best[0]], f"least: {share[best]:.3f} per step"),
         ):
             left = x > np.sqrt(lengths[0] * lengths[-1])
             ax.annotate(
@@ -78,7 +78,7 @@ def draw(lengths, factors, regret, horizon, title, path) -> None:
             )
         ax.set(xscale="log", yscale="log", xlabel="steps in an epoch", ylabel="learning rates over the theorem's")
         ax.set_title(title, loc="left")
-        figure.colorbar(mesh, ax=ax, label="weak regret a step")
+        figure.colorbar(mesh, ax=ax, label="weak regret per step")
         plotting.save(figure, path)
 
 
@@ -107,7 +107,7 @@ def main() -> None:
     print(f"{len(policies):,} policies, {runs:,} runs of {horizon:,} steps each: {steps:.3g} steps in {seconds:.1f} s")
     theorem = hlmc.HLMC(ARMS, memory=MEMORY, horizon=horizon).plan.lengths[0]
     nearest = regret[np.abs(np.log(factors)).argmin(), np.abs(np.log(lengths / theorem)).argmin()]
-    print(f"regret a step: {nearest / horizon:.4f} near the theorem's choice, {regret.min() / horizon:.4f} at best")
+    print(f"regret per step: {nearest / horizon:.4f} near the theorem's choice, {regret.min() / horizon:.4f} at best")
     draw(lengths, factors, regret, horizon, f"{adversary!r}, T = {horizon:,}, {runs:,} runs per point", options.out)
     print(f"drawn: {options.out}")
 

@@ -59,7 +59,7 @@ def main(arguments: list[str] | None = None) -> None:
         f"{radios:,} radios, {policy.words.statistics} numbers each, {CHANNELS} channels, {options.steps:,} steps",
         f"served: {row['reward']:.3f} of all calls; {CLEAR / CHANNELS:.3f} if all had stayed put",
         f"on a clear channel: {row['clear']:.3f} of all choices; fairness {row['fairness']:.4f}",
-        f"{choices:.3g} choices in {seconds:.1f} s ({where}); {1.0 / result.nanoseconds:.3g}e9 a second of play",
+        f"{choices:.3g} choices in {seconds:.1f} s ({where}); {1.0 / result.nanoseconds:.3g}e9 per second of play",
         f"drawn: {plotting.save(result.plot_occupancy().figure, options.out)}",
     ]
     print(*lines, sep="\n")

@@ -34,6 +34,15 @@ STATE = ROOT / "build" / "doctrees"
 # Links between Markdown files, as they are in the repository.
 LINK = re.compile(r"(\]\()([^)#\s]+)((?:#[^)\s]*)?\))")
 
+# What the notebooks answer, for the page that lists them.
+NOTEBOOKS = {
+    "01-first-steps": "What are a policy, a learner, a regret and a fleet?",
+    "02-the-paper": "Do the paper's experiments come out as it says?",
+    "03-your-own-policy": "How does a bandit algorithm of mine, in plain Python, compare with those of the library?",
+    "04-a-hundred-thousand-arms": "What can 640 words do for 100,000 arms?",
+    "05-late-feedback": "What if a reward comes hundreds of decisions later, or never?",
+}
+
 # A list of pages of the site within a page.
 TOCTREE = re.compile(r"^```\{toctree\}\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -100,8 +109,9 @@ def notebooks() -> None:
         # Links to pages of docs/ lead to the same pages of the site.
         write(SOURCE / "notebooks" / path.name, path.read_text(encoding="utf-8").replace("](../docs/", "](../"))
     names = "\n".join(path.stem for path in found)
-    text = "They are in `notebooks/` of the repository. They run unchanged.\n"
-    write(SOURCE / "notebooks" / "index.md", f"# Notebooks\n\n{text}\n```{{toctree}}\n:maxdepth: 1\n\n{names}\n```\n")
+    text = "They are in `notebooks/` of the repository. They run unchanged.\n\n| notebook | answers |\n|---|---|\n"
+    text += "".join(f"| [](<{path.stem}>) | {NOTEBOOKS.get(path.stem, '')} |\n" for path in found)
+    write(SOURCE / "notebooks" / "index.md", f"# Notebooks\n\n{text}\n```{{toctree}}\n:hidden:\n\n{names}\n```\n")
 
 
 def playground() -> None:

@@ -34,13 +34,30 @@ MODULES = (
     "hlmc.plotting",
 )
 
-# What the library itself asks of a policy: of no use to whoever has one.
+# What the library itself asks of its own classes: of no use to whoever has an object of them.
+INTERNAL = {
+    "arguments",
+    "ask_each",
+    "compiled",
+    "described",
+    "fresh",
+    "keep_benchmarks",
+    "of",
+    "of_file",
+    "player",
+    "read",
+    "trusted",
+    "unanswered",
+}
+
+# The same of a policy.
 ENGINE = {
     "accepted",
     "anytime",
     "arguments",
     "assumed_delta",
     "assumed_switches",
+    "bits",
     "bits_used",
     "delay_power",
     "epochs_used",
@@ -59,8 +76,22 @@ ENGINE = {
     "window_words",
 }
 
-# What the library asks of an adversary; it is on the page of `Adversary`, for those who write one.
-OF_A_RULE = {"address", "code", "failure", "piecewise", "spec", "spec_in", "unchecked"}
+# What the library asks of an adversary or a routine: on the pages of these two classes, for those who write one.
+FOR_AUTHORS = {
+    Adversary: {
+        "address",
+        "code",
+        "failure",
+        "mean_rule",
+        "piecewise",
+        "rule",
+        "spec",
+        "spec_in",
+        "state",
+        "unchecked",
+    },
+    hlmc.routines.Routine: {"check_coded", "coded_packed", "coded_words", "cost", "kernels", "packed"},
+}
 
 GALLERY = Path(__file__).resolve().parent.parent / "examples" / "gallery"
 
@@ -206,9 +237,10 @@ def _members(name: Name, pages: dict[type, Name]) -> tuple[list[str], dict[str, 
         for member, item in vars(base).items():
             if member.startswith("_") or member in seen or not (_is_member(item) or member in described):
                 continue
-            if member in ENGINE and issubclass(name.item, hlmc.Policy):
-                continue
-            if member in OF_A_RULE and base is Adversary and name.item is not Adversary:
+            hidden = INTERNAL | (ENGINE if issubclass(name.item, hlmc.Policy) else set())
+            for kind, asked in FOR_AUTHORS.items():
+                hidden |= asked if issubclass(name.item, kind) and name.item is not kind else set()
+            if member in hidden:
                 continue
             seen.add(member)
             # What a class without a page overrides is described where it was first.

@@ -73,5 +73,5 @@ plt.show()
 # %%
 # Negative regret means more than the best fixed arm earns: the champion follows the reward from block to block.
 print(
-    result.summary()[["words", "reward", "regret", "low", "high"]].round(0).to_string()
+    result.summary().shown()[["words", "reward", "regret", "95 % interval"]].to_string()
 )

@@ -23,12 +23,12 @@ _CHANGES = 200
 
 
 def check_adversary(adversary: Adversary, samples: int = 200, seed: int = 0) -> None:
-    """Check that an adversary keeps its promises; an AssertionError says which one it broke.
+    """Check that an adversary satisfies the contract of adversaries; an AssertionError names what it violates.
 
     Rewards are finite numbers in [0, 1]; they are the same in any order, asked for singly or together, and
     from a pickled copy; the copy is equal and has the same hash; the printed form makes an equal one
     (unless it holds a ``<``, which says that it can't); nothing can be assigned; steps and arms that do not
-    exist are refused; and :meth:`Adversary.changes`, where it gives any, leaves none out and names none in
+    exist are refused; and :meth:`Adversary.changes`, where it gives any, lists all and no others
     vain, and rewards repeat as :attr:`Adversary.repeats` says, as far as samples can tell.
 
     Parameters

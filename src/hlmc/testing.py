@@ -39,7 +39,7 @@ _GRID = 2000
 
 
 def check_policy(policy: Policy, steps: int = 60, seed: int = 0) -> None:
-    """Check that a policy keeps its promises; an AssertionError says which one it broke.
+    """Check that a policy satisfies the contract of policies; an AssertionError names what it violates.
 
     It is a value: frozen, hashable, comparable, picklable, and it prints as the call that makes it (unless that
     holds a ``<``, which says that it can't). Its learners are rows of as many words as it says; they select arms

@@ -49,7 +49,7 @@ ATTEMPTS = 20
 
 
 class Bandit:
-    """A bandit that survives: named arms, a learner per unit, decisions in a database. Made by :func:`hlmc.open`.
+    """A bandit in a database: named arms, a learner per unit, decisions with ids. Made by :func:`hlmc.open`.
 
     Any number of threads, tasks and processes may use one store. ``with bandit:`` closes it at the end.
 
@@ -81,7 +81,7 @@ class Bandit:
 
     @property
     def policy(self) -> Policy:
-        """What the learners follow."""
+        """The policy of the learners."""
         return self._experiment.policy
 
     @property
@@ -246,7 +246,7 @@ class Bandit:
     # --- The whole experiment
 
     def report(self) -> Report:
-        """What there is to see: decisions, rewards over time and by arm, shares, missing feedback, favourites.
+        """A report: decisions, rewards over time and by arm, shares, missing feedback, favourites.
 
         >>> import hlmc, tempfile, pathlib
         >>> path = pathlib.Path(tempfile.mkdtemp()) / "shop.db"
@@ -262,7 +262,7 @@ class Bandit:
             return report(experiment)
 
     def check(self) -> list[str]:
-        """What is wrong with the experiment and its store; empty if nothing.
+        """Check the experiment and its store: the problems found, none if all is well.
 
         The database's own files, every row, that decisions and events agree, and that each row is what its events
         make of it: since its last snapshot all of them are played again. Reads one state while others write.
@@ -291,7 +291,7 @@ class Bandit:
             store.close()
 
     def export(self, path: str | os.PathLike[str]) -> int:
-        """Write all decisions to a file, ``.csv``, or ``.parquet`` with the extra ``lab``; how many there are.
+        """Write all decisions to a file, ``.csv``, or ``.parquet`` with the extra ``lab``; returns their number.
 
         >>> import hlmc, tempfile, pathlib
         >>> folder = pathlib.Path(tempfile.mkdtemp())
@@ -334,7 +334,7 @@ class Bandit:
     def settle(self) -> None:
         """Do all that is due now: decisions past ``wait``, roll-ups, retention, idle units.
 
-        Calls of ``ask`` and ``tell`` do a little of it from time to time; a bandit that nobody calls settles nothing.
+        Calls of ``ask`` and ``tell`` do a little of it from time to time; without calls nothing is settled.
         """
         self._check_open()
         more, first = not self._readonly, True
@@ -353,7 +353,7 @@ class Bandit:
             store.close()
 
     def forget(self, unit: Unit) -> bool:
-        """Forget a unit: its learner and its name. Whether it was there.
+        """Forget a unit: its learner and its name. Returns whether it existed.
 
         Its decisions stay in the log without a name. Rewards that are told later for them are ``expired``.
         """
@@ -362,7 +362,7 @@ class Bandit:
         return self._called(lambda experiment: _forget(experiment, name), writes=True)
 
     def close(self) -> None:
-        """Close the connection. What was acknowledged is in the store; a closed bandit answers nothing more."""
+        """Close the connection. What was acknowledged is in the store; later calls are errors."""
         if not self._closed:
             self._closed = True
             self._experiment.store.close()

@@ -46,7 +46,7 @@ def open(  # noqa: A001 - hlmc.open is the name that users know
     seed: int | None = None,
     token: str | None = None,
 ) -> Bandit:
-    """Open a bandit that is kept in a database: make it, or go on with it.
+    """Open a bandit in a database; it is created if it does not exist.
 
     Parameters
     ----------
@@ -54,8 +54,8 @@ def open(  # noqa: A001 - hlmc.open is the name that users know
         A file (SQLite), the URL of a PostgreSQL database, ``postgresql://...`` (extra ``postgres``), or that of a
         service, ``http://...`` (extra ``client``): then the bandit is an :class:`hlmc.serve.Client`.
     policy
-        What to learn with. May be left out for an experiment that is there. A learner, such as :func:`hlmc.replay`
-        returns: the learner that all share begins as it is; those of units begin afresh.
+        What to learn with; not needed for an experiment that exists. If it is a learner, such as :func:`hlmc.replay`
+        returns, the learner that all share begins with its state, and those of units begin afresh.
     arms
         The names of the arms, at most ``policy.arms`` of them. Default: "0", "1", ... as many as the policy has.
     name
@@ -81,7 +81,7 @@ def open(  # noqa: A001 - hlmc.open is the name that users know
     seed
         What the random streams derive from. Default: entropy.
     token
-        For a service: who you are. Default: the environment variable ``HLMC_TOKEN``, if it is set.
+        For a service: the token that authenticates you. Default: the environment variable ``HLMC_TOKEN``, if it is set.
 
     Examples
     --------

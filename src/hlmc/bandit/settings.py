@@ -35,7 +35,7 @@ class Settings:
     shards
         Learners among which decisions without a unit are divided.
     delay
-        None: as the policy has it. "measured": new units use a policy planned for the measured delay.
+        None: that of the policy. "measured": new units use a policy planned for the measured delay.
     """
 
     wait: float | None = None

@@ -43,7 +43,7 @@ class Table:
         self.styles.append(style)
 
     def narrowed(self) -> Table:
-        """A narrower copy: rounded numbers, headings broken where they are wider than their columns, and without "/step"."""
+        """A narrower copy: rounded numbers, and headings without "/step", broken where they are wider than columns."""
         rows = [tuple(cell if i in self.left else _rounded(cell) for i, cell in enumerate(row)) for row in self.rows]
         headings = []
         for i, heading in enumerate(self.headings):

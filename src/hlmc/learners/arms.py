@@ -73,7 +73,7 @@ class Arms:
 
     Give a table to :meth:`Policy.start <hlmc.Policy.start>`; the learner then answers with names, and what is done to
     its table, ``learner.arms``, is done to it at once. A table belongs to one learner. It cannot be changed between a
-    learner's ``select`` and ``update``; between ``ask`` and ``tell`` it can. ``docs/arms.md`` tells the rest.
+    learner's ``select`` and ``update``; between ``ask`` and ``tell`` it can. See ``docs/arms.md``.
 
     ``name in arms``, ``len(arms)`` and ``for name in arms`` count paused arms, too, in the order in which they came.
 

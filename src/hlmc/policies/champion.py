@@ -32,14 +32,14 @@ this fraction of an epoch."""
 
 @dataclass(frozen=True, repr=False)
 class Champion(TreePolicy):
-    """HLMC with a champion: one arm is carried across epochs and defends itself in every group that is played.
+    """HLMC with a champion: one arm is carried across epochs and also plays in every group that is chosen.
 
     It keeps no more words than HLMC: group losses as differences (N - 1 words for N groups), the losses of a group's
     arms as differences to the champion's, and the champion's name. On most of this library's adversaries its regret is
     a small part of HLMC's and below that of EXP3 with all K words.
 
     If ``memory`` covers all arms, T is at least 30 K and ``switches`` is not given, it equals
-    :class:`TsallisINF <hlmc.TsallisINF>`; so it does where two levels do not fit.
+    :class:`TsallisINF <hlmc.TsallisINF>`. It also does if two levels do not fit.
 
     Parameters
     ----------

@@ -51,7 +51,7 @@ class Uniform(FlatPolicy):
     arms
         K.
     horizon
-        T; it changes nothing.
+        T; it has no effect.
 
     Guarantee
     ---------

@@ -122,7 +122,7 @@ class Client(_Shared):
     url
         The address of the service.
     token
-        Who you are. Default: the environment variable ``HLMC_TOKEN``.
+        The token that authenticates you. Default: the environment variable ``HLMC_TOKEN``.
     name
         Which experiment.
     retries
@@ -160,7 +160,7 @@ class Client(_Shared):
 
     @property
     def policy(self) -> Policy:
-        """What the learners follow."""
+        """The policy of the learners."""
         self._described = self._described or self._do(self._remote.experiment())
         return policy_of(self._described)
 
@@ -175,7 +175,7 @@ class Client(_Shared):
         return Settings(**self._do(self._remote.experiment())["settings"])
 
     def report(self) -> Report:
-        """What there is to see: see :meth:`hlmc.Bandit.report`."""
+        """A report: see :meth:`hlmc.Bandit.report`."""
         found: Report = self._do(self._remote.report())
         return found
 
@@ -188,7 +188,7 @@ class Client(_Shared):
         return bool(self._do(self._remote.forget(unit)))
 
     def settle(self) -> None:
-        """Have the service do what is due."""
+        """Let the service do all that is due now: see :meth:`hlmc.Bandit.settle`."""
         self.report()
 
     def close(self) -> None:
@@ -309,7 +309,7 @@ class AsyncClient(_Shared):
     ask_async, tell_async, drop_async = ask, tell, drop
 
     async def report(self) -> Report:
-        """What there is to see."""
+        """A report: see :meth:`hlmc.Bandit.report`."""
         found: Report = await self._do(self._remote.report())
         return found
 
