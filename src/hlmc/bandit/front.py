@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import secrets
 from collections.abc import Callable, Iterator, Sequence
@@ -432,8 +433,14 @@ class Bandit:
         tells, asks = group[0].tells, group[0].asks
         if len(group) > 1:
             tells, asks = [tell for each in group for tell in each.tells], [ask for each in group for ask in each.asks]
-        with self._experiment.store.transaction():
-            told, decided = Work(self._experiment).done(tells, asks)
+        collects = gc.isenabled()
+        gc.disable()  # thousands of tuples and no cycles: a search among all objects would find nothing
+        try:
+            with self._experiment.store.transaction():
+                told, decided = Work(self._experiment).done(tells, asks)
+        finally:
+            if collects:
+                gc.enable()
         if len(group) == 1:
             return [(told, decided)]
         answers, rest, left = [], iter(told), iter(decided)
