@@ -12,6 +12,8 @@ which is printed first, says how far the figures are the disk's.
 from __future__ import annotations
 
 import argparse
+import base64
+import json
 import os
 import random
 import sqlite3
@@ -23,13 +25,15 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import hlmc
-from hlmc.bandit.schema import INDEXES, TABLES, VERSION
-from hlmc.bandit.sqlite import TYPES
+from hlmc.bandit.schema import TABLES, VERSION, statements
+from hlmc.bandit.sqlite import LOG, PAGE, TYPES
+from hlmc.bandit.store import LISTED
 
 POLICY = hlmc.Champion(arms=100, memory=40)
-BARE_DECISION = [name for name in TABLES["decisions"] if name != "number"]
+BARE_DECISION = list(TABLES["decisions"])
 
 
 def fdatasync(folder: Path, count: int = 200) -> tuple[float, float]:
@@ -71,47 +75,62 @@ def ours(bandit: hlmc.Bandit, units: int, size: int, clean: bool = False) -> Cal
 
 
 def bare(path: Path, units: int, size: int, words: int) -> Callable[[], int]:
-    """The same reads and writes by sqlite3 alone: rows of the same size, the same tables and indexes."""
+    """The same reads and writes by sqlite3 alone, with the same tables, pages and statements."""
     connection = sqlite3.connect(path, isolation_level=None)
-    connection.execute("pragma journal_mode = wal")
-    connection.execute("pragma synchronous = full")
-    connection.execute("pragma cache_size = -65536")
-    for table, columns in TABLES.items():
-        inside = ", ".join(f"{name} {TYPES[kind.partition(' ')[0]]}" for name, kind in columns.items())
-        connection.execute(f"create table {table} ({inside})")
-    for statement in INDEXES:
+    for pragma in (f"page_size = {PAGE}", "journal_mode = wal", "synchronous = full", "cache_size = -65536"):
+        connection.execute(f"pragma {pragma}")
+    connection.execute(f"pragma wal_autocheckpoint = {LOG // PAGE}")
+    for statement in statements(TYPES):
         connection.execute(statement)
-    state, ticket = os.urandom(words), os.urandom(100)
+    state, ticket = os.urandom(words), os.urandom(88)
     connection.execute("begin")
     rows = ((f"u{unit}", state) for unit in range(units))
-    connection.executemany("insert into learners (experiment, unit, state) values (1, ?, ?)", rows)
+    connection.executemany(
+        "insert into learners (experiment, unit, state, horizon, delay, began, event, version, used, snapshot_event,"
+        " snapshot_version) values (1, ?, ?, 0, 0, 0, 0, 2, 1.7e9, 0, 2)",
+        rows,
+    )
     connection.execute("commit")
+    learners = "select id, unit, horizon, delay, began, state, event, version from learners"
+    decisions = (
+        "select number, id, learner, arm, control, version, event, asked, hour, due, ticket, result from decisions"
+    )
+    one, many = "= ?", LISTED
     insert = f"insert into decisions ({', '.join(BARE_DECISION)}) values ({', '.join('?' * len(BARE_DECISION))})"
+
+    def read(sql: str, values: list[Any]) -> list[tuple[Any, ...]]:
+        given = values[0] if len(values) == 1 else json.dumps(values)
+        return connection.execute(f"{sql} {one if len(values) == 1 else many}", (given,)).fetchall()
+
+    def write(sql: str, rows: list[tuple[Any, ...]]) -> None:
+        if len(rows) == 1:
+            connection.execute(sql, rows[0])
+        else:
+            connection.executemany(sql, rows)
 
     def step() -> int:
         now = time.time()
+        change = "update learners set state = ?, event = ?, version = ?, used = ? where id = ?"
+        asked = [f"u{random.randrange(units)}" for _ in range(size)]
         connection.execute("begin immediate")
-        numbers, rows = [], []
-        for _ in range(size):
-            unit = f"u{random.randrange(units)}"
-            sql = "select id, state, event, version from learners where experiment = 1 and unit = ?"
-            numbers.append(connection.execute(sql, (unit,)).fetchone()[0])
-            name = f"{time.time_ns() >> 24:010x}" + os.urandom(11).hex()  # ids grow with time, as ours
-            rows.append((name, 1, numbers[-1], 5, 0.5, 0, 2, 7, now, 400_000, None, ticket, *[None] * 5))
-        connection.executemany(insert, rows)
-        changed = [(state, now, number) for number in numbers]
-        connection.executemany("update learners set state = ?, used = ? where id = ?", changed)
+        (last,) = connection.execute("select coalesce(max(number), 0) from decisions").fetchone()
+        found = {each[1]: each[0] for each in read(f"{learners} where experiment = 1 and unit", asked)}
+        numbers = [found[unit] for unit in asked]
+        noise = base64.urlsafe_b64encode(os.urandom(15 * size)).decode()
+        rows = [
+            (last + k, noise[20 * k - 20 : 20 * k], 1, number, 5, 0.5, 0, 2, 7, now, 400_000, None, ticket, *[None] * 5)
+            for k, number in enumerate(numbers, 1)
+        ]
+        write(insert, rows)
+        write(change, [(state, 8, 2, now, number) for number in sorted(set(numbers))])
         connection.execute("commit")
         connection.execute("begin immediate")
-        told = []
-        for row in rows:
-            sql = "select number, learner, ticket, result from decisions where id = ?"
-            number, learner, _, _ = connection.execute(sql, (row[0],)).fetchone()
-            connection.execute("select state, event, version from learners where id = ?", (learner,)).fetchone()
-            told.append((0, 0.5, now, 8, 2, number))
+        told = read(f"select {decisions} from decisions where number", [row[0] for row in rows])
+        whose = sorted({each[2] for each in told})
+        read(f"{learners} where id", whose)
         columns = "result = ?, reward = ?, told = ?, tell_event = ?, tell_version = ?"
-        connection.executemany(f"update decisions set {columns} where number = ?", told)
-        connection.executemany("update learners set state = ?, used = ? where id = ?", changed)
+        write(f"update decisions set {columns} where number = ?", [(0, 0.5, now, 8, 2, each[0]) for each in told])
+        write(change, [(state, 9, 2, now, number) for number in whose])
         connection.execute("commit")
         return size
 
@@ -203,8 +222,6 @@ with hlmc.open(address) as bandit:
 
 def processes(address: str, count: int, units: int, seconds: float, kind: str = "units") -> list[list[float]]:
     """For each of so many processes: pairs a second, the 99th percentile and the longest time of a pair in ms."""
-    import json
-
     command = [sys.executable, "-c", PLAYER, address, str(units), str(seconds), kind]
     players = [
         subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(count)
@@ -273,7 +290,7 @@ def report(options: argparse.Namespace, path: Path) -> None:
     columns, asked = ", ".join(BARE_DECISION), f"1.7e9 + i * {3.6e6 / options.decisions}"
     connection.execute(
         f"with recursive n (i) as (select 1 union all select i + 1 from n where i < {options.decisions})"
-        f" insert into decisions ({columns}) select 'd' || i, 1, 1, 1 + abs(random()) % 100, 0.5, i % 50 = 0, 2, i,"
+        f" insert into decisions ({columns}) select 1 + i, 'd', 1, 1, 1 + abs(random()) % 100, 0.5, i % 50 = 0, 2, i,"
         f" {asked}, cast(({asked}) / 3600 as int), null, x'00', 0, (i % 10) / 10.0, 1.7e9, null, null from n"
     )
     connection.commit()
