@@ -153,8 +153,7 @@ class Geometric(Delays):
 
     def __post_init__(self) -> None:
         self._keep(mean=between("mean", self.mean, 0.0, MOST / 20, f"(0, {MOST // 20}]"))
-        if self.most is not None:
-            self._keep(most=whole("most", self.most, 0, MOST))
+        self._keep_given(whole, "most", least=0, most=MOST)
 
     @property
     def longest(self) -> int:
@@ -282,8 +281,7 @@ class Clicks(Between):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.wait is not None:
-            self._keep(wait=whole("wait", self.wait, 0, MOST))
+        self._keep_given(whole, "wait", least=0, most=MOST)
 
     @property
     def longest(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import MISSING, fields
 from typing import Any, ClassVar
 
@@ -44,3 +45,11 @@ class Value:
         """Store what an argument's check made of it: 1e6 as 1000000, a list as a tuple."""
         for name, value in checked.items():
             object.__setattr__(self, name, value)
+
+    def _keep_each(self, check: Callable[..., Any], *names: str, **limits: Any) -> None:
+        """Check the fields of these names and store the results."""
+        self._keep(**{name: check(name, getattr(self, name), **limits) for name in names})
+
+    def _keep_given(self, check: Callable[..., Any], *names: str, **limits: Any) -> None:
+        """The same for those that are not None."""
+        self._keep_each(check, *(name for name in names if getattr(self, name) is not None), **limits)

@@ -231,7 +231,7 @@ class Grouped(Adversary):
         self._keep(arms=whole("arms", self.arms, 2), seed=seed_of(self.seed))
         if self.groupsize is not None:
             self._keep(groupsize=group_size(self.arms + 1 - groups, self.groupsize))
-        self._keep(**{name: share(name, getattr(self, name)) for name in probabilities})
+        self._keep_each(share, *probabilities)
 
     @property
     def best_arm(self) -> int:

@@ -90,9 +90,8 @@ class FallenFavourite(Adversary):
     def __post_init__(self) -> None:
         self._keep(arms=whole("arms", self.arms, 3), seed=seed_of(self.seed), coins=flag("coins", self.coins))
         self._keep(fall=whole("fall", self.fall, 1), ramp=whole("ramp", self.ramp, 0))
-        self._keep(**{name: share(name, getattr(self, name)) for name in ("before", "after", "field", "noise")})
-        if self.better is not None:
-            self._keep(better=share("better", self.better))
+        self._keep_each(share, "before", "after", "field", "noise")
+        self._keep_given(share, "better")
         if self.coins and self.noise:
             raise BadArgument(f"noise must be 0 where rewards are coins, not {shown(self.noise)}")
         levels = (self.before, self.after, self.field, self.field if self.better is None else self.better)

@@ -68,9 +68,8 @@ class LateBloomer(Adversary):
 
     def __post_init__(self) -> None:
         self._keep(arms=whole("arms", self.arms, 2), bloom=whole("bloom", self.bloom, 1), seed=seed_of(self.seed))
-        if self.arm is not None:
-            self._keep(arm=whole("arm", self.arm, 0, self.arms - 1))
-        self._keep(**{name: share(name, getattr(self, name)) for name in ("before", "after", "others")})
+        self._keep_given(whole, "arm", least=0, most=self.arms - 1)
+        self._keep_each(share, "before", "after", "others")
 
     @property
     def best_arm(self) -> int:

@@ -62,8 +62,7 @@ class Phased(Adversary):
 
     def __post_init__(self) -> None:
         self._keep(arms=whole("arms", self.arms, 1), memory=whole("memory", self.memory, 2))
-        if self.subphases is not None:
-            self._keep(subphases=whole("subphases", self.subphases, 1))
+        self._keep_given(whole, "subphases", least=1)
         if self.memory * self.h0 > STEPS:
             raise BadArgument(f"memory times subphases must be at most 2^53, not {self.memory} * {self.h0}")
 

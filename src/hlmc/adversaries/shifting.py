@@ -93,8 +93,7 @@ class Shifting(Adversary):
     def __post_init__(self) -> None:
         self._keep(arms=whole("arms", self.arms, 1), horizon=whole("horizon", self.horizon, 1))
         self._keep(phases=whole("phases", self.phases, 1, self.horizon))
-        if self.groupsize is not None:
-            self._keep(groupsize=whole("groupsize", self.groupsize, 1, self.arms))
+        self._keep_given(whole, "groupsize", least=1, most=self.arms)
         if self.phases * self.N > STEPS:
             raise BadArgument(f"phases times groupsize must be at most 2^53, not {self.phases} * {self.N}")
 

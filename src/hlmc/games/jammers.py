@@ -168,8 +168,7 @@ class Circulating(Jammer):
     rule = staticmethod(circulating)
 
     def __post_init__(self) -> None:
-        if self.period is not None:
-            self._keep(period=whole("period", self.period, 1))
+        self._keep_given(whole, "period", least=1)
         self._keep(subphases=whole("subphases", self.subphases, 1))
         self._keep(sublength=whole("sublength", self.sublength, 1), clear=self._clear(self.clear))
 
@@ -235,8 +234,7 @@ class Sweeping(Jammer):
 
     def __post_init__(self) -> None:
         self._keep(dwell=whole("dwell", self.dwell, 1))
-        if self.width is not None:
-            self._keep(width=whole("width", self.width, 1))
+        self._keep_given(whole, "width", least=1)
 
     def words(self, channels: int) -> tuple[float, ...]:
         width = max(1, channels // 2) if self.width is None else self.width

@@ -94,10 +94,8 @@ class Routing(Game):
         self._keep(empty=_listed("empty", self.empty, self.links))
         if self.capacity is not None:
             self._keep(capacity=_listed("capacity", self.capacity, self.links))
-        for name in ("slowdown", "power"):
-            self._keep(**{name: between(name, getattr(self, name), 0.0, float("inf"), "[0, inf)")})
-        if self.worst is not None:
-            self._keep(worst=between("worst", self.worst, 0.0, float("inf"), "(0, inf)"))
+        self._keep_each(between, "slowdown", "power", low=0.0, high=float("inf"), text="[0, inf)")
+        self._keep_given(between, "worst", low=0.0, high=float("inf"), text="(0, inf)")
         self._keep(arms=self.links)
 
     @cached_property

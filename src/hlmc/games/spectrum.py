@@ -90,8 +90,7 @@ class Spectrum(Game):
     def __post_init__(self) -> None:
         self._keep(agents=whole("agents", self.agents, 1), channels=whole("channels", self.channels, 1))
         self._keep(jammer=jammer(self.jammer), collision=whole("collision", self.collision, 1))
-        for name in ("clear_reward", "jammed_reward"):
-            self._keep(**{name: between(name, getattr(self, name), 0.0, float("inf"), "[0, inf)")})
+        self._keep_each(between, "clear_reward", "jammed_reward", low=0.0, high=float("inf"), text="[0, inf)")
         self._keep(arms=self.channels)
         _ = self.spec
 

@@ -97,9 +97,7 @@ class Champion(TreePolicy):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._keep(arms=whole("arms", self.arms, 1))
-        for name, least in (("memory", 1), ("horizon", 1), ("switches", 1)):
-            if getattr(self, name) is not None:
-                self._keep(**{name: whole(name, getattr(self, name), least)})
+        self._keep_given(whole, "memory", "horizon", "switches", least=1)
         self._keep(bits=checked_or_auto(self.bits, self.memory))
         _ = self.groups_used
         self._check_dynamic()

@@ -23,8 +23,7 @@ class FlatPolicy(TreePolicy):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._keep(arms=whole("arms", self.arms, 1))
-        if self.horizon is not None:
-            self._keep(horizon=whole("horizon", self.horizon, 1))
+        self._keep_given(whole, "horizon", least=1)
         self._adopt(self.routines_used[0])
         self._check_dynamic()
 
@@ -219,8 +218,7 @@ class EXP3S(FlatPolicy):
     routine_class: ClassVar[type[Routine]] = routines.EXP3S
 
     def __post_init__(self) -> None:
-        if self.switches is not None:
-            self._keep(switches=whole("switches", self.switches, 1))
+        self._keep_given(whole, "switches", least=1)
         super().__post_init__()
 
     @property

@@ -103,20 +103,16 @@ class HLMC(TreePolicy):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._keep(arms=whole("arms", self.arms, 1))
-        if self.horizon is not None:
-            self._keep(horizon=whole("horizon", self.horizon, 1))
+        self._keep_given(whole, "horizon", least=1)
         self._keep(first_stage=whole("first_stage", self.first_stage, 0, 52))
         if sum(x is not None for x in (self.memory, self.groups, self.levels)) != 1:
             raise BadArgument("give exactly one of memory, groups and levels: it decides the tree")
         if sum(x is not None for x in (self.delta, self.switches, self.routines)) > 1:
             raise BadArgument("give at most one of delta, switches and routines: each decides the routines")
-        if self.delta is not None:
-            self._keep(delta=fraction("delta", self.delta))
+        self._keep_given(fraction, "delta")
         if self.switches is not None and not (isinstance(self.switches, str) and self.switches == UNKNOWN):
             self._keep(switches=whole("switches", self.switches, 1, otherwise=' (or "unknown")'))
-        for name in ("memory", "levels"):
-            if getattr(self, name) is not None:
-                self._keep(**{name: whole(name, getattr(self, name), 1)})
+        self._keep_given(whole, "memory", "levels", least=1)
         if isinstance(self.groups, Sequence):
             self._keep(groups=tuple(whole("groups", n, 1) for n in self.groups))
         elif self.groups is not None:

@@ -62,9 +62,7 @@ class RoundsPolicy(Policy):
         super().__post_init__()
         self._keep(arms=whole("arms", self.arms, 1))
         self._keep(memory=whole("memory", self.memory, 2, otherwise=" (arms held at a time, two words each)"))
-        for name in ("subphases", "sublength"):
-            if getattr(self, name) is not None:
-                self._keep(**{name: whole(name, getattr(self, name), 1)})
+        self._keep_given(whole, "subphases", "sublength", least=1)
         flag("shuffle", self.shuffle)
         choice("ties", self.ties, *TIE_RULES)
         choice("fill", self.fill, *FILLS)

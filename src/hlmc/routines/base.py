@@ -128,6 +128,4 @@ class Routine(Value):
     def check(self, **ranges: tuple[float, float, str]) -> None:
         """Refuse a field outside its range, an end of which is open when the text says so; keep it as a float."""
         for name, (low, high, text) in ranges.items():
-            value = getattr(self, name)
-            if value is not None:
-                self._keep(**{name: between(name, value, low, high, text)})
+            self._keep_given(between, name, low=low, high=high, text=text)

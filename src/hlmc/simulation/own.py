@@ -98,8 +98,7 @@ class PythonPolicy(Value):
     def __post_init__(self) -> None:
         if self.version is not None and not isinstance(self.version, str):
             raise BadType(f"version must be a string, not {shown(self.version)}")
-        if self.memory is not None:
-            self._keep(memory=whole("memory", self.memory, 0))
+        self._keep_given(whole, "memory", least=0)
         if isinstance(self.source, Policy):
             raise BadType(f"source must be a policy in plain Python, and {shown(self.source)} is a compiled one")
         if isinstance(self.source, Learner):

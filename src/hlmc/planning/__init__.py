@@ -11,13 +11,12 @@ bound are our own.
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
 from itertools import accumulate, pairwise
 
-from hlmc.bounds import nlogn
-from hlmc.checks import between, listed, whole, wholes
+from hlmc.checks import whole, wholes
 from hlmc.errors import BadArgument
+from hlmc.planning.timing import epochs, lengths
+from hlmc.planning.search import ROUNDING, Groups, ceil_div, ceil_root, deepest, least_product, least_words
 
 __all__ = [
     "best_split",
@@ -42,45 +41,6 @@ __all__ = [
     "tight_groups",
     "two_level_split",
 ]
-
-Groups = tuple[int, ...]
-
-# Far above the rounding of a sum of forty logarithms, far below any difference that matters.
-_ROUNDING = 1e-12
-
-
-def _ceil_div(a: int, b: int) -> int:
-    return -(-a // b)
-
-
-def ceil_root(arms: int, depth: int) -> int:
-    r"""The smallest integer n with :math:`n^D \ge K`, that is :math:`\lceil K^{1/D} \rceil`, exactly.
-
-    >>> ceil_root(10**12, 3), ceil_root(10**12 + 1, 3), ceil_root(100, 3)
-    (10000, 10001, 5)
-    """
-    K, D = whole("arms", arms, 1), whole("depth", depth, 1)
-    low, high = 1, 1 << _ceil_div(K.bit_length(), D)
-    while low < high:
-        middle = (low + high) // 2
-        if middle**D >= K:
-            high = middle
-        else:
-            low = middle + 1
-    return low
-
-
-MOST_LEVELS = 64
-"""More levels than 2^53 arms can have."""
-
-
-def deepest(arms: int) -> int:
-    r"""The largest useful depth, :math:`\lceil \log_2 K \rceil`. In a deeper hierarchy some level has a single child.
-
-    >>> deepest(100), deepest(128), deepest(129), deepest(1)
-    (7, 7, 8, 1)
-    """
-    return max(1, (whole("arms", arms, 1) - 1).bit_length())
 
 
 def _depth(arms: int, levels: int) -> int:
@@ -108,8 +68,8 @@ def even_groups(arms: int, levels: int) -> Groups:
         return (K,)
     n = ceil_root(K, D)
     if D == 2:
-        return (_ceil_div(K, n), n)
-    children = (_ceil_div(above, below) for above, below in pairwise((K, *sizes(K, (n,) * D))))
+        return (ceil_div(K, n), n)
+    children = (ceil_div(above, below) for above, below in pairwise((K, *sizes(K, (n,) * D))))
     return tuple(c for c in children if c > 1)
 
 
@@ -127,7 +87,7 @@ def sizes(arms: int, groups: Sequence[int]) -> Groups:
     ((20, 4, 1), (6, 2, 1))
     """
     K, N = _reaching(arms, groups)
-    return tuple(_ceil_div(K, reached) for reached in accumulate(N, int.__mul__))
+    return tuple(ceil_div(K, reached) for reached in accumulate(N, int.__mul__))
 
 
 def partition(arms: int, groups: Sequence[int]) -> Iterator[tuple[int, int]]:
@@ -170,18 +130,6 @@ def printed_depth(arms: int, memory: int) -> int:
     raise BadArgument(f"memory must be at least {min(words)} words for even groups of {K} arms, not {M}")
 
 
-def _reach(parts: int, words: int) -> int:
-    """The largest number of arms that ``parts`` levels cover in ``words`` words: the levels as equal as possible."""
-    n, larger = divmod(words, parts)
-    return int((n + 1) ** larger * n ** (parts - larger))
-
-
-def _least_words(arms: int, levels: int) -> int:
-    """The fewest words in which D levels cover K arms. Up to `deepest`, no level has a single child."""
-    n = ceil_root(arms, levels)
-    return next(w for w in range((n - 1) * levels, n * levels + 1) if _reach(levels, w) >= arms)
-
-
 def least_memory(arms: int) -> int:
     """The fewest words in which any hierarchy covers K arms: levels of 3 children, with some of 2 or 4.
 
@@ -189,7 +137,7 @@ def least_memory(arms: int) -> int:
     (13, 57, 1)
     """
     K = whole("arms", arms, 1)
-    return min(_least_words(K, D) for D in range(1, deepest(K) + 1))
+    return min(least_words(K, D) for D in range(1, deepest(K) + 1))
 
 
 def _enough(arms: int, memory: int) -> tuple[int, int]:
@@ -206,7 +154,7 @@ def tight_groups(arms: int, levels: int) -> Groups:
     ((5, 5, 4), (2, 2, 2, 2, 2, 2, 2))
     """
     K, D = whole("arms", arms, 1), _depth(arms, levels)
-    return _least_product(K, _least_words(K, D), D)[1]
+    return least_product(K, least_words(K, D), D)[1]
 
 
 def tight_depth(arms: int, memory: int) -> tuple[int, Groups]:
@@ -216,7 +164,7 @@ def tight_depth(arms: int, memory: int) -> tuple[int, Groups]:
     ((3, (5, 5, 4)), (3, (5, 5, 4)), (2, (10, 10)))
     """
     K, M = _enough(arms, memory)
-    D = next(D for D in range(1, deepest(K) + 1) if _least_words(K, D) <= M)
+    D = next(D for D in range(1, deepest(K) + 1) if least_words(K, D) <= M)
     return D, tight_groups(K, D)
 
 
@@ -235,8 +183,8 @@ def two_level_split(arms: int, memory: int) -> tuple[int, int]:
         least = math.isqrt(4 * K - 1) + 1
         raise BadArgument(f"memory must be at least {least} words for two levels of {K} arms, not {M}")
     # M - 2N <= sqrt(M^2 - 4K) compares an integer with a root, so the root's integer part decides.
-    N = _ceil_div(M - math.isqrt(M * M - 4 * K), 2)
-    return _ceil_div(K, N), N
+    N = ceil_div(M - math.isqrt(M * M - 4 * K), 2)
+    return ceil_div(K, N), N
 
 
 def best_split(arms: int, memory: int, horizon: int | None = None) -> Groups:
@@ -255,7 +203,7 @@ def best_split(arms: int, memory: int, horizon: int | None = None) -> Groups:
     K, M = _enough(arms, memory)
     if horizon is not None:
         return _least_bound(K, M, whole("horizon", horizon, 1))
-    return _least_product(K, M, _depths(K, M)[0])[1]
+    return least_product(K, M, _depths(K, M)[0])[1]
 
 
 def choose_split(arms: int, memory: int, horizon: int | None = None) -> Groups:
@@ -377,12 +325,12 @@ def coded_words(groups: Sequence[int], bits: int) -> int:
     >>> coded_words((84, 12), 12)
     19
     """
-    return sum(_ceil_div(n * bits, 64) for n in groups)
+    return sum(ceil_div(n * bits, 64) for n in groups)
 
 
 def _depths(arms: int, memory: int) -> list[int]:
     """The depths at which a hierarchy fits in the memory."""
-    return [D for D in range(1, deepest(arms) + 1) if _least_words(arms, D) <= memory]
+    return [D for D in range(1, deepest(arms) + 1) if least_words(arms, D) <= memory]
 
 
 def _least_bound(arms: int, memory: int, horizon: int, below: float = math.inf) -> Groups:
@@ -394,85 +342,10 @@ def _least_bound(arms: int, memory: int, horizon: int, below: float = math.inf) 
     for D in _depths(arms, memory):
         # The bound goes as D (prod x / T)^(1/2D): only a product below the ceiling improves on it.
         ceiling = log_T + 2 * D * (least - math.log(D))
-        found, groups = _least_product(arms, memory, D, ceiling - 2 * D * _ROUNDING)
+        found, groups = least_product(arms, memory, D, ceiling - 2 * D * ROUNDING)
         if groups:
             best, least = groups, math.log(D) + (found - log_T) / (2 * D)
     return best
-
-
-def _ceil(value: float) -> int:
-    """The ceiling of a computed number, where a number above an integer only by rounding counts as that integer."""
-    nearest = round(value)
-    return nearest if math.isclose(value, nearest, rel_tol=_ROUNDING) else math.ceil(value)
-
-
-def epochs(groups: Sequence[int], horizon: int, costs: Sequence[float] | None = None) -> Groups:
-    r"""The number of choices of each level before it restarts, :math:`S_1, \dots, S_D`.
-
-    .. math:: S_i = \Big\lceil x_i \Big(\frac{T}{\prod_j x_j}\Big)^{1/D} \Big\rceil, \qquad x_i = N_i \ln N_i
-
-    This extends Theorem 5 to any depth: all levels have the same regret. Two levels are
-    rounded as in Theorem 1, :math:`\Delta = \lceil\sqrt{T x_2/x_1}\rceil` and
-    :math:`S = \lceil T/\Delta\rceil`. A level with one child makes no choice; its number is
-    1. Because the numbers are rounded up, their product may exceed T; the last epochs are then truncated.
-
-    Other routines or theorems use other ``costs`` :math:`x_i`: :math:`N_i` for
-    Tsallis-INF; :math:`L\ln(2L/\delta)` and :math:`N\ln(2KT/\delta)` for Theorem 2; :math:`VL\ln(TL)` and
-    :math:`N\ln N` for Theorem 3.
-
-    >>> epochs((10, 10), 10**7), epochs((5, 5, 4), 10**7)
-    ((3162, 3163), (244, 244, 169))
-    >>> epochs((100,), 10**7), epochs((20, 5), 10**6, costs=(20, 5))
-    ((10000000,), (2000, 500))
-    """
-    N, T = wholes("groups", groups), whole("horizon", horizon, 1)
-    if not N:
-        raise BadArgument("groups must have at least one level, not ()")
-    x = _costs(N, costs)
-    choosing = [level for level, n in enumerate(N) if n > 1] or [len(N) - 1]
-    S = [1] * len(N)
-    for level, choices in zip(choosing, _balanced([x[level] for level in choosing], T), strict=True):
-        S[level] = choices
-    return tuple(S)
-
-
-def _costs(groups: Groups, costs: Sequence[float] | None) -> Sequence[float]:
-    if costs is None:
-        return [nlogn(n) for n in groups]
-    costs = listed("costs", costs)
-    if len(costs) != len(groups):
-        raise BadArgument(f"costs must have one number for each of the {len(groups)} levels, not {len(costs)}")
-    for n, x in zip(groups, costs, strict=True):
-        if n > 1:
-            between("costs", x, 0.0, math.inf, "(0, inf)")
-    return costs
-
-
-def _balanced(costs: Sequence[float], T: int) -> list[int]:
-    if len(costs) == 1:
-        return [T]
-    if len(costs) == 2:
-        length = min(max(_ceil(math.sqrt(T * costs[1] / costs[0])), 1), T)
-        return [_ceil_div(T, length), length]
-    # Logarithms: the product of many costs need not fit a float.
-    log_share = (math.log(T) - math.fsum(map(math.log, costs))) / len(costs)
-    S = [min(max(_ceil(math.exp(math.log(x) + log_share)), 1), T) for x in costs]
-    # What `_ceil` took for an integer may have been a little more, and all T steps must be covered.
-    S[0] = max(S[0], _ceil_div(T, math.prod(S[1:])))
-    return S
-
-
-def lengths(epochs: Sequence[int]) -> Groups:
-    """The number of steps for which a choice of each level stands: the product of the choices below it; 1 at the arms.
-
-    >>> lengths((244, 244, 169)), lengths((3162, 3163))
-    ((41236, 169, 1), (3163, 1))
-    """
-    choices = wholes("epochs", epochs)
-    if len(choices) > MOST_LEVELS:
-        raise BadArgument(f"epochs must have at most {MOST_LEVELS} levels, not {len(choices)}")
-    below = accumulate(reversed(choices[1:]), int.__mul__, initial=1)
-    return tuple(below)[::-1]
 
 
 def neighbours(arms: int, horizon: int | None = None, memory: int | None = None) -> list[Groups]:
@@ -490,84 +363,3 @@ def neighbours(arms: int, horizon: int | None = None, memory: int | None = None)
         least = least_memory(K)
         splits |= {choose_split(K, words, horizon) for words in (M // 2, M, 2 * M) if words >= least}
     return sorted(splits, key=lambda groups: (len(groups), sum(groups), groups))
-
-
-# The search. For a given depth the bound increases with prod N_d ln N_d, and so with the sum of u + ln u over
-# u = ln N_d. That function is concave: for a given sum of logarithms it is smallest where the levels are as
-# unequal as the words allow. But integers whose product exceeds K cost something too, so neighbours must be tried.
-# Levels are chosen from the smallest to the largest; the last follows from the others. If no level may be
-# smaller than n, each ln N_d is in an interval, and a concave function on a box with a given sum has
-# its minimum at a corner. This is a lower bound on everything still to be tried, and the loop over n ends
-# when it exceeds the best value found.
-
-
-def _weight(u: float) -> float:
-    """ln(N ln N) for u = ln N."""
-    return u + math.log(u)
-
-
-def _corner(parts: int, total: float, low: float, high: float) -> float:
-    """The smallest sum of weights of ``parts`` logarithms in [low, high] whose sum is at least ``total``."""
-    if high <= low:
-        return parts * _weight(low)
-    at_high, rest = divmod(max(total - parts * low, 0.0), high - low)
-    return at_high * _weight(high) + _weight(low + rest) + (parts - 1 - at_high) * _weight(low)
-
-
-def _smallest(parts: int, reach: int, words: int, least: int) -> range:
-    """The possible sizes of the smallest of ``parts`` levels, none below ``least``."""
-    low, high = least, min(ceil_root(reach, parts), words // parts)
-    end = high + 1
-    while low < end:
-        middle = (low + end) // 2
-        if middle * _reach(parts - 1, words - middle) >= reach:
-            end = middle
-        else:
-            low = middle + 1
-    return range(low, high + 1)
-
-
-def _largest(parts: int, reach: int, words: int, least: int) -> int:
-    """An upper bound on the largest of ``parts`` levels of at least ``least`` children."""
-    low = _ceil_div(words, parts)
-    high = min(words - (parts - 1) * least, _ceil_div(reach, least ** (parts - 1)))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if middle * _reach(parts - 1, words - middle) >= reach:
-            low = middle
-        else:
-            high = middle - 1
-    return high
-
-
-@dataclass
-class _Search:
-    value: float
-    groups: Groups = ()
-
-    def offer(self, value: float, groups: Groups) -> None:
-        if value < self.value:
-            self.value, self.groups = value, groups
-
-    def descend(self, parts: int, reach: int, words: int, least: int, value: float, chosen: Groups) -> None:
-        """Try every way to cover ``reach`` arms with ``parts`` more levels of at least ``least`` children."""
-        if parts == 1:
-            largest = max(reach, least)
-            self.offer(value + _weight(math.log(largest)), (largest, *chosen))
-            return
-        total = math.log(reach)
-        for n in _smallest(parts, reach, words, least):
-            low, high = math.log(n), math.log(_largest(parts, reach, words, n))
-            if value + _corner(parts, total, low, high) >= self.value:
-                return
-            self.descend(parts - 1, _ceil_div(reach, n), words - n, n, value + _weight(low), (n, *chosen))
-
-
-@lru_cache(maxsize=1024)  # a plan asks for the same splits more than once
-def _least_product(arms: int, memory: int, levels: int, ceiling: float = math.inf) -> tuple[float, Groups]:
-    """The smallest ln prod N_d ln N_d and its groups, or () if none is below ``ceiling``."""
-    if arms == 1:
-        return -math.inf, (1,)
-    search = _Search(ceiling)
-    search.descend(levels, arms, memory, 2, 0.0, ())
-    return search.value, search.groups
