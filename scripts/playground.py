@@ -36,8 +36,9 @@ from hlmc.engine import layout
 from hlmc.engine.kernel import Address, kernel
 from hlmc.engine.layout import AT, CONTROL, FIELDS, FOREVER, LEVELS, RECORD, ROUTINE
 from hlmc.engine.linker import Kernel, constant, relink, substitute
+from hlmc.engine.loops import THROUGH_TABLE
 from hlmc.engine.primitives import bits, call_select, offset, words
-from hlmc.engine.step import THROUGH_TABLE, arm_of, reward_of, run
+from hlmc.engine.step import arm_of, reward_of, run
 from hlmc.engine.stream import unit
 from hlmc.engine.structures import CATALOGUE as STRUCTURES
 from hlmc.errors import BadArgument

@@ -98,7 +98,7 @@ class Run(NamedTuple):
 
 @record
 class Choice(NamedTuple):
-    """The choice of a level above the last that stands at a step (:func:`hlmc.engine.structures.tree.choice_at`)."""
+    """The choice of a level above the last that stands at a step (:func:`hlmc.engine.structures.stages.choice_at`)."""
 
     control: int
     """Where the level's control words begin in a row."""
@@ -112,6 +112,22 @@ class Choice(NamedTuple):
     """Choices that were made since the level was restarted, before this one."""
     into: int
     """Steps since it was made."""
+
+
+@record
+class Group(NamedTuple):
+    """The group that is played at a step, as the choices of the levels above it and the clock say."""
+
+    record: int
+    """The record of the last level."""
+    base: int
+    """Its first arm."""
+    count: int
+    """Its arms."""
+    began: int
+    """When its run began,"""
+    until: int
+    """and when it will end."""
 
 
 @record

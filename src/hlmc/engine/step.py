@@ -40,7 +40,7 @@ from hlmc.engine.layout import (
     UNTIL,
     WINDOW,
 )
-from hlmc.engine.linker import Kernel, substitute
+from hlmc.engine.linker import Kernel
 from hlmc.engine.primitives import (
     bits,
     call_arm_of,
@@ -184,32 +184,6 @@ def leaf_update(
 ) -> tuple[float, float]:
     """Learn the reward of a slot of the last level; the routine's two scalars."""
     return routine_update(level, found, b, tau, slot, chance, reward)
-
-
-@kernel
-def table_select(level: Level, a: float, b: float, tau: int, u: float) -> tuple[int, float]:
-    """A routine's select through the program's table. It works only where the workspace is the row: the scalars are
-    read from the control words.
-    """
-    control = int(level.program[level.record + CONTROL])
-    which = int(level.program[level.record + ROUTINE])
-    call_select(which, level.program, level.record, level.row, level.at, level.n, control, tau, u)
-    return int(level.row[control + CHILD]), level.row[control + CHANCE]
-
-
-@kernel
-def table_update(
-    level: Level, a: float, b: float, tau: int, slot: int, chance: float, reward: float
-) -> tuple[float, float]:
-    """A routine's update through the program's table."""
-    control = int(level.program[level.record + CONTROL])
-    which = int(level.program[level.record + ROUTINE])
-    call_update(which, level.program, level.record, level.row, level.at, level.n, control, tau, reward)
-    return level.row[control + SCALARS], level.row[control + SCALARS + 1]
-
-
-THROUGH_TABLE: dict[Kernel, Kernel] = {routine_select: table_select, routine_update: table_update}
-"""What stands for a routine's kernels where none is compiled in."""
 
 
 @kernel
@@ -470,8 +444,3 @@ def last_level(routine: RoutineKernels, memory: bool = True) -> dict[Kernel, Ker
     if noted is None or (noted.per_slot > 0 and not memory):
         return {routine_select: routine.select, routine_update: routine.update}
     return {start_notes: noted.start, leaf_select: noted.select, leaf_update: noted.update}
-
-
-def loop_over(routine: RoutineKernels | None) -> Kernel:
-    """:func:`run` with the last level's routine compiled into it; None: called through the program's table."""
-    return substitute(run, THROUGH_TABLE if routine is None else last_level(routine))

@@ -12,9 +12,9 @@ import numpy as np
 
 from hlmc.engine.kernel import Address, kernel
 from hlmc.engine.linker import Kernel, substitute
+from hlmc.engine.loops import THROUGH_TABLE
 from hlmc.engine.primitives import int_at, offset, row_of, words
 from hlmc.engine.routines import RoutineKernels, routine_select, routine_update
-from hlmc.engine.step import THROUGH_TABLE
 from hlmc.games.board import (
     ARMS,
     CHOSEN,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Self, cast, overload
 
@@ -13,46 +13,30 @@ import numpy as np
 from hlmc.checks import whole
 from hlmc.engine import batch
 from hlmc.engine.feedback import SELECTED, for_structure
-from hlmc.engine.layout import ARM, LEVELS, PROBABILITY, TIME
-from hlmc.engine.scale import scale_many
-from hlmc.engine.step import BAD_REWARD, NOT_SELECTED, PAST_HORIZON
-from hlmc.errors import BadReward, BadType, HLMCError, shown
+from hlmc.engine.layout import LEVELS, PROBABILITY, TIME
+from hlmc.errors import BadReward, BadType, shown
 from hlmc.files.disk import StrPath
 from hlmc.learners import gate
-from hlmc.learners.batches import (
-    Batch,
-    as_words,
-    bad_ticket,
-    batch_of,
-    compiled,
-    cores,
-    given_ids,
-    given_rewards,
-    given_tickets,
-    spread,
-)
+from hlmc.learners.batches import as_words, given_ids, given_rewards, given_tickets
 from hlmc.learners.filed import FiledRows
-from hlmc.learners.format import Front, Layout
+from hlmc.learners.fleet_rows import FINISHED as FINISHED
+from hlmc.learners.fleet_rows import FleetRows
+from hlmc.learners.format import Front
 from hlmc.learners.held import ClosedRows, HeldRows
-from hlmc.learners.identity import Identity, anonymous, give_secrets
 from hlmc.learners.identity import checked as checked_identity
-from hlmc.learners.learner import Learner, fresh_rows, no_window, outstanding, refusal
-from hlmc.learners.saving import Seen, create, read, save_over
+from hlmc.learners.identity import give_secrets
+from hlmc.learners.learner import Learner, fresh_rows, no_window, outstanding
+from hlmc.learners.saving import create, read, save_over
 from hlmc.learners.tickets import ticket_dtype
 from hlmc.policies.base import Policy
 from hlmc.policies.description import own_routines
 from hlmc.streams import given_seed, keys
-from hlmc.targets import address_of, address_table, linked
-from hlmc.turns import turn
+from hlmc.targets import address_of
 
 Array = np.ndarray
 
 
-FINISHED = PAST_HORIZON
-"""What a learner of a fleet selects when it has reached its horizon: -1, no arm."""
-
-
-class Fleet:
+class Fleet(FleetRows):
     """Many learners of one policy. Made by :meth:`Policy.fleet <hlmc.Policy.fleet>` or :func:`hlmc.load`.
 
     Learner i of ``policy.fleet(size, seed)`` behaves exactly as ``policy.start(seed, i)``. A call applies to all
@@ -99,24 +83,6 @@ class Fleet:
         fleet._set_up(policy, rows, identity, selects)
         return fleet
 
-    def _set_up(
-        self, policy: Policy, rows: HeldRows | FiledRows, identity: int | None = None, selects: bool = True
-    ) -> None:
-        self.threads = cores()
-        self._policy = policy
-        self._rows = rows
-        self._size = len(rows.array)
-        self._identity = Identity(identity)
-        self._seen: Seen = {}
-        self._marks: Array | None = None
-        self._lock = turn()
-        # What is known of the learners spares a look at their rows, which lie far apart: those in `asked` wait for
-        # their rewards or are finished. A live learner puts an end to such knowledge.
-        self._asked: Batch | None = None
-        self._lent = False
-        # Whether some learner may have selected an arm without an update: so it is of rows that come from elsewhere.
-        self._selects = selects
-
     @classmethod
     def fresh(
         cls, policy: Policy, size: int, seed: int = 0, file: StrPath | None = None, identity: int | None = None
@@ -142,14 +108,6 @@ class Fleet:
     def of_file(cls, filed: FiledRows, identity: int | None = None) -> Fleet:
         """The fleet of a file."""
         return cls.trusted(filed.policy, filed, identity)
-
-    @property
-    def policy(self) -> Policy:
-        """The policy of all learners."""
-        return self._policy
-
-    def __len__(self) -> int:
-        return self._size
 
     @overload
     def __getitem__(self, i: int) -> Learner: ...
@@ -280,31 +238,6 @@ class Fleet:
         """The number of outstanding decisions of each learner."""
         with self._lock:
             return np.concatenate([outstanding(self.policy, piece) for _, piece in self._pieces()])
-
-    def _settle(self, tickets: Array, shares: Array, learns: int, paid: Array) -> Array:
-        """Tell checked copies of tickets, with the rewards in [0, 1] and as they were given."""
-        with self._lock:
-            owners = np.ascontiguousarray(tickets["learner"])
-            unknown = np.flatnonzero((owners < 0) | (owners >= len(self)))
-            if unknown.size:
-                raise bad_ticket(self.policy, int(unknown[0]))
-            if not tickets.size:
-                return np.empty(0, np.int8)
-            chosen = self._chosen(owners, repeats=True)
-            content = as_words(tickets)
-            place = self._first(batch.first_forged, chosen, self._program_at, address_of(content))
-            if place < chosen.size:
-                raise bad_ticket(self.policy, place)
-            wrong = np.flatnonzero(~((shares >= 0.0) & (shares <= 1.0)))
-            wrong = wrong[tickets["arm"][wrong] != FINISHED]
-            if wrong.size:
-                raise self._refusal(BAD_REWARD, chosen, int(wrong[0]), float(paid[wrong[0]]))
-            self._rows.mark(chosen.ids)
-            codes = np.empty(chosen.size, np.int64)
-            settle_many = for_structure(batch.settle_many, self.policy.structure)
-            _table, told_at = address_table([address_of(content), address_of(shares), learns, address_of(codes)])
-            self._spread(settle_many, chosen, self._program_at, told_at)
-            return codes.astype(np.int8)
 
     def update(self, rewards: Any, ids: Any = None) -> None:
         """Learn the rewards of the selected arms: one for every learner, or for each of those listed.
@@ -490,70 +423,3 @@ class Fleet:
 
     def __repr__(self) -> str:
         return f"<fleet of {len(self)} learners of {self.policy!r}>"
-
-    @property
-    def _program_at(self) -> Any:
-        return linked(self.policy).address
-
-    @property
-    def _step(self) -> int:
-        """Rows of so many whole blocks of a file as make about a megabyte."""
-        return Layout.new("fleet", len(self), self.policy.words.total, 0).chunk
-
-    def _piece(self, first: int, stop: int) -> Array:
-        """Some rows, from a multiple of the step on, to be used at once and under the lock."""
-        return self._rows.piece(first, min(stop, len(self)))
-
-    def _pieces(self) -> Iterator[tuple[int, Array]]:
-        """All rows, a step at a time, and where each piece begins: a fleet in a file may be larger than memory."""
-        return ((first, self._piece(first, first + self._step)) for first in range(0, len(self), self._step))
-
-    def _copied(self, first: int, stop: int) -> Array:
-        with self._lock:
-            return anonymous(self.policy, self._piece(first, stop))
-
-    def _column(self, word: int) -> Array:
-        with self._lock:
-            return np.concatenate([piece[:, word] for _, piece in self._pieces()])
-
-    def _chosen(self, given: Array | None, repeats: bool = False) -> Batch:
-        """The learners of a batch, all of them there, and none of them twice unless they may; their rows in memory."""
-        if given is None:
-            chosen = Batch(None, len(self))
-        else:
-            if self._marks is None:
-                self._marks = np.zeros(len(self) // 32 + 1, np.int64)
-            chosen = batch_of(given, len(self), self._marks, repeats)
-        self._rows.load(chosen.ids)
-        return chosen
-
-    def _shares(self, paid: Array) -> Array:
-        """Rewards in [0, 1] for those in the policy's units."""
-        if not self.policy.scaled:
-            return paid
-        shares = paid.copy()
-        compiled(scale_many, 3)(self._program_at, address_of(shares), shares.size)
-        return shares
-
-    def _check_turn(self, chosen: Batch, shares: Array, paid: Array) -> None:
-        """Refuse a learner that has selected nothing, and a reward that is none."""
-        place = self._first(batch.first_unteachable, chosen, self._program_at, address_of(shares))
-        if place < chosen.size:
-            waiting = self._rows.array[chosen.learner(place), ARM] >= 0.0
-            raise self._refusal(BAD_REWARD if waiting else NOT_SELECTED, chosen, place, float(paid[place]))
-
-    def _first(self, search: Callable[..., int], chosen: Batch, program_at: Any, *more: Any) -> int:
-        """The first place at which a search stops; the number of places when it does not."""
-        for stop, found in self._spread(search, chosen, program_at, *more):
-            if found < stop:
-                return found
-        return chosen.size
-
-    def _spread(
-        self, function: Callable[..., int], chosen: Batch, program_at: Any, *more: Any
-    ) -> list[tuple[int, int]]:
-        return spread(function, self._rows.array, chosen, self.threads, program_at, *more)
-
-    def _refusal(self, status: int, chosen: Batch, place: int, reward: object = None) -> HLMCError:
-        error = refusal(status, self.policy, reward)
-        return type(error)(f"learner {chosen.learner(place)}: {error}")

@@ -15,8 +15,8 @@ from itertools import accumulate, pairwise
 
 from hlmc.checks import whole, wholes
 from hlmc.errors import BadArgument
-from hlmc.planning.timing import epochs, lengths
 from hlmc.planning.search import ROUNDING, Groups, ceil_div, ceil_root, deepest, least_product, least_words
+from hlmc.planning.timing import epochs, lengths
 
 __all__ = [
     "best_split",

@@ -33,7 +33,7 @@ import numpy as np
 
 from hlmc.engine.delayed import delayed_loop
 from hlmc.engine.layout import CHILDREN, FIELDS
-from hlmc.engine.step import loop_over
+from hlmc.engine.loops import loop_over
 
 if TYPE_CHECKING:
     from hlmc.policies.base import Policy

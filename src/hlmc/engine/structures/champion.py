@@ -69,25 +69,21 @@ from hlmc.engine.structures.base import (
     unanswered,
     whole_within,
 )
+from hlmc.engine.structures.stages import choice_at, stage_of
 from hlmc.engine.structures.tree import (
     change_arms,
     change_groups,
-    check_choices,
-    check_groups,
-    check_last_level,
-    choice_at,
     choose,
     learn,
     own_choices,
-    stage_of,
     start_last,
     tree_begin,
     tree_change,
-    tree_check_program,
     tree_end,
     tree_late,
     weigh_reached,
 )
+from hlmc.engine.structures.tree_checks import check_choices, check_groups, check_last_level, tree_check_program
 from hlmc.engine.tickets import CHILDREN_AT
 
 Array = np.ndarray
@@ -604,13 +600,14 @@ def champion_check_row(program: Array, checks: Address, row: Array, step: int, r
         and 0.0 <= row[SPREAD] <= 1.1
     ):
         return False
-    sound, base, count, began, until, record = _check_groups(program, checks, row, step, running)
-    if not (sound and 0.99 * program[record + LEAST_DOUBT] <= row[DOUBT] <= EVEN):
+    group = _check_groups(program, checks, row, step, running)
+    if group.record == 0 or not (0.99 * program[group.record + LEAST_DOUBT] <= row[DOUBT] <= EVEN):
         return False
-    if not (base <= row[PLACE] < base + count) or (not running and row[COUNT] == count + 1):
+    count = group.count
+    if not (group.base <= row[PLACE] < group.base + count) or (not running and row[COUNT] == count + 1):
         count += 1
-    slots = int(program[record + CHILDREN]) + 1
-    return check_last_level(program, checks, row, record, base, count, began, until, slots, running)
+    slots = int(program[group.record + CHILDREN]) + 1
+    return check_last_level(program, checks, row, group, count, slots, running)
 
 
 CHAMPION = Structure(

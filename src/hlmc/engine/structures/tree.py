@@ -12,7 +12,6 @@ import numpy as np
 
 from hlmc.engine.kernel import Address, kernel
 from hlmc.engine.layout import (
-    ARM,
     ARMS,
     AT,
     BASE,
@@ -20,15 +19,12 @@ from hlmc.engine.layout import (
     CHANCE,
     CHILD,
     CHILDREN,
-    CONTINUED,
     CONTROL,
     COUNT,
     COUNTS,
     CROWNED,
-    DOUBLING,
     FEEDBACK,
     FIELDS,
-    HORIZON,
     IDLE,
     KEY,
     LENGTH,
@@ -39,50 +35,32 @@ from hlmc.engine.layout import (
     REACHED,
     RECORD,
     ROUTINE,
-    SIZE,
-    SPAN,
     SUM,
     TIME,
     UNTIL,
     WINDOW,
-    WORDS,
 )
-from hlmc.engine.primitives import bits, call_select, call_start, call_update, floor_log2
-from hlmc.engine.records import Change, Choice
+from hlmc.engine.primitives import bits, call_select, call_start, call_update
+from hlmc.engine.records import Change
 from hlmc.engine.stream import uniform
 from hlmc.engine.structures.base import (
     LEAST_PROBABILITY,
     Structure,
     chance_within,
     change_level,
-    check_level,
-    check_routine,
     choices_counted,
     learn_from,
     live_arms,
     put_propensity,
     unanswered,
-    whole_within,
 )
+from hlmc.engine.structures.stages import choice_at, stage_of
+from hlmc.engine.structures.tree_checks import tree_check_program, tree_check_row
 from hlmc.engine.tickets import TICKET_TIME, ticket_chance, ticket_int, ticket_slot
 
 Array = np.ndarray
 
 SINGLE = {"LEAST_PROBABILITY": 2.0**-126}
-
-
-@kernel
-def stage_of(program: Array, t: int) -> tuple[int, int, int]:
-    """The stage in which step t (from 0) falls, the stage's first step, and its length."""
-    first = int(program[DOUBLING])
-    if first == CONTINUED:
-        span = int(program[FIELDS + SPAN])
-        r = floor_log2(t // span + 1)
-        return r, ((1 << r) - 1) * span, span << r
-    if first < 0:
-        return 0, 0, int(program[HORIZON])
-    r = floor_log2(t + (1 << first))
-    return r - first, (1 << r) - (1 << first), 1 << r
 
 
 # Hooks: what another structure that is a tree but for its top level substitutes.
@@ -116,15 +94,6 @@ def start_last(program: Array, row: Array, record: int, base: int, count: int) -
 
 
 # The walk from the top level to the arms.
-
-
-@kernel
-def choice_at(program: Array, level: int, count: int, into: int) -> Choice:
-    """The choice of a level over ``count`` arms that stands ``into`` steps after the one above it was made."""
-    size = int(program[level + SIZE])
-    stands = int(program[level + LENGTH])
-    tau = into // stands
-    return Choice(int(program[level + CONTROL]), size, stands, (count + size - 1) // size, tau, into - tau * stands)
 
 
 @kernel
@@ -332,7 +301,7 @@ def forget_way(program: Array, row: Array, since: int, until: int) -> None:
 
 @kernel
 def tree_change(program: Array, changes: Address, row: Array, step: int, running: bool, live: int, arm: int) -> None:
-    """Follow the choices of all levels as :func:`check_groups` does, and change what the number of arms changes.
+    """Follow the choices of all levels as the check of a row does, and change what the number of arms changes.
 
     Only the levels' numbers of children matter, and only along the groups that are being played: every other group is
     started over the arms that it has when it is chosen. If the group played has lost its last arm, its neighbour is
@@ -387,136 +356,6 @@ def tree_change(program: Array, changes: Address, row: Array, step: int, running
 def tree_arm_of(program: Array, row: Array, slot: int) -> int:
     """The arm of a slot: the group's arms are neighbours."""
     return int(row[BASE]) + slot
-
-
-@kernel
-def check_choices(program: Array, checks: Address, row: Array, level: int, n: int, tau: int, stands: bool) -> bool:
-    """Hook: whether the statistics of a level above the last are sound. Default: its routine says so."""
-    return check_routine(program, checks, row, level, n, tau, stands)
-
-
-@kernel
-def check_groups(
-    program: Array, checks: Address, row: Array, step: int, running: bool
-) -> tuple[bool, int, int, int, int, int]:
-    """Follow the choices of all levels but the last during a step, as ``begin`` and ``end`` do.
-
-    Whether every level's words can be followed; then the first arm and the number of arms of the group played, the
-    times at which its run began and will end, and the record of the last level.
-    """
-    levels = int(program[LEVELS])
-    stage, origin, length = stage_of(program, step)
-    local = step - origin
-    base = 0
-    count = live_arms(program, row)
-    began = 0
-    until = length
-    into = local  # steps since the choice above was made
-    level = FIELDS * (1 + stage * levels)
-    for _ in range(levels - 1):
-        choice = choice_at(program, level, count, into)
-        size, into = choice.size, choice.into
-        child = row[choice.control + CHILD]
-        stop = int(program[level + FIELDS + AT])
-        if not (check_level(program, row, level, stop) and whole_within(child, 0, choice.n - 1)):
-            return False, 0, 0, 0, 0, 0
-        # When a run of the last level has ended, ``end`` has taught the levels whose choice ended with it.
-        taught = not running and (into + 1 == choice.stands or local + 1 == length)
-        learned = choice.tau + 1 if taught else choice.tau
-        if not check_choices(program, checks, row, level, choice.n, learned, not taught):
-            return False, 0, 0, 0, 0, 0
-        base += int(child) * size
-        count = min(size, count - int(child) * size)
-        began = max(began, local - into)
-        until = min(until, local - into + choice.stands)
-        level += FIELDS
-    return check_level(program, row, level, int(program[WORDS])), base, count, origin + began, origin + until, level
-
-
-@kernel
-def check_last_level(
-    program: Array,
-    checks: Address,
-    row: Array,
-    record: int,
-    base: int,
-    count: int,
-    began: int,
-    until: int,
-    slots: int,
-    running: bool,
-) -> bool:
-    """Whether the words of the last level are those that its group and its time demand.
-
-    The last choice (CHILD) can be older than the group, which may be smaller: it is one of ``slots``, and while it
-    awaits its reward (ARM), one of the group's. When a run has ended, its statistics are not read again; a GPU does not
-    even write them back. So they are checked while it is running, when all of its steps so far have been learned from.
-    """
-    child = row[int(program[record + CONTROL]) + CHILD]
-    described = (
-        whole_within(child, 0, slots - 1)
-        and row[RECORD] == record
-        and row[BASE] == base
-        and row[COUNT] == count
-        and row[BEGAN] == began
-        and row[UNTIL] == until
-    )
-    waiting = row[ARM] >= 0.0
-    if not described or (waiting and count > 1 and child >= count):
-        return False
-    tau = choices_counted(program, row, record, int(row[TIME]))
-    return not running or check_routine(program, checks, row, record, count, tau, waiting)
-
-
-@kernel
-def tree_check_row(program: Array, checks: Address, row: Array, step: int, running: bool) -> bool:
-    """Why no kernel can leave the row or the program, or play what is no arm.
-
-    *Program.* Time is below HORIZON, so ``stage_of`` gives a stage that has records, and ``begin`` and ``end`` walk
-    through those of its levels. All places in the row are the program's CONTROL and AT, and the slots of a level follow
-    its AT: at most as many as it has room for, because a group that a child of SIZE arms is has at most CHILDREN
-    children itself.
-
-    *Row.* Of the words that lead somewhere, CHILD of every level is one of its children; RECORD, BASE, COUNT, BEGAN and
-    UNTIL are recomputed from these choices and the time, and must be equal. So the group played has COUNT arms from
-    BASE on, all of them below ARMS, and each new choice of ``begin`` keeps to that, as a routine draws a slot below n.
-
-    *Numbers.* The routine of each level has checked its words, CHANCE included, against what it needs for positive
-    probabilities and finite updates (:class:`hlmc.engine.routines.RoutineKernels`); SUM is a sum of rewards, so what
-    ``end`` teaches is a reward. Words that have not been checked are not read before ``begin`` has written them: the
-    statistics of a level with a single child, and those of the last level when its run has ended.
-    """
-    sound, base, count, began, until, record = check_groups(program, checks, row, step, running)
-    slots = int(program[record + CHILDREN]) if sound else 0
-    return sound and check_last_level(program, checks, row, record, base, count, began, until, slots, running)
-
-
-def tree_check_program(table: Array, structure: Structure) -> bool:
-    """Whether every step up to the HORIZON falls in a stage that has records, every group of a level has at most the
-    CHILDREN of its record, down to single arms, and choices end when those above them do.
-    """
-    levels, first = int(table[0, LEVELS]), int(table[0, DOUBLING])
-    horizon = int(table[0, HORIZON])
-    stages = [horizon]
-    if first == CONTINUED:
-        stages = [int(table[1, SPAN]) << r for r in range((len(table) - 1) // levels)]
-    elif first >= 0:
-        stages = [1 << r for r in range(first, 53)]
-    if len(table) != 1 + levels * len(stages) or horizon > max(sum(stages), 0):
-        return False
-    for stage, steps in enumerate(stages):
-        arms, above = int(table[0, ARMS]), steps
-        for d in range(levels):
-            record = table[1 + stage * levels + d]
-            size, length, children = int(record[SIZE]), int(record[LENGTH]), int(record[CHILDREN])
-            if min(size, length) < 1 or length > above or (above % length and above < steps):
-                return False
-            if -(-arms // size) > children:
-                return False
-            arms, above = size, length
-        if arms != 1:
-            return False
-    return True
 
 
 TREE = Structure(
