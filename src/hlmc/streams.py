@@ -1,7 +1,7 @@
 """Named random streams: who draws what depends on names, never on order.
 
 A stream's key is a hash of the seed and the stream's number; the seed of a policy within an experiment is a hash of the
-experiment's seed and the policy's name. Adding a policy or a run to an experiment moves nobody else's numbers.
+experiment's seed and the policy's name. Adding a policy or a run to an experiment leaves all other numbers as they are.
 """
 
 from __future__ import annotations

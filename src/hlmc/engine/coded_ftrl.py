@@ -28,7 +28,7 @@ from hlmc.engine.codes import NOTED as NOTED_WEIGHTS
 from hlmc.engine.ftrl import LEAST, LONGEST, NEAR, STEPS, close_to_one, newton
 from hlmc.engine.kernel import kernel
 from hlmc.engine.linker import Kernel, substitute
-from hlmc.engine.records import Codes, Rates, Sums
+from hlmc.engine.records import Codes, Move, Rates, Sums
 from hlmc.engine.stream import mix, unit
 
 Array = np.ndarray
@@ -258,7 +258,7 @@ def coded_learn(
         batch = max(1.0, 1.0 / (SELDOM * now.eta * now.eta))
         if unit(mix(draw)) * batch < 1.0:
             drop = batch * baseline
-    shift, held = move_slot(codes, s, grown, slot, value, far, drop, draw)
+    shift, held = move_slot(codes, Move(s, grown, slot, value, far, drop, draw))
     behind = 2.0 / then.eta
     root = scale / (before - x)
     square = root * root
@@ -285,7 +285,7 @@ def coded_learn(
     within = scale / math.sqrt(others) if shift == 0.0 else scale
     x = min(min(x + moved, x + within - behind) + shift, distance_of(held, grown) - behind)
     if rises:
-        shift, held = move_base(codes, grown, grown, -1, 0.0, 0.0, 0.0, mix(draw))
+        shift, held = move_base(codes, Move(grown, grown, -1, 0.0, 0.0, 0.0, mix(draw)))
         x = min(x + shift, distance_of(held, grown) - behind)
     x, _ = coded_normaliser(codes, then, x)
     return x

@@ -23,7 +23,7 @@ from hlmc.engine.codes import (
 )
 from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import INVERSE, WIDTH
-from hlmc.engine.records import Codes, Level
+from hlmc.engine.records import Codes, Level, Move
 from hlmc.engine.stream import mix
 
 LEAST = 1e-270  # no probability is stated below this, so that a loss over it, times any rate, is a finite number
@@ -85,9 +85,9 @@ def shares_grow(
     codes = Codes(level.row, level.row, level.at, level.n, width, inverse)
     s = 2.0 / rate
     value = distance_of(weight_of(codes, slot), s) - gain / chance
-    move_slot(codes, s, s, slot, value, 0.0, 0.0, draw)
+    move_slot(codes, Move(s, s, slot, value, 0.0, 0.0, draw))
     if too_high(largest_weight(codes)):
-        move_base(codes, s, s, -1, 0.0, 0.0, 0.0, mix(draw))
+        move_base(codes, Move(s, s, -1, 0.0, 0.0, 0.0, mix(draw)))
     return shares_total(level, rate), next_seed(seed)
 
 

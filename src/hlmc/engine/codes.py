@@ -30,7 +30,7 @@ from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import INVERSE, KEY, TIME, WIDTH
 from hlmc.engine.linker import Kernel
 from hlmc.engine.primitives import bits, floor_log2, put_bits
-from hlmc.engine.records import Codes, Level
+from hlmc.engine.records import Codes, Level, Move
 from hlmc.engine.stream import increment, mix, number, unit
 
 Array = np.ndarray
@@ -218,75 +218,44 @@ def scale_at(unit_scale: float, tau: int) -> float:
 
 
 @kernel
-def move_slot(
-    codes: Codes,
-    s: float,
-    grown: float,
-    slot: int,
-    value: float,
-    far: float,
-    drop: float,
-    draw: np.uint64,
-) -> tuple[float, float]:
+def move_slot(codes: Codes, move: Move) -> tuple[float, float]:
     """Give a slot a new distance and, where it is time, move the base and the scale.
-
-    Parameters
-    ----------
-    s, grown
-        The scale as it is, and as it is to be.
-    slot, value
-        The slot played and its new distance, which may be negative.
-    far, drop
-        Slots that were farther than ``far`` before are lowered by ``drop``.
-    draw
-        64 random bits.
 
     Returns
     -------
     (shift, held): how far the distances were moved in common, and the largest weight of the slots that were rounded.
     """
-    lowers = drop > 0.0 and smallest_weight(codes) < edge_of(far, s)
-    if not (lowers or value < 0.0 or grown != s):
-        code, held = rounded_weight(s / (s + value), codes.width, codes.inverse, unit(draw))
-        put_code(codes.row, codes.at, codes.width, slot, code)
-        note_weight(codes.notes, slot, held)
+    s = move.s
+    lowers = move.drop > 0.0 and smallest_weight(codes) < edge_of(move.far, s)
+    if not (lowers or move.value < 0.0 or move.grown != s):
+        code, held = rounded_weight(s / (s + move.value), codes.width, codes.inverse, unit(move.draw))
+        put_code(codes.row, codes.at, codes.width, move.slot, code)
+        note_weight(codes.notes, move.slot, held)
         return 0.0, held
-    return move_base(codes, s, grown, slot, value, far, drop, draw)
+    return move_base(codes, move)
 
 
 @kernel
-def move_base(
-    codes: Codes,
-    s: float,
-    grown: float,
-    slot: int,
-    value: float,
-    far: float,
-    drop: float,
-    draw: np.uint64,
-) -> tuple[float, float]:
-    """The same, where it is time: the least distance becomes ``GUARD * grown``, but for its rounding.
-
-    A ``slot`` of -1 is none.
-    """
-    edge = edge_of(far, s)
+def move_base(codes: Codes, move: Move) -> tuple[float, float]:
+    """The same, where it is time: the least distance becomes ``GUARD * grown``, but for its rounding."""
+    edge = edge_of(move.far, move.s)
     near = 0.0
     beyond = 0.0
     least = math.inf
     for j in range(codes.n):
         w = weight_of(codes, j)
-        if j == slot:
-            least = value - (drop if w < edge else 0.0)
+        if j == move.slot:
+            least = move.value - (move.drop if w < edge else 0.0)
         elif w < edge:
             beyond = max(beyond, w)
         else:
             near = max(near, w)
     if near > 0.0:
-        least = min(least, distance_of(near, s))
+        least = min(least, distance_of(near, move.s))
     if beyond > 0.0:
-        least = min(least, distance_of(beyond, s) - drop)
-    shift = GUARD * grown - least
-    return shift, _rounded_anew(codes, s, grown, slot, value, edge, drop, shift, draw)
+        least = min(least, distance_of(beyond, move.s) - move.drop)
+    shift = GUARD * move.grown - least
+    return shift, _rounded_anew(codes, move, edge, shift)
 
 
 @kernel
@@ -296,32 +265,23 @@ def too_high(most: float) -> bool:
 
 
 @kernel
-def _rounded_anew(
-    codes: Codes,
-    s: float,
-    grown: float,
-    slot: int,
-    value: float,
-    edge: float,
-    drop: float,
-    shift: float,
-    draw: np.uint64,
-) -> float:
+def _rounded_anew(codes: Codes, move: Move, edge: float, shift: float) -> float:
     """Round every slot again, after moving it by ``shift``; each by a number of its own. The largest weight then.
 
     Slots whose weight was less than ``edge`` are lowered by ``drop``. As all codes change, in order, each word is put
     together and written once; by then the codes in it have been read.
     """
+    s, grown, draw = move.s, move.grown, move.draw
     most = 0.0
     word = np.uint64(0)
     index = codes.at
     filled = 0
     for j in range(codes.n):
         w = weight_of(codes, j)
-        moved = grown - s + shift - (drop if w < edge else 0.0)
+        moved = grown - s + shift - (move.drop if w < edge else 0.0)
         # The new weight is grown / (grown + new distance), and the old distance s / w - s.
-        numerator = grown if j == slot else grown * w
-        denominator = s + value + moved if j == slot else s + w * moved
+        numerator = grown if j == move.slot else grown * w
+        denominator = s + move.value + moved if j == move.slot else s + w * moved
         draw += _ODD
         code = 0
         held = 1.0

@@ -77,6 +77,26 @@ class Rates(NamedTuple):
 
 
 @record
+class Move(NamedTuple):
+    """How coded losses change in one update (:func:`hlmc.engine.codes.move_slot`)."""
+
+    s: float
+    """The scale as it is,"""
+    grown: float
+    """and as it is to be."""
+    slot: int
+    """The slot played; -1: none."""
+    value: float
+    """Its new distance, which may be negative."""
+    far: float
+    """Slots that were farther than this before"""
+    drop: float
+    """are lowered by this."""
+    draw: np.uint64
+    """64 random bits."""
+
+
+@record
 class Run(NamedTuple):
     """What a stretch of a learner's run is about, besides its last level (:func:`hlmc.engine.step.stretch`)."""
 

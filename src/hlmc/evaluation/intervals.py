@@ -54,7 +54,7 @@ def t_interval(samples: Any, level: float = 0.95, axis: int = 0) -> Interval:
 
 
 ENOUGH = 32
-"""Intervals of fewer runs cover less than they say where tails are heavy, which nobody knows beforehand."""
+"""Intervals of fewer runs cover less than they say where tails are heavy, which is not known beforehand."""
 
 
 def mean_interval(samples: Any, level: float = 0.95, axis: int = 0) -> Interval:

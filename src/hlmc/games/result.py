@@ -129,7 +129,7 @@ class GameResult:
         """
         mean, square = self.data["reward"], self.data["square"]
         if flag("whole", whole):
-            mean, square = self._whole(mean), self._whole(square)
+            mean, square = self._over_agents(mean), self._over_agents(square)
         index = (mean**2 / square.where(square > 0.0)).fillna(1.0).clip(max=1.0)
         return index.rename("fairness")
 
@@ -150,10 +150,10 @@ class GameResult:
         if choice("kind", kind, "agent", "population") == "agent":
             regret = self.data["best_fixed"] - self.data["reward"]
         else:
-            regret = self.data["best_together"] - self._whole(self.data["reward"])
+            regret = self.data["best_together"] - self._over_agents(self.data["reward"])
         return regret.rename("regret")
 
-    def _whole(self, values: xr.DataArray) -> xr.DataArray:
+    def _over_agents(self, values: xr.DataArray) -> xr.DataArray:
         """The mean over all agents from the means over groups."""
         agents = self.data["agents"]
         return (values * agents).sum("policy") / agents.sum()
@@ -177,7 +177,7 @@ class GameResult:
         for name in [*self.policies, *([ALL] if len(self.policies) > 1 else [])]:
 
             def of(values: xr.DataArray, name: str = name) -> Array:
-                chosen = self._whole(values) if name == ALL else values.sel(policy=name)
+                chosen = self._over_agents(values) if name == ALL else values.sel(policy=name)
                 return np.asarray(chosen.values, dtype=np.float64)
 
             reward = of(end["reward"]) / steps

@@ -1,7 +1,7 @@
 """Arms with names, that come and go: a table from names to slots, and learners that answer with names.
 
 A learner knows arms by their slots, 0 to live - 1. The table knows which name has which slot, and since when: a slot
-that has changed hands at step t has nothing to do with decisions made before t.
+that has been given to another arm at step t has nothing to do with decisions made before t.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ class Arms:
         self._capacity = whole("capacity", capacity, 1)
         self._places: dict[Name, int] = {}  # the slot of every name, or PAUSED, in the order in which they came
         self._names: list[Name] = []  # the name of every slot
-        self._since: dict[int, int] = {}  # the step before which a slot changed hands, unless that is step 0
+        self._since: dict[int, int] = {}  # the step from which a slot has had its arm, unless that is step 0
         self._learner: NamedLearner | None = None
 
     @property

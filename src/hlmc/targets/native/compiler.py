@@ -47,7 +47,7 @@ def _primitive(function: Callable[..., Any]) -> Any:
     return lowered(function)
 
 
-def _whole(found: Any) -> Any:
+def _uninterrupted(found: Any) -> Any:
     """Let Ctrl-C and other signals wait until a dispatcher or C function has been compiled, whoever asks for it.
 
     LLVM calls Python back while it compiles. An exception raised there is printed and ignored, and Numba then fails
@@ -55,11 +55,11 @@ def _whole(found: Any) -> Any:
     """
     compile_it = found.compile
 
-    def compiled_whole(*arguments: Any) -> Any:
+    def compile_all(*arguments: Any) -> Any:
         with Interrupts(), signals_waiting():
             return compile_it(*arguments)
 
-    found.compile = compiled_whole
+    found.compile = compile_all
     return found
 
 
@@ -90,7 +90,7 @@ def callback(function: Callable[..., Any], signature: tuple[str, ...]) -> Any:
     options = {"nogil": True, "error_model": "numpy"}
     found = CFunc(_linked(function), normalize_signature(c_signature(signature)), locals={}, options=options)
     cache_on_disk(found, function)
-    _whole(found).compile()
+    _uninterrupted(found).compile()
     return found
 
 
@@ -113,7 +113,7 @@ def written(function: Callable[..., Any], signature: tuple[str, ...], write: Cal
     found = CFunc(body, normalize_signature(c_signature(signature)), locals={}, options=options)
     cache_on_disk(found, function, lanes=(lanes, *signature))
     try:
-        _whole(found).compile()
+        _uninterrupted(found).compile()
     except Exception:
         if refused:
             raise refused[0] from None
@@ -134,7 +134,7 @@ def _dispatcher(function: Callable[..., Any], **options: Any) -> Any:
     _check_enabled()
     dispatcher = numba.njit(error_model="numpy", **options)(TWINS.get(function) or _linked(function))
     cache_on_disk(dispatcher, function, **options)
-    return _whole(dispatcher)
+    return _uninterrupted(dispatcher)
 
 
 def _check_enabled() -> None:

@@ -2,8 +2,8 @@
 
 A :class:`Value` is *uniform* (one LLVM scalar for all lanes) or *wide* (an LLVM vector with one element per lane).
 :class:`Numbers` writes the operations on them. An operation is wide if one of its operands is; the other operands are
-then spread over all lanes first. Operations ignore masks: a lane that is not active computes a number that nobody
-looks at. No operation here can trap but the division of whole numbers, which the dialect allows by positive
+then spread over all lanes first. Operations ignore masks: a lane that is not active computes a number that is not
+used. No operation here can trap but the division of whole numbers, which the dialect allows by positive
 numbers only.
 """
 
