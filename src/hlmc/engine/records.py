@@ -142,8 +142,8 @@ class Group(NamedTuple):
     """The record of the last level."""
     base: int
     """Its first arm."""
-    count: int
-    """Its arms."""
+    arms: int
+    """How many it has."""
     began: int
     """When its run began,"""
     until: int

@@ -603,7 +603,7 @@ def champion_check_row(program: Array, checks: Address, row: Array, step: int, r
     group = _check_groups(program, checks, row, step, running)
     if group.record == 0 or not (0.99 * program[group.record + LEAST_DOUBT] <= row[DOUBT] <= EVEN):
         return False
-    count = group.count
+    count = group.arms
     if not (group.base <= row[PLACE] < group.base + count) or (not running and row[COUNT] == count + 1):
         count += 1
     slots = int(program[group.record + CHILDREN]) + 1

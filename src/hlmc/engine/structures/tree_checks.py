@@ -133,7 +133,7 @@ def tree_check_row(program: Array, checks: Address, row: Array, step: int, runni
     group = check_groups(program, checks, row, step, running)
     if group.record == 0:
         return False
-    return check_last_level(program, checks, row, group, group.count, int(program[group.record + CHILDREN]), running)
+    return check_last_level(program, checks, row, group, group.arms, int(program[group.record + CHILDREN]), running)
 
 
 def tree_check_program(table: Array, structure: Structure) -> bool:
