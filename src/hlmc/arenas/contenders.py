@@ -7,24 +7,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from hlmc import policies
 from hlmc.checks import listed, storable, whole
 from hlmc.errors import BadArgument, BadType, HLMCError, shown
 from hlmc.planning import deepest, even_groups
-from hlmc.policies import (
-    CATALOGUE,
-    EXP3,
-    EXP3IX,
-    EXP3M,
-    EXP3P,
-    EXP3S,
-    HLMC,
-    UCB1,
-    UCBM,
-    Champion,
-    EXP3Loss,
-    TsallisINF,
-    Uniform,
-)
 from hlmc.policies.base import Policy
 from hlmc.routines import TsallisINF as Tsallis
 from hlmc.simulation.own import AnyPolicy, PythonPolicy, policy_of
@@ -53,7 +39,7 @@ def budget(arms: int) -> int:
 
 
 def _inside(routine: Any) -> Factory:
-    return lambda arms, memory, horizon: HLMC(arms, memory=memory, horizon=horizon, routines=routine)
+    return lambda arms, memory, horizon: policies.HLMC(arms, memory=memory, horizon=horizon, routines=routine)
 
 
 def _as_it_comes(cls: Any) -> Factory:
@@ -64,7 +50,7 @@ def _three_levels(arms: int, memory: int, horizon: int) -> Policy | None:
     """HLMC with three levels, if there are enough arms and words."""
     if deepest(arms) < 3 or sum(even_groups(arms, 3)) > memory:
         return None
-    return HLMC(arms, levels=3, horizon=horizon)
+    return policies.HLMC(arms, levels=3, horizon=horizon)
 
 
 LEAST_BITS = 8
@@ -80,7 +66,7 @@ def _width(arms: int, memory: int) -> int | None:
 def _counts(arms: int, memory: int, horizon: int) -> Policy | None:
     """UCB1 with as many bits for every arm, two statistics each, as the words hold."""
     for bits in (64, *range(32, LEAST_BITS // 2 - 1, -1)):
-        policy = UCB1(arms, bits=bits)
+        policy = policies.UCB1(arms, bits=bits)
         if policy.words.statistics <= memory:
             return policy if arms * horizon <= HEAVY else None
     return None
@@ -108,7 +94,7 @@ def _fitting(make: Factory) -> Factory:
 
 def _champion_in_bytes(arms: int, memory: int, horizon: int) -> Policy | None:
     """The champion with codes, unless its groups are so large that its steps take long."""
-    policy = Champion(arms, memory=memory, horizon=horizon, bits="auto")
+    policy = policies.Champion(arms, memory=memory, horizon=horizon, bits="auto")
     return policy if max(policy.groups_used) * horizon <= HEAVY else None
 
 
@@ -124,32 +110,38 @@ def _asks(cls: type[Policy]) -> set[str]:
 
 
 POLICIES: dict[str, Factory] = {
-    BASELINE: lambda arms, memory, horizon: HLMC(arms, memory=memory, horizon=horizon),
-    "HLMC.S": lambda arms, memory, horizon: HLMC(arms, memory=memory, horizon=horizon, switches=SWITCHES),
-    "HLMC unknown T": lambda arms, memory, horizon: HLMC(arms, memory=memory),
+    BASELINE: lambda arms, memory, horizon: policies.HLMC(arms, memory=memory, horizon=horizon),
+    "HLMC.S": lambda arms, memory, horizon: policies.HLMC(arms, memory=memory, horizon=horizon, switches=SWITCHES),
+    "HLMC unknown T": lambda arms, memory, horizon: policies.HLMC(arms, memory=memory),
     "HLMC 3 levels": _three_levels,
     "HLMC exp3-loss": _inside("exp3-loss"),
     "HLMC exp3-ix": _inside("exp3-ix"),
     "HLMC tsallis-iw": _inside(Tsallis(estimator="importance-weighted")),
     "HLMC tsallis-rv": _inside(Tsallis()),
     # The champion, and all other policies of the catalogue that can be constructed from a size alone.
-    **{name: _as_it_comes(cls) for name, cls in CATALOGUE.items() if cls is not HLMC and _asks(cls) >= _ASKED},
-    "Champion unknown T": lambda arms, memory, horizon: Champion(arms, memory=memory),
-    "Champion known V": lambda arms, memory, horizon: Champion(arms, memory=memory, horizon=horizon, switches=SWITCHES),
+    **{
+        name: _as_it_comes(cls)
+        for name, cls in policies.CATALOGUE.items()
+        if cls is not policies.HLMC and _asks(cls) >= _ASKED
+    },
+    "Champion unknown T": lambda arms, memory, horizon: policies.Champion(arms, memory=memory),
+    "Champion known V": lambda arms, memory, horizon: policies.Champion(
+        arms, memory=memory, horizon=horizon, switches=SWITCHES
+    ),
     # Equal bytes: as many codes of few bits as the same words hold.
-    "Tsallis-INF bits": _packed(lambda arms, horizon, bits: TsallisINF(arms, bits=min(32, bits))),
+    "Tsallis-INF bits": _packed(lambda arms, horizon, bits: policies.TsallisINF(arms, bits=min(32, bits))),
     "Champion bits": _champion_in_bytes,
     # Two words per arm: half as many arms as words.
-    "UCB-M": lambda arms, memory, horizon: UCBM(arms, memory=max(2, memory // 2)),
-    "EXP3-M": lambda arms, memory, horizon: EXP3M(arms, memory=max(2, memory // 2)),
-    "Uniform": lambda arms, memory, horizon: Uniform(arms),
-    "EXP3": lambda arms, memory, horizon: EXP3(arms, horizon),
-    "EXP3.P": _where_light(EXP3P),
-    "EXP3.S": lambda arms, memory, horizon: EXP3S(arms, horizon, SWITCHES),
-    "EXP3 loss": lambda arms, memory, horizon: EXP3Loss(arms, horizon),
-    "EXP3-IX": lambda arms, memory, horizon: EXP3IX(arms, horizon),
-    "Tsallis-INF": _where_light(lambda arms, horizon: TsallisINF(arms)),
-    "UCB1": _where_light(lambda arms, horizon: UCB1(arms)),
+    "UCB-M": lambda arms, memory, horizon: policies.UCBM(arms, memory=max(2, memory // 2)),
+    "EXP3-M": lambda arms, memory, horizon: policies.EXP3M(arms, memory=max(2, memory // 2)),
+    "Uniform": lambda arms, memory, horizon: policies.Uniform(arms),
+    "EXP3": lambda arms, memory, horizon: policies.EXP3(arms, horizon),
+    "EXP3.P": _where_light(policies.EXP3P),
+    "EXP3.S": lambda arms, memory, horizon: policies.EXP3S(arms, horizon, SWITCHES),
+    "EXP3 loss": lambda arms, memory, horizon: policies.EXP3Loss(arms, horizon),
+    "EXP3-IX": lambda arms, memory, horizon: policies.EXP3IX(arms, horizon),
+    "Tsallis-INF": _where_light(lambda arms, horizon: policies.TsallisINF(arms)),
+    "UCB1": _where_light(lambda arms, horizon: policies.UCB1(arms)),
 }
 """The policies of the arena by name: bounded memory first, then those with one or two words per arm."""
 
@@ -158,10 +150,10 @@ FULL = ("EXP3", "EXP3.P", "EXP3.S", "EXP3 loss", "EXP3-IX", "Tsallis-INF", "UCB1
 
 IN_BYTES: dict[str, Factory] = {
     **{name: _fitting(factory) for name, factory in POLICIES.items()},
-    "HLMC bits": lambda arms, memory, horizon: HLMC(arms, memory=memory, horizon=horizon, bits="auto"),
-    "EXP3 bits": _packed(lambda arms, horizon, bits: EXP3(arms, horizon, bits=bits)),
-    "EXP3 loss bits": _packed(lambda arms, horizon, bits: EXP3Loss(arms, horizon, bits=bits)),
-    "EXP3-IX bits": _packed(lambda arms, horizon, bits: EXP3IX(arms, horizon, bits=bits)),
+    "HLMC bits": lambda arms, memory, horizon: policies.HLMC(arms, memory=memory, horizon=horizon, bits="auto"),
+    "EXP3 bits": _packed(lambda arms, horizon, bits: policies.EXP3(arms, horizon, bits=bits)),
+    "EXP3 loss bits": _packed(lambda arms, horizon, bits: policies.EXP3Loss(arms, horizon, bits=bits)),
+    "EXP3-IX bits": _packed(lambda arms, horizon, bits: policies.EXP3IX(arms, horizon, bits=bits)),
     "UCB1 bits": _counts,
 }
 """The policies of the arena in equal bytes: those above that fit, and all that can keep statistics of few bits."""

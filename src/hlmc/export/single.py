@@ -20,26 +20,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hlmc.engine import weights
-from hlmc.engine.layout import (
-    AT,
-    CHILDREN,
-    CONTROL,
-    CONTROL_WORDS,
-    DOUBLING,
-    FIELDS,
-    HORIZON,
-    IDLE,
-    KEY,
-    LENGTH,
-    LEVELS,
-    REAL,
-    ROW,
-    SCALARS,
-    SPAN,
-    UNTIL,
-    row_words,
-)
+from hlmc.engine import layout, weights
 from hlmc.engine.scale import update_scaled
 from hlmc.engine.step import select, update
 from hlmc.engine.weights import SCAN
@@ -75,9 +56,11 @@ def program(policy: Policy, steps: int | None) -> Array:
         raise BadArgument(f"precision='float32' takes at most 2^28 arms and steps, not {policy.arms} and {horizon}")
     # Stages end after at most twice the steps that are needed.
     table = np.array(cut(policy, min(horizon, MOST // 2)))
-    table[HORIZON] = min(table[HORIZON], MOST if table[DOUBLING] != -1 else horizon)
-    records = table.reshape(-1, FIELDS)[1:]
-    records[:, [LENGTH, SPAN]] = np.minimum(records[:, [LENGTH, SPAN]], table[HORIZON])
+    table[layout.HORIZON] = min(table[layout.HORIZON], MOST if table[layout.DOUBLING] != -1 else horizon)
+    records = table.reshape(-1, layout.FIELDS)[1:]
+    records[:, [layout.LENGTH, layout.SPAN]] = np.minimum(
+        records[:, [layout.LENGTH, layout.SPAN]], table[layout.HORIZON]
+    )
     return table
 
 
@@ -92,7 +75,7 @@ def _refuse(policy: Policy) -> None:
             why = DRIFTING[routine.name]
     if policy.pending:
         why = "tickets hold 64-bit words"
-    if policy.program[IDLE] > 0:
+    if policy.program[layout.IDLE] > 0:
         why = "its arms come and go"
     if why:
         raise BadArgument(f"there is no {policy!r} with precision='float32': {why}")
@@ -100,12 +83,12 @@ def _refuse(policy: Policy) -> None:
 
 def kinds(policy: Policy, table: Array) -> RowKinds:
     """What the words of a policy's row hold, by their names."""
-    levels = int(table[LEVELS])
-    records = table.reshape(-1, FIELDS)[1:]
+    levels = int(table[layout.LEVELS])
+    records = table.reshape(-1, layout.FIELDS)[1:]
     last = np.arange(len(records)) % levels == levels - 1
-    longest = int(np.where(last, records[:, SPAN], records[:, LENGTH]).max())
+    longest = int(np.where(last, records[:, layout.SPAN], records[:, layout.LENGTH]).max())
     digits = min(FINEST, 32 - longest.bit_length())
-    return RowKinds(named([*ROW, *policy.structure.header]) | named(CONTROL_WORDS), 2.0**digits)
+    return RowKinds(named([*layout.ROW, *policy.structure.header]) | named(layout.CONTROL_WORDS), 2.0**digits)
 
 
 def fresh(policy: Policy, key: int, units: float) -> Array:
@@ -119,18 +102,21 @@ def of_python(policy: Policy, row: Array, table: Array, units: float) -> Array:
     Weights are scaled to the sum 1 first: those of float64 reach further than a float32 does.
     """
     row = row.copy()
-    row[UNTIL] = min(row[UNTIL], table[HORIZON])
+    row[layout.UNTIL] = min(row[layout.UNTIL], table[layout.HORIZON])
     for level, routine in enumerate(policy.routines_used):
-        record = policy.program[FIELDS * (1 + level) :]
+        record = policy.program[layout.FIELDS * (1 + level) :]
         scaled = _SCALED.get(routine.name)
-        if scaled is not None and record[CHILDREN] <= SCAN:
-            at, control = int(record[AT]), int(record[CONTROL])
-            scaled(row[at : at + int(record[CHILDREN])], row[control + SCALARS : control + SCALARS + 2])
-    narrow = interpreted.fresh(policy, int(row.view(np.uint64)[KEY]), units)
+        if scaled is not None and record[layout.CHILDREN] <= SCAN:
+            at, control = int(record[layout.AT]), int(record[layout.CONTROL])
+            scaled(
+                row[at : at + int(record[layout.CHILDREN])],
+                row[control + layout.SCALARS : control + layout.SCALARS + 2],
+            )
+    narrow = interpreted.fresh(policy, int(row.view(np.uint64)[layout.KEY]), units)
     largest = float(np.finfo(np.float32).max)
     for at, holds in enumerate(narrow.holds):
-        if at != KEY:
-            narrow[at] = np.float32(np.clip(row[at], -largest, largest)) if holds == REAL else row[at]
+        if at != layout.KEY:
+            narrow[at] = np.float32(np.clip(row[at], -largest, largest)) if holds == layout.REAL else row[at]
     return narrow.packed()
 
 
@@ -164,7 +150,7 @@ _SCALED = {
 
 def played(policy: Policy, begins: Array, table: Array, units: float) -> Vectors:
     """What a learner does from these words on, under the interpreter."""
-    holds = [word.holds for word in row_words(policy.program, policy.structure.header, policy.words.total)]
+    holds = [word.holds for word in layout.row_words(policy.program, policy.structure.header, policy.words.total)]
     row = interpreted.SingleRow(holds, begins, units)
     ready = interpreted.linked(policy, table)
     choose, learn = interpreted.entry(select), interpreted.entry(update_scaled if policy.scaled else update)

@@ -10,26 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from hlmc.checks import between, choice, flag, interval, whole
-from hlmc.engine.layout import (
-    CONTIGUOUS,
-    COUNTS,
-    DIGEST,
-    FEEDBACK,
-    GAIN,
-    IDLE,
-    KIND,
-    LEVEL_CONTROL,
-    LEVELS,
-    LOSS,
-    ONE,
-    OPAQUE,
-    PENDING,
-    ROUTINE,
-    STRUCTURE,
-    WINDOW,
-    ZERO,
-    window_words,
-)
+from hlmc.engine import layout
 from hlmc.engine.soundness import check_program
 from hlmc.engine.structures import CATALOGUE as STRUCTURES
 from hlmc.engine.structures import Structure
@@ -54,7 +35,7 @@ STOP, CONTINUE = "stop", "continue"
 MOST_PENDING = 2**30
 """Decisions of the largest window: 128 MiB per learner."""
 _OF_LEARNERS = ("select", "update", "ask", "tell", "drop")
-_FEEDBACK = {"counts": COUNTS, "gain": GAIN, "loss": LOSS}
+_FEEDBACK = {"counts": layout.COUNTS, "gain": layout.GAIN, "loss": layout.LOSS}
 
 
 @dataclass(frozen=True)
@@ -258,7 +239,7 @@ class Policy(Common):
 
         They lie between the control words and the statistics.
         """
-        return window_words(self.pending) + self.dynamic
+        return layout.window_words(self.pending) + self.dynamic
 
     def _check_dynamic(self) -> None:
         """Refuse arms that come and go where they cannot, and tickets without a probability; every ``__post_init__``
@@ -275,29 +256,29 @@ class Policy(Common):
     def _finished(self, table: Array) -> Array:
         """Complete a program: fill in the fields that the structure and the routines determine; return it flattened."""
         if self.pending:
-            table[0, PENDING] = self.pending
-            table[0, WINDOW] = self.structure.header_words + LEVEL_CONTROL * int(table[0, LEVELS])
+            table[0, layout.PENDING] = self.pending
+            table[0, layout.WINDOW] = self.structure.header_words + layout.LEVEL_CONTROL * int(table[0, layout.LEVELS])
         if self.dynamic:
-            before = self.structure.header_words + LEVEL_CONTROL * int(table[0, LEVELS])
-            table[0, IDLE] = before + window_words(self.pending)
+            before = self.structure.header_words + layout.LEVEL_CONTROL * int(table[0, layout.LEVELS])
+            table[0, layout.IDLE] = before + layout.window_words(self.pending)
         check_program(table, self.structure, [routine.words for routine in self.routines_used])
-        table[0, STRUCTURE] = STRUCTURES.index(self.structure) if self.structure in STRUCTURES else -1
-        table[0, CONTIGUOUS] = self.structure.contiguous
+        table[0, layout.STRUCTURE] = STRUCTURES.index(self.structure) if self.structure in STRUCTURES else -1
+        table[0, layout.CONTIGUOUS] = self.structure.contiguous
         if self.scaled:
-            table[0, ZERO], table[0, ONE] = self.scale
+            table[0, layout.ZERO], table[0, layout.ONE] = self.scale
         for i, record in enumerate(table[1:]):
-            d = i % int(table[0, LEVELS])
+            d = i % int(table[0, layout.LEVELS])
             routine = self.routines_used[d]
-            record[KIND] = kind(routine)
-            record[ROUTINE] = d
-            record[OPAQUE] = routine.opaque or routine.bits < 64
+            record[layout.KIND] = kind(routine)
+            record[layout.ROUTINE] = d
+            record[layout.OPAQUE] = routine.opaque or routine.bits < 64
             if self.pending:
-                record[FEEDBACK] = _FEEDBACK[routine.feedback]
+                record[layout.FEEDBACK] = _FEEDBACK[routine.feedback]
         if self.pending:
             # What is not in the program, but makes another policy of it.
             rest = repr((self.delay, self.missing)).encode()
             digest = hashlib.blake2b(table.astype("<f8").tobytes() + rest, digest_size=8).digest()
-            table[0, DIGEST] = int.from_bytes(digest, "little") >> 11
+            table[0, layout.DIGEST] = int.from_bytes(digest, "little") >> 11
         table.flags.writeable = False
         return table.reshape(-1)
 

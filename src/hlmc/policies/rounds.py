@@ -9,29 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from hlmc.checks import choice, flag, whole
-from hlmc.engine.layout import (
-    ARMS,
-    AT,
-    CHILDREN,
-    CONTROL,
-    DOUBLING,
-    FIELDS,
-    FOREVER,
-    HORIZON,
-    LENGTH,
-    LEVEL_CONTROL,
-    LEVELS,
-    MEMORY,
-    PARAMETERS,
-    SHUFFLE,
-    SIZE,
-    SPAN,
-    SUBLENGTH,
-    SUBPHASES,
-    TIES,
-    WORDS,
-    WRAP,
-)
+from hlmc.engine import layout
 from hlmc.engine.structures import BLOCK_ROTATION, Structure
 from hlmc.guarantee import Guarantee
 from hlmc.plan import Plan, PlanLevel
@@ -93,12 +71,12 @@ class RoundsPolicy(Policy):
         same sub-phase as with :attr:`phases`.
         """
         h0, b0 = self.phases
-        sublength = min(b0, FOREVER)
-        return min(h0, -(-FOREVER // sublength)), sublength
+        sublength = min(b0, layout.FOREVER)
+        return min(h0, -(-layout.FOREVER // sublength)), sublength
 
     @property
     def words(self) -> Words:
-        control = self.structure.header_words + LEVEL_CONTROL + self.window_words
+        control = self.structure.header_words + layout.LEVEL_CONTROL + self.window_words
         return Words(self.routine.words(self.held), control)
 
     @property
@@ -108,30 +86,30 @@ class RoundsPolicy(Policy):
     @cached_property
     def program(self) -> Array:
         h0, b0 = self._clock
-        count = next(i for i in range(64) if h0 * b0 * (2 ** (i + 1) - 1) >= FOREVER) + 1
-        table = np.zeros((1 + count, FIELDS))
+        count = next(i for i in range(64) if h0 * b0 * (2 ** (i + 1) - 1) >= layout.FOREVER) + 1
+        table = np.zeros((1 + count, layout.FIELDS))
         header = table[0]
-        header[ARMS] = self.arms
-        header[HORIZON] = FOREVER
-        header[LEVELS] = 1
-        header[DOUBLING] = -1
-        header[WORDS] = self.words.total
-        header[SHUFFLE] = self.shuffle
-        header[MEMORY] = self.held
-        header[SUBPHASES] = h0
-        header[SUBLENGTH] = b0
-        header[WRAP] = self.fill == "wrap"
-        header[TIES] = TIE_RULES.index(self.ties)
+        header[layout.ARMS] = self.arms
+        header[layout.HORIZON] = layout.FOREVER
+        header[layout.LEVELS] = 1
+        header[layout.DOUBLING] = -1
+        header[layout.WORDS] = self.words.total
+        header[layout.SHUFFLE] = self.shuffle
+        header[layout.MEMORY] = self.held
+        header[layout.SUBPHASES] = h0
+        header[layout.SUBLENGTH] = b0
+        header[layout.WRAP] = self.fill == "wrap"
+        header[layout.TIES] = TIE_RULES.index(self.ties)
         for phase in range(count):
             record = table[1 + phase]
             context = self._context(phase)
-            record[CHILDREN] = self.held
-            record[SIZE] = record[LENGTH] = 1
-            record[SPAN] = min(context.choices, FOREVER)
-            record[CONTROL] = self.structure.header_words
-            record[AT] = self.structure.header_words + LEVEL_CONTROL + self.window_words
+            record[layout.CHILDREN] = self.held
+            record[layout.SIZE] = record[layout.LENGTH] = 1
+            record[layout.SPAN] = min(context.choices, layout.FOREVER)
+            record[layout.CONTROL] = self.structure.header_words
+            record[layout.AT] = self.structure.header_words + layout.LEVEL_CONTROL + self.window_words
             values = self.routine.packed(context)
-            record[PARAMETERS : PARAMETERS + len(values)] = values
+            record[layout.PARAMETERS : layout.PARAMETERS + len(values)] = values
         return self._finished(table)
 
     def _context(self, phase: int) -> LevelContext:

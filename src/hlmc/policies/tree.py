@@ -13,24 +13,7 @@ import numpy as np
 
 from hlmc import bounds, planning
 from hlmc.checks import whole
-from hlmc.engine.layout import (
-    ARMS,
-    AT,
-    CHILDREN,
-    CONTINUED,
-    CONTROL,
-    DOUBLING,
-    FIELDS,
-    FOREVER,
-    HORIZON,
-    LENGTH,
-    LEVEL_CONTROL,
-    LEVELS,
-    PARAMETERS,
-    SIZE,
-    SPAN,
-    WORDS,
-)
+from hlmc.engine import layout
 from hlmc.engine.routines import routine_change
 from hlmc.engine.structures import TREE, Structure
 from hlmc.errors import BadArgument
@@ -178,44 +161,46 @@ class TreePolicy(Policy):
 
     @property
     def words(self) -> Words:
-        control = self.structure.header_words + LEVEL_CONTROL * len(self.groups_used)
+        control = self.structure.header_words + layout.LEVEL_CONTROL * len(self.groups_used)
         return Words(sum(self.level_words), control + self.window_words)
 
     @cached_property
     def program(self) -> Array:
         depth = len(self.groups_used)
-        stages = [self.limit or FOREVER]
+        stages = [self.limit or layout.FOREVER]
         if self._staged:
             # As many as end by the last step that a word can count.
-            few = max(1, (FOREVER // next(self._stages()) + 1).bit_length() - 1)
+            few = max(1, (layout.FOREVER // next(self._stages()) + 1).bit_length() - 1)
             stages = list(itertools.islice(self._stages(), few))
-        table = np.zeros((1 + depth * len(stages), FIELDS))
+        table = np.zeros((1 + depth * len(stages), layout.FIELDS))
         header = table[0]
-        header[ARMS] = self.arms
-        header[HORIZON] = sum(stages)
-        header[LEVELS] = depth
-        header[DOUBLING] = -1 if not self._staged else self.first_stage if self.horizon is None else CONTINUED
-        header[WORDS] = self.words.total
+        header[layout.ARMS] = self.arms
+        header[layout.HORIZON] = sum(stages)
+        header[layout.LEVELS] = depth
+        header[layout.DOUBLING] = (
+            -1 if not self._staged else self.first_stage if self.horizon is None else layout.CONTINUED
+        )
+        header[layout.WORDS] = self.words.total
         for stage, length in enumerate(stages):
             self._write(table[1 + stage * depth :], length)
         return self._finished(table)
 
     def _write(self, records: Array, horizon: int) -> None:
-        at = self.structure.header_words + LEVEL_CONTROL * len(self.groups_used) + self.window_words
+        at = self.structure.header_words + layout.LEVEL_CONTROL * len(self.groups_used) + self.window_words
         span = horizon
         for d, level in enumerate(self.levels_at(horizon)):
             record = records[d]
-            record[CHILDREN] = level.context.children
-            record[SIZE] = level.size
+            record[layout.CHILDREN] = level.context.children
+            record[layout.SIZE] = level.size
             # A choice that would stand for longer than the stage stands until the stage ends. Cut to that, the product
             # of any epochs is a number that a word holds exactly.
-            record[LENGTH] = min(level.length, horizon)
-            record[SPAN] = span
-            record[CONTROL] = self.structure.header_words + LEVEL_CONTROL * d
-            record[AT] = at
+            record[layout.LENGTH] = min(level.length, horizon)
+            record[layout.SPAN] = span
+            record[layout.CONTROL] = self.structure.header_words + layout.LEVEL_CONTROL * d
+            record[layout.AT] = at
             if level.context.children > 1:
                 values = level.routine.packed(level.context)
-                record[PARAMETERS : PARAMETERS + len(values)] = values
+                record[layout.PARAMETERS : layout.PARAMETERS + len(values)] = values
             at += self.level_words[d]
             span = min(level.length, horizon)
 
