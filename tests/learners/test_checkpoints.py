@@ -23,11 +23,6 @@ from hlmc.learners.fleet import Fleet
 from hlmc.learners.format import FIXED, Layout
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "fleet"
-
-
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_a_process_killed_at_a_checkpoint_leaves_a_checkpoint(path: Path) -> None:

@@ -32,11 +32,6 @@ from hlmc.simulation.file import read_experiment
 POLICY = hlmc.HLMC(arms=100, memory=20, horizon=1000)
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "learner"
-
-
 # Round trips.
 
 

@@ -19,11 +19,6 @@ from hlmc.learners.fleet import Fleet
 from hlmc.learners.format import Layout
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "fleet"
-
-
 @pytest.mark.interpreted
 @pytest.mark.parametrize("policy", EXAMPLES, ids=repr)
 def test_a_fleet_in_a_file_is_a_fleet_in_memory(policy: hlmc.Policy, path: Path) -> None:

@@ -9,11 +9,6 @@ from pathlib import Path
 import pytest
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "fleet"
-
-
 def in_another_process(script: str, path: Path) -> str:
     """What a script prints. It ends by itself; the limit is there so that a deadlock is a failure."""
     head = (

@@ -187,6 +187,14 @@ def _four_chances(row: Any, at: Any, n: Any, slot: Any, x: Any, scale: Any) -> A
     return lane(p, 0), lane(p, 1), lane(p, 2), lane(p, 3)
 
 
+@register_jitable
+def _noted_four(notes: Any, place: Any, w: Any, c: Any, d: Any, squares: Any, cubes: Any, most: Any) -> Any:
+    root = c * w / (1.0 - d * w)
+    p = root * root
+    put_four(notes, place, p)
+    return squares + p, cubes + p * root, where(most < w, w, most)
+
+
 def _noted_sums(codes: Any, c: Any, d: Any) -> Any:
     notes, n = codes.notes, codes.n
     squares = repeat(0.0)
@@ -194,23 +202,12 @@ def _noted_sums(codes: Any, c: Any, d: Any) -> Any:
     most = repeat(0.0)
     whole = n // 4 * 4
     for slot in range(0, whole, 4):
-        w = four_at(notes, slot)
-        most = where(most < w, w, most)
-        root = c * w / (1.0 - d * w)
-        p = root * root
-        put_four(notes, n + slot, p)
-        squares = squares + p
-        cubes = cubes + p * root
+        squares, cubes, most = _noted_four(notes, n + slot, four_at(notes, slot), c, d, squares, cubes, most)
     if whole < n:
         w1 = notes[whole + 1] if whole + 1 < n else 0.0
         w2 = notes[whole + 2] if whole + 2 < n else 0.0
         w = four(notes[whole], w1, w2, 0.0)
-        most = where(most < w, w, most)
-        root = c * w / (1.0 - d * w)
-        p = root * root
-        put_four(notes, n + whole, p)
-        squares = squares + p
-        cubes = cubes + p * root
+        squares, cubes, most = _noted_four(notes, n + whole, w, c, d, squares, cubes, most)
     largest = max(max(lane(most, 0), lane(most, 1)), max(lane(most, 2), lane(most, 3)))
     return _added(squares), _added(cubes), largest
 
