@@ -39,11 +39,13 @@ FULL = "EXP3"  # with memory for all arms
 def measured(options: argparse.Namespace) -> list[dict[Any, Any]]:
     """The arena's rows, by the hlmc that this interpreter finds, and how much more regret than ``FULL`` each has."""
     import hlmc
-    from hlmc.engine.structures import champion
+    from hlmc.engine.structures import champion, champion_structure
     from hlmc.evaluation import t_interval
 
     for name, value in (text.split("=") for text in options.set):
-        setattr(champion, name, type(getattr(champion, name))(value))
+        for module in (champion, champion_structure):
+            if hasattr(module, name):
+                setattr(module, name, type(getattr(module, name))(value))
     names = [*options.policy, FULL] if options.held_out else options.policy
     result = hlmc.arena(
         against=names,

@@ -60,7 +60,7 @@ from hlmc.engine.records import Codes, Level
 from hlmc.engine.soundness import check_program, checker
 from hlmc.engine.step import select, update
 from hlmc.engine.structures import CATALOGUE
-from hlmc.engine.structures.champion import contest_rate
+from hlmc.engine.structures.contest import contest_rate
 from hlmc.errors import BadArgument
 from hlmc.learners import gate
 from hlmc.learners.arms import NamedLearner

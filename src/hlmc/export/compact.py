@@ -9,7 +9,7 @@ from hlmc.engine.ftrl import LEAST, loss_of, settled_sums
 from hlmc.engine.kernel import kernel
 from hlmc.engine.linker import Kernel
 from hlmc.engine.records import Level
-from hlmc.engine.structures.champion import contest_rate
+from hlmc.engine.structures.contest import contest_rate
 from hlmc.engine.weights import _positive
 from hlmc.routines.contest import CONTEST, epoch_scale
 from hlmc.routines.tsallis import TSALLIS

@@ -15,8 +15,9 @@ from hlmc.engine.ftrl import ftrl_change, ftrl_sound
 from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import INVERSE, WIDTH
 from hlmc.engine.records import Codes, Level, Rates
-from hlmc.engine.structures.champion import FADING, SPAN_STEPS, contest_rate
+from hlmc.engine.structures.champion import FADING
 from hlmc.engine.structures.coded_champion import baseline_in, contest_code_scale, seed_and_baseline
+from hlmc.engine.structures.contest import SPAN_STEPS, contest_rate
 from hlmc.routines.base import Array, Kernels, LevelContext, Routine
 from hlmc.routines.ftrl import ftrl_start, over_codes, over_words
 
@@ -25,7 +26,7 @@ from hlmc.routines.ftrl import ftrl_start, over_codes, over_words
 
 @kernel
 def epoch_scale(program: Array, level: int, tau: int) -> float:
-    """2 / eta for the learning rate of choice ``tau`` (:func:`hlmc.engine.structures.champion.contest_rate`)."""
+    """2 / eta for the learning rate of choice ``tau`` (:func:`hlmc.engine.structures.contest.contest_rate`)."""
     return 0.5 * math.sqrt(program[level + SPAN_STEPS] + float(tau) + 1.0)
 
 

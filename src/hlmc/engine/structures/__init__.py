@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hlmc.engine.structures.base import Structure
 from hlmc.engine.structures.block_rotation import BLOCK_ROTATION
-from hlmc.engine.structures.champion import CHAMPION
+from hlmc.engine.structures.champion_structure import CHAMPION
 from hlmc.engine.structures.coded_champion import CODED_CHAMPION
 from hlmc.engine.structures.tree import TREE
 

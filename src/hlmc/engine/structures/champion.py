@@ -21,8 +21,8 @@ import math
 import numpy as np
 
 from hlmc.engine import ftrl
-from hlmc.engine.ftrl import LEAST, ftrl_leader, loss_of, probability_of, settled_sums
-from hlmc.engine.kernel import Address, kernel
+from hlmc.engine.ftrl import LEAST
+from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import (
     ARMS,
     AT,
@@ -30,13 +30,11 @@ from hlmc.engine.layout import (
     BEGAN,
     CHANCE,
     CHILD,
-    CHILDREN,
     COMMON,
     CONTROL,
     COUNT,
     CROWNED,
     FIELDS,
-    FOREVER,
     IDLE,
     KEY,
     LENGTH,
@@ -50,7 +48,6 @@ from hlmc.engine.layout import (
     SCALARS,
     SIZE,
     SUM,
-    TIME,
     WHOLE,
     WINDOW,
     Word,
@@ -58,32 +55,22 @@ from hlmc.engine.layout import (
 from hlmc.engine.linker import substitute
 from hlmc.engine.permutation import permuted
 from hlmc.engine.primitives import bits, call_select, call_update
-from hlmc.engine.records import Change
 from hlmc.engine.stream import uniform
 from hlmc.engine.structures.base import (
-    Structure,
-    change_level,
-    check_routine,
     choices_counted,
     live_arms,
     unanswered,
-    whole_within,
 )
+from hlmc.engine.structures.contest import contest_rate, group_rate, lay_prior, leader, slot_chance
 from hlmc.engine.structures.stages import choice_at, stage_of
 from hlmc.engine.structures.tree import (
-    change_arms,
-    change_groups,
     choose,
     learn,
-    own_choices,
     start_last,
     tree_begin,
-    tree_change,
     tree_end,
-    tree_late,
     weigh_reached,
 )
-from hlmc.engine.structures.tree_checks import check_choices, check_groups, check_last_level, tree_check_program
 from hlmc.engine.tickets import CHILDREN_AT
 
 Array = np.ndarray
@@ -111,9 +98,7 @@ HEADER = (
     Word("PLACE", "the champion's place in the order of the arms, or -1; a statistic", WHOLE),
 )
 
-# The arms' record holds, for the routine over the arms,
-SPAN_STEPS = PARAMETERS  # Delta: the learning rate there is 4 / sqrt(Delta + tau),
-LEAST_DOUBT = PARAMETERS + 1  # and the least share of an epoch's prior that is left to others than the champion
+LEAST_DOUBT = PARAMETERS + 1  # the least share of an epoch's prior that is left to others; in the arms' record
 
 FADING = 0.02  # a baseline is a mean over about the last 50 losses,
 RECENT = 0.1  # and the usual loss of epochs one over about the last 10: what trust costs is seen soon after a change
@@ -136,12 +121,6 @@ DUEL = 63  # the purpose of the random number that decides on a challenge
 
 
 @kernel
-def contest_rate(program: Array, level: int, tau: int) -> float:
-    """The learning rate of the contest among the arms before choice ``tau`` (from 0)."""
-    return 4.0 / math.sqrt(program[level + SPAN_STEPS] + float(tau) + 1.0)
-
-
-@kernel
 def _other(base: int, champion: int, slot: int) -> int:
     """The place of slot 1, 2, ...: the group's places in order, the champion's own left out."""
     place = base + slot - 1
@@ -160,7 +139,7 @@ def champion_arm_of(program: Array, row: Array, slot: int) -> int:
 
 
 @kernel
-def _newcomers(program: Array, row: Array) -> int:
+def newcomers(program: Array, row: Array) -> int:
     """The number of groups, the last ones, that arms have joined and that have had no challenge since.
 
     0 where arms do not come and go.
@@ -169,15 +148,15 @@ def _newcomers(program: Array, row: Array) -> int:
 
 
 @kernel
-def _put_newcomers(row: Array, groups: int) -> None:
+def put_newcomers(row: Array, groups: int) -> None:
     """Say how many of the last groups have newcomers."""
     row[CRISIS] = float(REMATCH + groups) if groups > 0 else float(NO_REASON)
 
 
 @kernel
-def _put_crisis(program: Array, row: Array, reason: int) -> None:
+def put_crisis(program: Array, row: Array, reason: int) -> None:
     """Say what the reason for the next challenge is, unless newcomers are."""
-    if _newcomers(program, row) == 0:
+    if newcomers(program, row) == 0:
         row[CRISIS] = float(reason)
 
 
@@ -205,7 +184,7 @@ def _decide(program: Array, row: Array, t: int, epochs: int) -> float:
     rate = _challenge_rate(row, epochs)
     row[CHALLENGE] = float(UNCHALLENGED)
     if uniform(bits(row, KEY), t, DUEL) < rate:
-        row[CHALLENGE] = float(BY_CHANCE + (int(row[CRISIS]) if _newcomers(program, row) == 0 else NO_REASON))
+        row[CHALLENGE] = float(BY_CHANCE + (int(row[CRISIS]) if newcomers(program, row) == 0 else NO_REASON))
     return rate
 
 
@@ -215,7 +194,7 @@ def _group_challenged(program: Array, row: Array, t: int, d: int, level: int, n:
 
     A run of the level may have few challenges, so that every run begins one group later than the run before it.
     """
-    waiting = _newcomers(program, row)
+    waiting = newcomers(program, row)
     if waiting > 0:
         return max(0, n - waiting)
     if int(row[CRISIS]) == REMATCH:
@@ -226,39 +205,6 @@ def _group_challenged(program: Array, row: Array, t: int, d: int, level: int, n:
         _, origin, _ = stage_of(program, t)
         run = (t - origin) // int(program[level - FIELDS + LENGTH])
     return permuted(bits(row, KEY), n, (int(row[TURN]) + run) % n)
-
-
-# Hooks: how the losses of a level are stored. Defaults: as words, the losses of the slots less that of slot 0.
-
-
-@kernel
-def slot_chance(
-    program: Array, row: Array, level: int, at: int, n: int, slot: int, x: float, eta: float, tau: int
-) -> float:
-    """The probability that a level's routine gives one of n slots at choice ``tau``."""
-    sums = settled_sums(row, at, n, 2.0 / eta, x)
-    return probability_of(loss_of(row, at, slot), sums.x, eta) / sums.squares
-
-
-@kernel
-def group_rate(program: Array, row: Array, level: int, control: int, tau: int) -> float:
-    """The learning rate of choice ``tau`` of a group level: the second scalar of Tsallis-INF."""
-    return float(row[control + SCALARS + 1])
-
-
-@kernel
-def leader(program: Array, row: Array, level: int, at: int, n: int) -> int:
-    """The slot of least loss; of several, the first."""
-    return ftrl_leader(row, at, n)
-
-
-@kernel
-def lay_prior(program: Array, row: Array, record: int, at: int, n: int, control: int, behind: float, x: float) -> None:
-    """Start the routine over the arms: slot 0 has loss 0, the others ``behind``, and ``x`` is the normaliser."""
-    for j in range(at, at + n - 1):
-        row[j] = behind
-    row[control + SCALARS] = x
-    row[control + SCALARS + 1] = 0.5
 
 
 @kernel
@@ -278,9 +224,9 @@ def _choose(program: Array, row: Array, t: int, d: int, level: int, n: int, cont
     call_select(int(program[level + ROUTINE]), program, level, row, at, n, control, tau - turn, u)
     challenged = _group_challenged(program, row, t, d, level, n)
     if int(row[CHALLENGE]) > 0:
-        waiting = _newcomers(program, row)
+        waiting = newcomers(program, row)
         if waiting > 0:
-            _put_newcomers(row, waiting - 1)
+            put_newcomers(row, waiting - 1)
         row[TURN] += 1.0
         row[control + CHILD] = challenged
         eta = group_rate(program, row, level, control, tau - turn)
@@ -293,11 +239,11 @@ def _choose(program: Array, row: Array, t: int, d: int, level: int, n: int, cont
 @kernel
 def _start_last(program: Array, row: Array, record: int, base: int, count: int) -> int:
     """Lay the prior before the first choice of an epoch."""
-    return _start_contest(program, row, record, base, count, 0)
+    return start_contest(program, row, record, base, count, 0)
 
 
 @kernel
-def _start_contest(program: Array, row: Array, record: int, base: int, count: int, tau: int) -> int:
+def start_contest(program: Array, row: Array, record: int, base: int, count: int, tau: int) -> int:
     """Before choice ``tau``, the champion, of loss 0, has probability 1 - doubt, and the others share the rest.
 
     Returns the number of slots.
@@ -423,7 +369,7 @@ def _tell_crisis(program: Array, row: Array, t: int) -> None:
         elif above < -PAYS * min(most, max(STEADY, math.sqrt(row[SPREAD]))) and epochs >= SETTLED:
             row[DOUBT] = EVEN
         row[USUAL] += rate * above
-    _put_crisis(program, row, PAID_LESS if worse else NO_REASON)
+    put_crisis(program, row, PAID_LESS if worse else NO_REASON)
 
 
 @kernel
@@ -436,7 +382,7 @@ def champion_end(program: Array, row: Array, t: int) -> None:
 
 
 @kernel
-def _note(program: Array, row: Array, ticket: Array) -> None:
+def champion_note(program: Array, row: Array, ticket: Array) -> None:
     """The lowest group level learns nothing from a challenge, and no more when a reward of it comes late."""
     levels = int(program[LEVELS])
     if levels > 1 and row[CHALLENGE] > 0.0:
@@ -444,19 +390,19 @@ def _note(program: Array, row: Array, ticket: Array) -> None:
 
 
 @kernel
-def _lowest_groups(program: Array, level: int) -> bool:
+def lowest_groups(program: Array, level: int) -> bool:
     """Whether a record is that of the lowest group level, which decides on challenges."""
     levels = int(program[LEVELS])
     return (level // FIELDS - 1) % levels == levels - 2
 
 
 @kernel
-def _own_choices(program: Array, row: Array, level: int, tau: int, stands: bool) -> int:
+def choices_of_its_own(program: Array, row: Array, level: int, tau: int, stands: bool) -> int:
     """Of the lowest group level's ``tau`` epochs those without a challenge.
 
     A challenge that ``stands`` is counted in TURN already, and not yet in ``tau``.
     """
-    if not _lowest_groups(program, level):
+    if not lowest_groups(program, level):
         return tau
     return tau - int(row[TURN]) + (1 if stands and row[CHALLENGE] > 0.0 else 0)
 
@@ -491,138 +437,6 @@ def _crown(program: Array, row: Array, record: int, t: int) -> None:
     elif beaten:
         row[PLACE] = _other(int(row[BASE]), int(row[PLACE]), best)
         row[DOUBT] = EVEN
-        _put_crisis(program, row, NO_REASON)
+        put_crisis(program, row, NO_REASON)
     elif challenge == UNCHALLENGED and chance >= DECISIVE:  # the champion has held its own
         row[DOUBT] = max(program[record + LEAST_DOUBT], CALMER * row[DOUBT])
-
-
-@kernel
-def _change_groups(
-    program: Array, changes: Address, row: Array, level: int, n: int, m: int, slot: int, tau: int, stands: bool
-) -> None:
-    """As in a tree; but of the lowest group level's ``tau`` epochs those with a challenge are no choices of its own."""
-    if n < 2 and _lowest_groups(program, level):
-        # With one group no challenge has been decided on, and these words are older than the run.
-        row[TURN] = 0.0
-        row[CHALLENGE] = float(UNCHALLENGED)
-    change_level(program, changes, row, level, n, m, slot, _own_choices(program, row, level, tau, stands))
-
-
-@kernel
-def _change_arms(program: Array, changes: Address, row: Array, record: int, base: int, change: Change) -> None:
-    """A champion that leaves or is forgotten abdicates; one that moves stays champion; one that newcomers have not yet
-    challenged is doubted.
-
-    Between epochs no arm is champion after an abdication. In an epoch the contest starts afresh if its arms have
-    changed. (Where there is one level there is no champion.)
-    """
-    champion = int(row[PLACE])
-    abdicates = champion >= 0 and change.arm == champion
-    follows = change.last >= 0 and champion == change.last and change.arm != change.last
-    if abdicates or change.arm < 0:
-        row[DOUBT] = EVEN
-        _put_crisis(program, row, NO_REASON)
-    if abdicates:
-        row[PLACE] = -1.0
-        if program[PENDING] > 0.0:  # slot 0 is the group's own from now on
-            row[int(program[WINDOW]) + CROWNED] = row[int(program[WINDOW]) + REACHED]
-    elif follows:
-        row[PLACE] = change.arm
-    if not change.running:
-        row[COUNT] = change.after if base <= row[PLACE] < base + change.after else change.after + 1
-    elif (
-        change.moved
-        or abdicates
-        or follows
-        or change.before != change.after
-        or base <= change.arm < base + change.before
-    ):
-        tau = choices_counted(program, row, record, int(row[TIME]))
-        row[COUNT] = _start_contest(program, row, record, base, change.after, tau)
-
-
-_tree_change = substitute(tree_change, {change_groups: _change_groups, change_arms: _change_arms})
-
-
-@kernel
-def champion_change(
-    program: Array, changes: Address, row: Array, step: int, running: bool, live: int, arm: int
-) -> None:
-    """As in a tree; and where one level chooses groups, those that have newcomers are the next to challenge.
-
-    They are the last ones, so CRISIS counts them from behind, with those that have not had their turn since before.
-    """
-    before = live_arms(program, row)
-    _tree_change(program, changes, row, step, running, live, arm)
-    levels = int(program[LEVELS])
-    if live > before and (levels == 2 or (levels == 3 and program[FIELDS + SIZE] >= program[ARMS])):
-        size = int(program[(levels - 1) * FIELDS + SIZE])
-        # The group that the first newcomer joins, or the first of those that wait already.
-        first = min(before // size, max(0, (before + size - 1) // size - _newcomers(program, row)))
-        _put_newcomers(row, (live + size - 1) // size - first)
-
-
-@kernel
-def _check_choices(program: Array, checks: Address, row: Array, level: int, n: int, tau: int, stands: bool) -> bool:
-    """As in a tree; but of the lowest group level's ``tau`` epochs those with a challenge are no choices of its own."""
-    own = _own_choices(program, row, level, tau, stands) if n > 1 else tau
-    return own >= 0 and check_routine(program, checks, row, level, n, own, stands)
-
-
-_check_groups = substitute(check_groups, {check_choices: _check_choices})
-
-
-@kernel
-def champion_check_row(program: Array, checks: Address, row: Array, step: int, running: bool) -> bool:
-    """As in a tree; and the champion's own words.
-
-    PLACE is a place in the order of the arms. Slot 0 is the champion's: a group has one slot more than arms, for which
-    the last level has room, unless the champion is of the group, and then the others skip its place. So every slot
-    below COUNT has a place below ARMS. When an epoch has ended, the champion may be another one than it was while COUNT
-    was set; no slot is looked up before the next epoch.
-
-    Where arms come and go, PLACE can be -1 between two epochs, as it is before the first one.
-
-    DOUBT is from LEAST_DOUBT to EVEN, so the prior divides by no 0; TURN is a count, so ``TURN % n`` one of the
-    groups; CHALLENGE is 0 to 3; CRISIS is 0 to 2, or tells a count of groups, of which no more than there are is
-    taken; the group of a rematch is found from BASE, which is that of a group; USUAL is a mean of losses, but for
-    rounding; SPREAD is a mean of squares, of which the root is taken.
-    """
-    arms = live_arms(program, row)
-    least = -1 if program[IDLE] > 0.0 and not running else 0
-    if not (whole_within(row[PLACE], least, arms - 1) and whole_within(row[TURN], 0, FOREVER)):
-        return False
-    if not whole_within(row[CHALLENGE], UNCHALLENGED, IN_REMATCH):
-        return False
-    if not (
-        whole_within(row[CRISIS], NO_REASON, FOREVER if program[IDLE] > 0.0 else REMATCH)
-        and -0.01 <= row[USUAL] <= 1.01
-        and 0.0 <= row[SPREAD] <= 1.1
-    ):
-        return False
-    group = _check_groups(program, checks, row, step, running)
-    if group.record == 0 or not (0.99 * program[group.record + LEAST_DOUBT] <= row[DOUBT] <= EVEN):
-        return False
-    count = group.arms
-    if not (group.base <= row[PLACE] < group.base + count) or (not running and row[COUNT] == count + 1):
-        count += 1
-    slots = int(program[group.record + CHILDREN]) + 1
-    return check_last_level(program, checks, row, group, count, slots, running)
-
-
-CHAMPION = Structure(
-    name="champion",
-    begin=champion_begin,
-    end=champion_end,
-    arm_of=champion_arm_of,
-    check_row=champion_check_row,
-    check_program=tree_check_program,
-    header=HEADER,
-    extra_slots=1,
-    random_order=True,
-    late=substitute(tree_late, {own_choices: _own_choices}),
-    note=_note,
-    weigh=champion_weigh,
-    full_support=True,
-    change=champion_change,
-)

@@ -17,16 +17,9 @@ from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import FIELDS, INVERSE, LEVELS, PARAMETERS, SCALARS, WIDTH
 from hlmc.engine.linker import Substitutions, substitute
 from hlmc.engine.records import Codes, Rates
-from hlmc.engine.structures.champion import (
-    CHAMPION,
-    champion_begin,
-    champion_end,
-    contest_rate,
-    group_rate,
-    lay_prior,
-    leader,
-    slot_chance,
-)
+from hlmc.engine.structures.champion import champion_begin, champion_end
+from hlmc.engine.structures.champion_structure import CHAMPION
+from hlmc.engine.structures.contest import contest_rate, group_rate, lay_prior, leader, slot_chance
 
 Array = np.ndarray
 
