@@ -78,3 +78,20 @@ def test_a_damaged_file_is_one_line(tmp_path: Path) -> None:
     path.write_bytes(b"not a database" * 1000)
     with pytest.raises(BadStore, match="is not an SQLite file, or it is damaged"):
         hlmc.open(path)
+
+
+def test_a_network_file_system_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whichever folder above the file is the mounted one, the innermost counts."""
+    mounts = f"/dev/vda / ext4 rw 0 0\nserver:/home {tmp_path} nfs4 rw 0 0\n/dev/vdb {tmp_path}/local ext4 rw 0 0\n"
+    read = Path.read_text
+
+    def told(path: Path, *given: object, **named: object) -> str:
+        return mounts if path == Path("/proc/self/mounts") else read(path, *given, **named)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Path, "read_text", told)
+    for folder in ("shared", "local"):
+        (tmp_path / folder).mkdir()
+    with pytest.raises(BadStore, match=r"lies on a network file system \(nfs4\)"):
+        hlmc.open(tmp_path / "shared" / STORE, POLICY)
+    assert list((tmp_path / "shared").iterdir()) == []
+    hlmc.open(tmp_path / "local" / STORE, POLICY).close()

@@ -238,10 +238,9 @@ class _List(list[Any]):
 
 def _bound(sql: str, values: tuple[Any, ...]) -> tuple[str, Sequence[Any]]:
     """A statement and its parameters: lists as JSON, unless all of them have one member."""
-    lists = [value for value in values if type(value) is _List]
-    if not lists:
+    if _List not in map(type, values):
         return sql, values
-    if all(len(each) == 1 for each in lists):
+    if all(len(each) == 1 for each in values if type(each) is _List):
         return _of_one(sql), [value[0] if type(value) is _List else value for value in values]
     return sql, [json.dumps(value) if type(value) is _List else value for value in values]
 
