@@ -125,7 +125,7 @@ def bare(path: Path, units: int, size: int, words: int) -> Callable[[], int]:
         write(change, [(state, 8, 2, now, number) for number in sorted(set(numbers))])
         connection.execute("commit")
         connection.execute("begin immediate")
-        told = read(f"select {decisions} from decisions where number", [row[0] for row in rows])
+        told = read(f"{decisions} where number", [row[0] for row in rows])
         whose = sorted({each[2] for each in told})
         read(f"{learners} where id", whose)
         columns = "result = ?, reward = ?, told = ?, tell_event = ?, tell_version = ?"
