@@ -143,8 +143,9 @@ class Report:
 
     def __str__(self) -> str:
         both = self.learned + self.control
+        learners = "learner" if self.units == 1 else "learners"
         lines = [
-            f"{self.name}: {self.decisions:,} decisions of {self.units:,} learners of {self.policy}",
+            f"{self.name}: {self.decisions:,} decisions of {self.units:,} {learners} of {self.policy}",
             f"mean reward {_mean(self.learned)}",
         ]
         if self.control.decisions:
@@ -160,7 +161,7 @@ class Report:
             )
         if self.favourites:
             shares = ", ".join(f"{name} {100 * share:.3g} %" for name, share in self.favourites)
-            lines.append(f"most played of late: {shares}")
+            lines.append(f"most played lately: {shares}")
         if self.arms:
             width = max(len(each["name"]) for each in self.arms)
             lines.append(f"{'arm':{width}}  {'decisions':>12}  {'share':>7}  mean reward")
