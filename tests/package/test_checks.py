@@ -211,6 +211,7 @@ def test_checks_take_what_they_should() -> None:
     assert checks.between("share", Fraction(1, 2), 0.0, 1.0, "[0, 1]") == 0.5
     assert checks.seed(-5) == -5
     assert checks.wholes("groups", (n for n in (2, 3))) == (2, 3)
+    assert checks.wholes("groups", []) == ()
     assert checks.listed("costs", (1, 2)) == [1, 2]
 
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import hlmc
 from hlmc import bounds, planning
 
 ARMS = st.integers(2, 10**6)
@@ -393,6 +394,15 @@ def test_epochs_lose_no_more_than_the_bound(groups: list[int], horizon: int) -> 
     lost = math.fsum(2 * math.sqrt(2 * n * math.log(n) / s) for n, s in zip(groups, S, strict=True))
     slack = 1 + 1 / min(S)
     assert horizon * lost <= bounds.hierarchy(horizon, groups) * slack
+
+
+@pytest.mark.parametrize(("levels", "delay"), [(3, 3000), (4, 3000), (5, 3000)])
+def test_epochs_that_are_lengthened_for_a_delay_cover_the_horizon_and_stay_in_it(levels: int, delay: int) -> None:
+    """The arms' epochs are two delays long, those between are as they were, and the top level has as many as it takes."""
+    policy = hlmc.HLMC(arms=256, levels=levels, horizon=10**6, pending=64, delay=delay)
+    top, *rest = policy.epochs_used(10**6)
+    assert rest[-1] == 2 * delay
+    assert (top - 1) * math.prod(rest) < 10**6 <= top * math.prod(rest)
 
 
 def test_bad_epochs_arguments() -> None:
