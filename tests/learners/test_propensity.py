@@ -165,9 +165,9 @@ def _check_moving(policy: hlmc.Policy, offsets: tuple[int, ...]) -> None:
     blocks = Blocks(policy, 5)
     live = policy.arms
     for plan in (_LEAVE, _LATER, {0: [(2, -1)], 1: [(-1, 0)]}):
-        # Not where a challenge is certain to go to one group.
-        while not blocks.begins or (blocks.weights(0)[1][:live] == 0.0).any():
+        while not blocks.begins:
             blocks.play()
+        assert (blocks.weights(0)[1][:live] > 0.0).all()
         start, before = int(blocks.row[TIME]), live
         counts = []
         for after, changes in plan.items():
