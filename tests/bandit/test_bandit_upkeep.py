@@ -252,6 +252,16 @@ def test_a_damaged_ticket_is_refused(opened: Opener) -> None:
         bandit.tell(decision.id, 1.0)
 
 
+@pytest.mark.parametrize("text", ['{"sh!rds": 1}', '{"shards": 1', "1"])
+def test_damaged_settings_are_one_line(opened: Opener, text: str) -> None:
+    bandit = opened(POLICY, arms=NAMES, seed=1)
+    bandit.ask("u")
+    change(bandit, "update experiments set settings = ?", text)
+    bandit.close()
+    with pytest.raises(BadStore, match=r"is damaged: settings cannot be .*; restore it from a backup"):
+        opened().ask("v")
+
+
 def test_an_arm_that_is_gone_from_the_store_is_one_line(opened: Opener) -> None:
     bandit = opened(POLICY, arms=NAMES, seed=1)
     bandit.ask("u")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from typing import Any
 
 import pytest
@@ -39,6 +40,19 @@ def test_a_group_wakes_the_loop_once() -> None:
 
 async def _submitted(commits: GroupCommit) -> Any:
     return await commits.submit_async(Request())
+
+
+def test_a_closed_bandit_keeps_no_thread(opened: Opener) -> None:
+    """Each kept the one that leads for tasks, with its stack, until a process that opens many ran out of memory."""
+    before = set(threading.enumerate())
+    bandit = opened(POLICY, arms=NAMES, seed=1)
+    asyncio.run(bandit.ask_async())
+    helpers = set(threading.enumerate()) - before
+    assert [helper.name for helper in helpers] == ["hlmc-bandit"]
+    bandit.close()
+    for helper in helpers:
+        helper.join(60)
+        assert not helper.is_alive()
 
 
 def test_what_one_item_is_refused_stops_no_other(opened: Opener) -> None:

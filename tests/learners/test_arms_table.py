@@ -67,6 +67,7 @@ def test_the_table_maps_names_to_slots_and_keeps_them_dense() -> None:
         (lambda a: a.add(True), BadType, "a name must be"),
         (lambda a: a.add("x" * 1001), BadArgument, "at most 1000 characters, not 1001"),
         (lambda a: a.add(2**63), BadArgument, "below 2\\^63"),
+        (lambda a: a.add(-(2**63) - 1), BadArgument, "below 2\\^63"),
         (lambda a: a.remove("zz"), BadArgument, "there is no arm of the name 'zz'"),
         (lambda a: a.remove(["a"]), BadArgument, "there is no arm of the name"),
         (lambda a: a.pause("b"), BadArgument, "'b' is paused already"),

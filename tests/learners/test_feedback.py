@@ -422,6 +422,28 @@ def test_the_window() -> None:
     assert learner.drop(learner.ask()) == "applied"
 
 
+@pytest.mark.parametrize("policy", [hlmc.TsallisINF(arms=4), hlmc.Champion(arms=9, memory=6, horizon=300)], ids=repr)
+def test_a_window_of_one_decision_is_a_window(policy: hlmc.Policy) -> None:
+    """What is told of the last decision, and what never is, count the same in a window of any size."""
+    narrow, wide = (replace(policy, pending=pending).start(1, identity=1) for pending in (1, 70))
+    for t in range(250):
+        for learner in (narrow, wide):
+            ticket = learner.ask()
+            if t % 3:
+                assert learner.tell(ticket, float(ticket.arm % 2)) == "applied"
+        window = int(narrow.policy.program[WINDOW])
+        rows = [np.delete(each.state, range(window, window + each.policy.window_words)) for each in (narrow, wide)]
+        assert rows[0].tobytes() == rows[1].tobytes(), t
+
+
+def test_in_a_group_of_one_arm_the_child_is_the_first_and_certain() -> None:
+    tickets = hlmc.HLMC(arms=3, groups=(2, 2), horizon=40, pending=8).fleet(1, seed=1).ask([0] * 40)
+    alone = tickets["arm"] == 2
+    assert 0 < alone.sum() < 40
+    assert np.array_equal(tickets["children"][:, 1], np.where(alone, 0, tickets["arm"]))
+    assert (tickets["chances"][alone, 1] == 1.0).all()
+
+
 @pytest.mark.parametrize("pending", [1, 64, 65, 1000])
 def test_words_count_the_window(pending: int) -> None:
     for policy in (hlmc.HLMC(arms=100, memory=20, horizon=1000), hlmc.Champion(arms=30), hlmc.UCBM(arms=17, memory=4)):
@@ -507,17 +529,23 @@ def test_tickets_of_others() -> None:
             learner.tell(other.ask(), 1.0)
 
 
-def test_siphash_is_what_python_hashes_bytes_with() -> None:
-    """With PYTHONHASHSEED=0, hash(bytes) is SipHash-1-3 under the key (0, 0)."""
+@pytest.mark.parametrize("seed", [0, 42])
+def test_siphash_is_what_python_hashes_bytes_with(seed: int) -> None:
+    """Under a key that PYTHONHASHSEED decides: zeros, or bytes 16 to 23 of a congruential generator's numbers."""
+    key, x = bytearray(16), seed
+    for i in range(16 if seed else 0):
+        x = (x * 214013 + 2531011) % 2**32
+        key[i] = x >> 16 & 0xFF
+    k0, k1 = np.frombuffer(key, "<u8")
     words = np.array([1, 2**63 + 7, 0, 12345678901234567890], np.uint64)
     code = f"import sys; print(sys.hash_info.algorithm, *(hash({words.tobytes()!r}[: 8 * n]) for n in range(1, 5)))"
-    environment = {**os.environ, "PYTHONHASHSEED": "0"}
+    environment = {**os.environ, "PYTHONHASHSEED": str(seed)}
     answer = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     algorithm, *hashes = answer.stdout.split()
     assert algorithm == "siphash13"
     for n, wanted in enumerate(hashes, 1):
         with np.errstate(over="ignore"):
-            found = siphash(np.uint64(0), np.uint64(0), words[0], words.view(np.float64), 1, n)
+            found = siphash(k0, k1, words[0], words.view(np.float64), 1, n)
         assert struct.pack("<Q", int(found)) == struct.pack("<q", int(wanted))
 
 

@@ -45,6 +45,13 @@ def test_a_favourite_is_found() -> None:
         assert learner.favourite() == best
 
 
+def test_of_a_hundred_arms_all_and_exactly() -> None:
+    """Of one more, frequencies in draws."""
+    for arms, exact in ((100, True), (101, False)):
+        shares = hlmc.Champion(arms=arms, memory=20, horizon=10**4).start(seed=1).distribution().values()
+        assert (len(shares) == arms and max(shares) - min(shares) < 1e-6) == exact
+
+
 def test_of_many_arms_the_top() -> None:
     learner = hlmc.TsallisINF(arms=150).start(seed=1)
     _play(learner, 3000, 120)

@@ -398,7 +398,7 @@ def test_epochs_lose_no_more_than_the_bound(groups: list[int], horizon: int) -> 
 
 @pytest.mark.parametrize(("levels", "delay"), [(3, 3000), (4, 3000), (5, 3000)])
 def test_epochs_that_are_lengthened_for_a_delay_cover_the_horizon_and_stay_in_it(levels: int, delay: int) -> None:
-    """The arms' epochs are two delays long, those between are as they were, and the top level has as many as it takes."""
+    """The arms' epochs are two delays long, and the top level has as many as it takes."""
     policy = hlmc.HLMC(arms=256, levels=levels, horizon=10**6, pending=64, delay=delay)
     top, *rest = policy.epochs_used(10**6)
     assert rest[-1] == 2 * delay

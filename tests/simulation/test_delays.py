@@ -167,6 +167,7 @@ def test_measured_delays(tmp_path: Path) -> None:
     ("make", "message"),
     [
         (lambda: delays.Constant(-1), "steps must be a whole number of at least 0, not -1"),
+        (lambda: delays.Clicks(0, 9, wait=-1), "wait must be a whole number of at least 0, not -1"),
         (lambda: delays.Uniform(5, 4), "high must be a whole number of at least 5, not 4"),
         (lambda: delays.Geometric(0), "mean must be a number in"),
         (lambda: delays.Pareto(math.nan, 1), "shape must be a number in"),

@@ -91,7 +91,7 @@ class Experiment:
             self._seen = version
         self.version = version
         if text != self._text:
-            self._text, self.settings = text, Settings.read(text)
+            self._text, self.settings = text, Settings.read(text, self.store.shown)
         self._latest = max(self._latest, self.store.now(), asked or 0.0)
         return self._latest
 

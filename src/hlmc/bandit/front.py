@@ -366,6 +366,7 @@ class Bandit:
         """Close the connection. What was acknowledged is in the store; later calls are errors."""
         if not self._closed:
             self._closed = True
+            self.commits.close()
             self._experiment.store.close()
 
     def __enter__(self) -> Self:

@@ -87,6 +87,20 @@ class GroupCommit:
         self._pid = os.getpid()
         self._helper: threading.Thread | None = None
         self._called = _held()
+        self._closed = False
+
+    def close(self) -> None:
+        """Wait until all that was submitted is done, and end the helper. Nothing may be submitted any more."""
+        helper = self._helper
+        if helper is None or self._pid != os.getpid():
+            return
+        with self._mutex:
+            self._closed = True
+            leads, self._led = not self._led, True
+        if leads:
+            self._call_helper()
+        helper.join()
+        self._helper = None
 
     def submit(self, request: Request) -> Any:
         """Have a request done; its result. Returns when it is committed."""
@@ -143,11 +157,10 @@ class GroupCommit:
                     self._do(group)
                     group = ()
                 with self._mutex:
-                    if not self._queue:
-                        if own is None or own._done:
-                            self._led = False
-                            return
-                        continue
+                    called_to_end = self._closed and self._helper is not None
+                    if not self._queue and (own is None or (own._done and not called_to_end)):
+                        self._led = False
+                        return
                     if own is None or not own._done:
                         continue
                     heir = next((each for each in self._queue if each._wake is not None), None)
@@ -192,6 +205,8 @@ class GroupCommit:
         while True:
             called.acquire()
             self._lead(None)
+            if self._closed:
+                return
 
 
 def _held() -> threading.Lock:

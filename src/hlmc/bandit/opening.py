@@ -176,7 +176,7 @@ def _found(
             return None
         number, description, words, own_seed, secret, digest, text = row
         policy = _same_policy(store, name, policy, description, words)
-        settings = Settings.read(text)
+        settings = Settings.read(text, store.shown)
         wanted = checked(policy, {**vars(settings), **{k: v for k, v in given.items() if v is not None}})
         for key in settings_of.NAMES:
             if getattr(wanted, key) != getattr(settings, key):

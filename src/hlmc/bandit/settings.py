@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from hlmc.checks import between, whole
-from hlmc.errors import BadArgument, BadType, shown
+from hlmc.errors import BadArgument, BadStore, BadType, shown
 from hlmc.policies.base import SKIP, Policy
 
 MEASURED = "measured"
@@ -51,9 +51,12 @@ class Settings:
         return json.dumps(asdict(self), sort_keys=True)
 
     @classmethod
-    def read(cls, text: str) -> Settings:
-        """What :meth:`described` has written."""
-        return cls(**json.loads(text))
+    def read(cls, text: str, store: str) -> Settings:
+        """What :meth:`described` has written; ``store`` is where."""
+        try:
+            return cls(**json.loads(text))
+        except (TypeError, ValueError):
+            raise BadStore(f"{store} is damaged: settings cannot be {shown(text)}; restore it from a backup") from None
 
     @property
     def unanswered(self) -> float | None:
