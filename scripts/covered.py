@@ -5,7 +5,9 @@
 For every adversary of the arena, many runs of Champion (K = 100, M = 20) against one sequence of rewards; the mean over
 all of them is taken as the truth. Samples of 8 to 96 runs are drawn from them, without replacement, and it is counted
 how often the interval of a sample holds the truth: ``t_interval`` and ``mean_interval``, which summaries, plots and the
-arena report. Behind the slash: the median width, as a multiple of Student's. One core takes about ten minutes.
+arena report. Behind the slash: the median width, as a multiple of Student's. The last line of each adversary has the
+share of samples that a summary calls skewed, and how often the others' intervals hold the truth. One core takes about
+ten minutes.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ import numpy as np
 
 import hlmc
 from hlmc.arenas import CASES
-from hlmc.evaluation import Interval, mean_interval, t_interval
+from hlmc.evaluation import Interval, is_skewed, mean_interval, t_interval
 
 SIZES = (8, 16, 32, 48, 96)
 LEFT_OUT = ("Shifting", "PiecewiseStationary", "RandomWalk", "Beta")
@@ -50,17 +52,21 @@ def main() -> None:
         regret = runs_of(name, int(options.horizon), options.runs)
         centred = regret - regret.mean()
         skewness = float((centred**3).mean() / (centred**2).mean() ** 1.5)
-        lines = {"t": "", "mean_interval": ""}
+        lines = {"t": "", "mean_interval": "", "skewed": ""}
         for n in SIZES:
             random = np.random.default_rng(n)
             drawn = np.array([random.choice(regret, n, replace=False) for _ in range(options.drawn)]).T
             usual = covered(t_interval(drawn), regret.mean())
             ours = covered(mean_interval(drawn), regret.mean())
             lowest[n] = min(lowest[n], ours[0])
-            for kind, (share, widths) in zip(lines, (usual, ours), strict=True):
+            skewed = is_skewed(drawn)
+            others = covered(mean_interval(drawn[:, ~skewed]), regret.mean())[0]
+            lines["skewed"] += f"{100 * skewed.mean():6.1f} %, {100 * others:5.1f} %"
+            for kind, (share, widths) in zip(lines, (usual, ours), strict=False):
                 lines[kind] += f"{100 * share:8.1f} % / {np.median(widths) / np.median(usual[1]):.2f}"
         for kind, text in lines.items():
-            print(f"{name if kind == 't' else f'  skewness {skewness:.1f}':18}{kind:>14}{text}", flush=True)
+            label = {"t": name, "mean_interval": f"  skewness {skewness:.1f}"}.get(kind, "")
+            print(f"{label:18}{kind:>14}{text}", flush=True)
     print(f"{'lowest':18}{'mean_interval':>14}" + "".join(f"{100 * lowest[n]:8.1f} %       " for n in SIZES))
 
 

@@ -32,6 +32,7 @@ from hlmc.evaluation import (
     cumulative,
     dynamic,
     fitted_exponent,
+    is_skewed,
     mean_interval,
     paired_ratio_interval,
     quantile_interval,
@@ -587,6 +588,16 @@ def test_few_runs_are_said_to_be_few() -> None:
     assert too_few(ENOUGH) == ""
     assert too_few(ENOUGH - 1, "environment").startswith("31 environments: below 32 ")
     assert too_few(1) == "1 run: no interval"
+    assert too_few(ENOUGH, skewed=["A", "B"]).startswith("32 runs are few where they are so skewed (A, B):")
+
+
+def test_a_sample_is_skewed_by_its_outliers() -> None:
+    """n runs of which one is away have a skewness of nearly sqrt(n), so that they are always too few."""
+    for n in (8, 32, 200):
+        samples = np.zeros((n, 3))
+        samples[0, 1] = samples[::2, 2] = 1.0
+        assert is_skewed(samples).tolist() == [False, True, False]
+        assert not is_skewed(samples[:2, 1])
 
 
 def test_intervals_hold_what_they_promise() -> None:

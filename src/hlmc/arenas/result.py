@@ -11,7 +11,7 @@ import numpy as np
 from hlmc.arenas.contenders import BASELINE
 from hlmc.checks import choice, ending, whole
 from hlmc.errors import BadArgument, BadFile, need_lab
-from hlmc.evaluation import mean_interval, paired_ratio_interval, too_few
+from hlmc.evaluation import is_skewed, mean_interval, paired_ratio_interval, too_few
 from hlmc.evaluation.regret import PATHWISE as KINDS
 from hlmc.files.parquet import Part, check_digest, table_of, write_table
 from hlmc.files.writing import replacing
@@ -137,7 +137,11 @@ class ArenaResult:
     @property
     def note(self) -> str:
         """A warning about the intervals; empty if there are enough runs."""
-        return too_few(int(self.data["runs"].min())) if len(self.data) else ""
+        if not len(self.data):
+            return ""
+        cells = self.runs.groupby(["adversary", "policy", "arms", "horizon"], sort=False)["reward"]
+        skewed = [f"{policy} ({adversary})" for (adversary, policy, *_), each in cells if is_skewed(each)]
+        return too_few(int(self.data["runs"].min()), skewed=list(dict.fromkeys(skewed)))
 
     @property
     def kinds(self) -> list[str]:

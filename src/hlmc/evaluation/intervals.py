@@ -7,6 +7,7 @@ once: a sample ``[runs, points]`` gives one value per point.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 from statistics import NormalDist
 from typing import Any, NamedTuple
@@ -92,7 +93,7 @@ def mean_interval(samples: Any, level: float = 0.95, axis: int = 0) -> Interval:
     mean, s = x.mean(axis=0), x.std(axis=0, ddof=1)
     q = t_quantile(0.5 + level / 2, n - 1) / math.sqrt(n)
     with np.errstate(divide="ignore", invalid="ignore"):
-        skewness = ((x - mean) ** 3).sum(axis=0) * (n / ((n - 1) * (n - 2))) / s**3
+        skewness = _skewness(x)
         a = skewness / 3.0
 
         def inverse(z: float) -> Any:
@@ -104,17 +105,44 @@ def mean_interval(samples: Any, level: float = 0.95, axis: int = 0) -> Interval:
     return _interval(mean, low, high)
 
 
-def too_few(count: int, what: str = "run") -> str:
-    """What to say beside an interval over so many runs or environments; nothing where they are enough.
+def is_skewed(samples: Any) -> Any:
+    """Whether runs are fewer than twice the square of their skewness, so that their ``mean_interval`` may cover too
+    little; for ``[runs, ...]`` an array of answers. (For Student's interval Cochran asks for 25 times the square.)
+
+    >>> is_skewed([[1.0, 1.0]] * 24 + [[1.0, 11.0]] * 7 + [[11.0, 11.0]]).tolist()
+    [True, False]
+    """
+    x = _sample("samples", samples, 0)
+    if len(x) < 3:
+        return np.zeros(x.shape[1:], bool)[()]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return len(x) < 2.0 * _skewness(x) ** 2
+
+
+def _skewness(x: Array) -> Any:
+    """The skewness of a sample, not a number where all values are equal."""
+    n, centred = len(x), x - x.mean(axis=0)
+    return (centred**3).sum(axis=0) * (n / ((n - 1) * (n - 2))) / x.std(axis=0, ddof=1) ** 3
+
+
+def too_few(count: int, what: str = "run", skewed: Sequence[str] = ()) -> str:
+    """What to say beside intervals over so many runs or environments, of which those of ``skewed`` are skewed.
+
+    Nothing where they are enough.
 
     >>> too_few(8), too_few(32)
     ('8 runs: below 32 an interval covers less than it says', '')
+    >>> too_few(48, skewed=["Champion"])
+    '48 runs are few where they are so skewed (Champion): an interval may cover less than it says'
     """
-    if count >= ENOUGH:
-        return ""
     if count == 1:
         return f"1 {what}: no interval"
-    return f"{count} {what}s: below {ENOUGH} an interval covers less than it says"
+    if count < ENOUGH:
+        return f"{count} {what}s: below {ENOUGH} an interval covers less than it says"
+    if skewed:
+        named = ", ".join(skewed)
+        return f"{count} {what}s are few where they are so skewed ({named}): an interval may cover less than it says"
+    return ""
 
 
 def by_environment(samples: Any, environments: Any, axis: int = 0) -> Array:

@@ -167,13 +167,13 @@ class GameResult:
         """
         import pandas as pd
 
-        from hlmc.evaluation import mean_interval, too_few
+        from hlmc.evaluation import is_skewed, mean_interval, too_few
         from hlmc.simulation.summary import Summary
 
         end = self.data.isel(time=-1)
         steps = int(end["time"])
         fairness, regret = self.fairness().isel(time=-1), self.regret().isel(time=-1)
-        rows = {}
+        rows, skewed = {}, []
         for name in [*self.policies, *([ALL] if len(self.policies) > 1 else [])]:
 
             def of(values: xr.DataArray, name: str = name) -> Array:
@@ -182,6 +182,8 @@ class GameResult:
 
             reward = of(end["reward"]) / steps
             low, high = mean_interval(reward, level)[1:] if len(reward) > 1 else (np.nan, np.nan)
+            if len(reward) and is_skewed(reward):
+                skewed.append(name)
             jain = self.fairness(whole=True).isel(time=-1).values if name == ALL else of(fairness)
             rows[name] = {
                 "agents": int(end["agents"].sum()) if name == ALL else int(end["agents"].sel(policy=name)),
@@ -195,7 +197,12 @@ class GameResult:
                 "ns_per_choice": self.nanoseconds,
             }
         table = Summary(pd.DataFrame.from_dict(rows, orient="index").rename_axis("policy"))
-        table.attrs |= {"of": "reward", "level": level, "steps": steps, "note": too_few(end.sizes["run"])}
+        table.attrs |= {
+            "of": "reward",
+            "level": level,
+            "steps": steps,
+            "note": too_few(end.sizes["run"], skewed=skewed),
+        }
         return table
 
     def plot(self, kind: str | Axes = "reward", *, ax: Axes | None = None, window: bool = False) -> Axes:

@@ -86,10 +86,12 @@ def compared(result: Result, a: str, b: str, level: float) -> Comparison:
         earned.append(result.reward.sel(policy=policy).values[:, -1])
     if not len(earned[0]):
         raise BadArgument("there is nothing to compare: no run was finished")
-    values = by_environment(earned[0] - earned[1], result.units)
+    difference = earned[0] - earned[1]
+    values = by_environment(difference, result.units)
     low, high = mean_interval(values, level)[1:] if len(values) > 1 else (np.nan, np.nan)
     unit = "environment" if len(set(result.faced)) > 1 else "run"
-    return Comparison(a, b, float(values.mean()), float(low), float(high), level, values, unit, note(result))
+    told = note(result, {"their difference": difference})
+    return Comparison(a, b, float(values.mean()), float(low), float(high), level, values, unit, told)
 
 
 def frame(result: Result, kind: str | None, switches: int | None) -> pd.DataFrame:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ import pandas as pd
 
 from hlmc import latex
 from hlmc.errors import HLMCError
-from hlmc.evaluation import by_environment, fitted_exponent, mean_interval, too_few
+from hlmc.evaluation import by_environment, fitted_exponent, is_skewed, mean_interval, too_few
 
 if TYPE_CHECKING:
     from hlmc.simulation.result import Result
@@ -95,7 +95,8 @@ def summarise(result: Result, kind: str | None, switches: int | None, level: flo
     table.attrs["level"] = level
     table.attrs["kind"] = kind
     table.attrs["steps"] = int(result.times[-1])
-    table.attrs["note"] = note(result)
+    judged = result.reward if kind is None else regret
+    table.attrs["note"] = note(result, {name: judged.sel(policy=name).values[:, -1] for name in result.policies})
     table.attrs["control"] = control_words(result)
     return table
 
@@ -106,9 +107,10 @@ def control_words(result: Result) -> dict[str, int]:
     return {name: total[name] - words[name] for name in words if words[name] is not None and total.get(name)}
 
 
-def note(result: Result) -> str:
-    """What to know of intervals over the runs or environments of a result."""
-    return too_few(len(np.unique(result.units)), "environment" if len(set(result.faced)) > 1 else "run")
+def note(result: Result, values: Mapping[str, Any]) -> str:
+    """What to know of the intervals of these ``values`` of all runs over the runs or environments of a result."""
+    skewed = [name for name, each in values.items() if len(each) and is_skewed(by_environment(each, result.units))]
+    return too_few(len(np.unique(result.units)), "environment" if len(set(result.faced)) > 1 else "run", skewed)
 
 
 def _row(result: Result, curves: Any, level: float) -> dict[str, Any]:
