@@ -70,8 +70,8 @@ def mean_interval(samples: Any, level: float = 0.95, axis: int = 0) -> Interval:
     .. math:: g(T) = T + a T^2 + \frac{a^2 T^3}{3} + \frac{\gamma}{6 n}, \quad a = \gamma / 3, \quad
         T = (\bar x - \mu) / s
 
-    instead of T. There g, which is monotone and has a closed inverse, removes the skewness γ of T, which is taken as 1.2
-    times that of the sample. ``scripts/covered.py`` measures the coverage on Champion's regret.
+    instead of T. There g, which is monotone and has a closed inverse, removes the skewness γ of T, taken as 1.2 times
+    that of the sample. ``scripts/covered.py`` measures the coverage on Champion's regret.
 
     Parameters
     ----------
