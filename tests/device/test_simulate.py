@@ -74,6 +74,7 @@ POLICIES = {
     "HLMC": hlmc.HLMC(ARMS, memory=8, horizon=STEPS),
     "HLMC, three levels": hlmc.HLMC(ARMS, levels=3, horizon=STEPS),
     "HLMC, horizon unknown": hlmc.HLMC(ARMS, memory=8),
+    "HLMC, goes on": hlmc.HLMC(ARMS, memory=8, horizon=STEPS // 4, after="continue"),
     "HLMC, mixed": hlmc.HLMC(ARMS, levels=2, horizon=STEPS, routines=("exp3p", "ucb1")),
     "HLMC, Tsallis": hlmc.HLMC(ARMS, memory=8, horizon=STEPS, routines="tsallis-inf"),
     "HLMC, EXP3.S": hlmc.HLMC(ARMS, memory=8, horizon=STEPS, switches=3),
@@ -94,6 +95,7 @@ POLICIES = {
     "UCB-M, shuffled": hlmc.UCBM(ARMS, memory=5, shuffle=True),
     "EXP3-M": hlmc.EXP3M(ARMS, memory=5),
     "Champion": hlmc.Champion(ARMS, memory=8, horizon=STEPS),
+    "Champion, goes on": hlmc.Champion(ARMS, memory=8, horizon=STEPS // 4, after="continue"),
     "Uniform": hlmc.Uniform(ARMS),
 }
 FACED = [

@@ -159,7 +159,7 @@ def exported(
     row
         The state that ``NAME_resume`` begins with.
     steps
-        The most steps that a learner will take, if the horizon is not known: later stages of the program are left out.
+        The most steps that a learner without an end will take: later stages of the program are left out.
     precision
         ``"float64"``: the row is Python's. ``"float32"``: statistics of 32 bits (:mod:`hlmc.export.single`).
     """

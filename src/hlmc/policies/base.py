@@ -358,7 +358,7 @@ class Policy(Common):
         """The learner of this policy in C99: no heap, no recursion, the row of words that Python has.
 
         ``name`` is the prefix of files, functions and, in capitals, macros. ``steps`` limits the steps of a learner
-        with an unknown horizon, which makes the program shorter. ``precision="float32"`` is for processors with
+        that has no end (:attr:`limit`), which makes the program shorter. ``precision="float32"`` is for processors with
         single-precision floats: statistics have 32 bits, and the row has a form of its own. See ``docs/embedded.md``.
 
         >>> import hlmc

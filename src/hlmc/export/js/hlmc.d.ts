@@ -4,7 +4,7 @@ export interface Program {
     /** The policy as Python prints it. */
     policy: string;
     arms: number;
-    /** Steps, or null if the horizon is not known. */
+    /** The most steps of a learner, or null if there is no limit. */
     horizon: number | null;
     /** 64-bit words of a learner. */
     words: number;
