@@ -76,6 +76,13 @@ def test_any_table_is_judged_exactly(rows: list[list[float]], every: int) -> Non
     assert tops.tolist() == [float(sum(Fraction(max(row)) for row in rows[:n])) for n in points]
 
 
+def test_what_the_best_arm_of_every_step_costs_is_told_of_any_number_of_arms() -> None:
+    """A reward takes nanoseconds. Those of more than 2^24 arms are not tried out."""
+    few, many = (pruning.tops_seconds(adversaries.Needle(arms), 1) for arms in (2**20, 2**24 + 1))
+    assert 0.0 < few < 0.1
+    assert 0.01 < many < 1.0
+
+
 @pytest.mark.interpreted
 @pytest.mark.usefixtures("always")
 def test_arms_that_cannot_be_the_best_are_given_up() -> None:
