@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 import hlmc
-from hlmc._testing_adversary import check_adversary
+from hlmc._testing_adversary import _hold, check_adversary
 from hlmc.engine.layout import KEY, SHUFFLE
 from hlmc.errors import BadReward, BadType, OutOfTurn, shown
 from hlmc.learners.learner import Learner
@@ -79,12 +79,6 @@ def check_policy(policy: Policy, steps: int = 60, seed: int = 0) -> None:
     _check_simulation(policy, steps, seed)
     if policy.limit is not None and policy.limit <= _SHORT:
         _check_end(policy, seed)
-
-
-def _hold(kept: bool, promise: str) -> None:
-    """An assertion that ``python -O`` does not remove."""
-    if not kept:
-        raise AssertionError(promise)
 
 
 def _refused(call: Callable[[], object], errors: type[Exception], what: str) -> None:

@@ -15,6 +15,7 @@ from hlmc.cli.numbers import number, whole_number
 from hlmc.cli.options import option, seed, switch
 from hlmc.cli.output import Table, as_json, line, show, show_json
 from hlmc.errors import BadArgument
+from hlmc.spelling import plain
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -137,16 +138,12 @@ def _policies(options: argparse.Namespace) -> dict[str, Callable[[], Policy]]:
 
 def _policy(text: str, options: argparse.Namespace) -> tuple[str, Policy]:
     """The policy for a name typed by the user, with its name in tables."""
-    known = {_plain(name): (name, make) for name, make in _policies(options).items()}
-    if _plain(text) not in known:
+    known = {plain(name): (name, make) for name, make in _policies(options).items()}
+    if plain(text) not in known:
         names = ", ".join(_typed(name) for name, _ in known.values())
         raise BadArgument(f"--policies: there is no policy {text.strip()!r}; there are {names}")
-    name, make = known[_plain(text)]
+    name, make = known[plain(text)]
     return name, make()
-
-
-def _plain(name: str) -> str:
-    return "".join(filter(str.isalnum, name.casefold()))
 
 
 def _typed(name: str) -> str:
