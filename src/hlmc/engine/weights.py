@@ -27,13 +27,11 @@ from hlmc.engine.weight_tree import tree_draw, tree_multiply, tree_share
 Array = np.ndarray
 
 SCAN = 512
-PIECE = 4
-PIECE_LOG = 2
+PIECE, PIECE_LOG = 4, 2
 TINY_LOG = -600.0
 LOG_ZERO = -math.inf  # a constant, so that it is narrowed with the others in single precision
 _TINY = math.exp(TINY_LOG)
-_HIGH = 2.0**500
-_LOW = 2.0**-300
+_HIGH, _LOW = 2.0**500, 2.0**-300
 _STRAYED = 1024.0  # a sum of weights is within this factor of the weights
 _LEAST_SURE_LOG = -50.0  # every word below this is a logarithm, whichever target has written it
 GAIN_LOG = 2.0**54  # more than logarithms can reach in 2^53 steps that change them by at most 1
@@ -170,8 +168,7 @@ def weights_change(row: Array, at: int, n: int, m: int, slot: int, total: float)
         first = slot
         others = n - 1
     fresh = total / float(others)
-    stop = m if m > n else slot + 1
-    for j in range(at + first, at + stop):
+    for j in range(at + first, at + (m if m > n else slot + 1)):
         row[j] = fresh
         total += fresh
     return total if total <= _HIGH else _scan_rescale(row, at, m)
@@ -405,25 +402,23 @@ def _pieces_place(row: Array, at: int, n: int, x: float) -> float:
 
 
 @kernel
-def pieces_grow(
-    row: Array, at: int, n: int, total: float, slot: int, rate: float, reward: float, chance: float
-) -> float:
+def pieces_grow(row: Array, at: int, n: int, total: float, slot: int, rate: float, gain: float, chance: float) -> float:
     """As :func:`weights_grow`, without ever scaling the weights. Where all only grow, the last sum is not read."""
     run = offset(row, at)
     old: float = run[slot]
     if is_weight(old):
-        new = old * growth(rate, reward, chance)
+        new = old * growth(rate, gain, chance)
     else:
-        new = _weight(rate * reward / chance - divide(CODE, old))
+        new = _weight(rate * gain / chance - divide(CODE, old))
     run[slot] = new
-    gain = new - old
+    more = new - old
     sums = noalias(row)
     if n <= 2 * piece_size():
         first = sums[at - 1]
-        sums[at - 1] = first + gain if slot < piece_size() else first
+        sums[at - 1] = first + more if slot < piece_size() else first
     else:
-        sums[at - 1 - counter(slot >> piece_log())] += gain
-    return total + gain
+        sums[at - 1 - counter(slot >> piece_log())] += more
+    return total + more
 
 
 @kernel
