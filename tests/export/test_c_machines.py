@@ -113,10 +113,10 @@ def test_a_wrong_vector_is_noticed(tmp_path: Path, name: str) -> None:
 
 @needs(*CORTEX)
 def test_code_for_cortex_m4_stays_small() -> None:
-    """Two-level HLMC in 4 KB with -Os, exponential and logarithm included; Champion in 7 KB; less in float32."""
+    """Two-level HLMC in 4 KB with -Os, exponential and logarithm included; Champion in 7.1 KB; less in float32."""
     for name, precision, most in (
         ("hlmc", "float64", 4096),
-        ("champion", "float64", 7168),
+        ("champion", "float64", 7264),
         ("hlmc", "float32", 2560),
         ("champion", "float32", 4608),
     ):
