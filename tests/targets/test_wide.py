@@ -18,7 +18,8 @@ if not JIT:
     pytest.skip("vectors are machine code", allow_module_level=True)
 
 from hlmc.targets.native.compiler import written
-from hlmc.targets.native.many import LANES, TWICE, NotWide
+from hlmc.targets.native.many import LANES, TWICE
+from hlmc.targets.native.refused import NotWide
 from hlmc.targets.native.wide import BITS, INT, RUN, Value, integer
 
 Array = np.ndarray

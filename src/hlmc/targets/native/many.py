@@ -43,10 +43,10 @@ from hlmc.engine.routines import RoutineKernels
 from hlmc.engine.step import last_level, stretch
 from hlmc.engine.structures.base import LEAST_PROBABILITY
 from hlmc.engine.weights import SCAN
-from hlmc.errors import BadArgument
 from hlmc.targets.native.cache import identity
 from hlmc.targets.native.compiler import callback, entry, written
 from hlmc.targets.native.program import address_of, linked
+from hlmc.targets.native.refused import NotWide
 
 if TYPE_CHECKING:
     from hlmc.adversaries.base import Adversary
@@ -61,10 +61,6 @@ TWICE = 2 * LANES
 """Learners of a block whose last level has exponential weights. A step of theirs is mostly a chain of operations that
 wait for one another, so two vectors take little longer than one. FTRL has enough to do in between, and too many numbers
 at a time for the registers."""
-
-
-class NotWide(BadArgument):
-    """A kernel that cannot be played on several lanes."""
 
 
 _A, _B, _TOTAL, _SLOT, _CHANCE, _CHOSEN, _BLOCK = range(7)

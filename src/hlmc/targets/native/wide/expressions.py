@@ -18,7 +18,7 @@ from typing import Any
 
 from hlmc.engine.kernel import is_kernel
 from hlmc.targets.c.reading import Source
-from hlmc.targets.native.many import NotWide
+from hlmc.targets.native.refused import NotWide
 from hlmc.targets.native.wide.facts import Facts, Region
 from hlmc.targets.native.wide.memory import Memory
 from hlmc.targets.native.wide.values import BITS, BOOL, INT, NONE, REAL, RUN, Value

@@ -8,7 +8,7 @@ from typing import Any
 from llvmlite import ir
 
 from hlmc.targets.native.lowering import c_signature, llvm_types, of_arity
-from hlmc.targets.native.many import NotWide
+from hlmc.targets.native.refused import NotWide
 from hlmc.targets.native.wide.calls import Writer
 from hlmc.targets.native.wide.facts import Block, Facts, Nothing, Nowhere
 from hlmc.targets.native.wide.values import WORD

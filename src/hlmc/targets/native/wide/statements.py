@@ -25,7 +25,7 @@ from llvmlite import ir
 from hlmc.engine.kernel import is_kernel, is_primitive
 from hlmc.engine.linker import callees
 from hlmc.targets.c.reading import OutsideDialect, Source, read
-from hlmc.targets.native.many import NotWide
+from hlmc.targets.native.refused import NotWide
 from hlmc.targets.native.wide.expressions import Expressions, Kernel
 from hlmc.targets.native.wide.facts import Facts, Region
 from hlmc.targets.native.wide.values import BIT, INT, RUN, WORD, Value, integer

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from llvmlite import ir
 
-from hlmc.targets.native.many import NotWide
+from hlmc.targets.native.refused import NotWide
 
 REAL, INT, BITS, BOOL, RUN, NONE = "float", "int", "bits", "bool", "run", "none"
 """The kinds of values: float64, signed and raw 64-bit words, truths, runs of words, and no value."""
