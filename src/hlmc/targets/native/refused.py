@@ -1,4 +1,4 @@
-"""What is raised where a kernel cannot be played side by side: :mod:`many` and :mod:`wide` both know it."""
+"""What is raised where a kernel cannot be played side by side (:mod:`hlmc.targets.native.many`)."""
 
 from __future__ import annotations
 
