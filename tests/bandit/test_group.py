@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
 from typing import Any
 
@@ -83,3 +84,18 @@ def test_others_have_their_turn_while_much_is_settled(
     bandit.settle()
     assert len(sizes) >= 6  # 22 decisions, 4 at a time: between two of these others are served
     assert bandit.report().learned.settled == 22
+
+
+def test_garbage_is_collected_after_a_transaction_and_after_one_that_fails(
+    opened: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bandit = opened(POLICY, arms=NAMES, seed=1)
+    seen: list[bool] = []
+    monkeypatch.setattr(bandit._experiment.store, "several", lambda _: seen.append(gc.isenabled()) or 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        bandit.ask()
+    monkeypatch.undo()
+    assert seen == [False]
+    assert gc.isenabled()
+    bandit.ask()
+    assert gc.isenabled()

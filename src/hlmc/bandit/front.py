@@ -434,14 +434,16 @@ class Bandit:
         tells, asks = group[0].tells, group[0].asks
         if len(group) > 1:
             tells, asks = [tell for each in group for tell in each.tells], [ask for each in group for ask in each.asks]
-        collects = gc.isenabled()
-        gc.disable()  # thousands of tuples and no cycles: a search among all objects would find nothing
-        try:
-            with self._experiment.store.transaction():
+        with (
+            self._experiment.store.transaction()
+        ):  # which a fork waits for, so that no child is left without collections
+            collects = gc.isenabled()
+            gc.disable()  # thousands of tuples and no cycles: a search among all objects would find nothing
+            try:
                 told, decided = Work(self._experiment).done(tells, asks)
-        finally:
-            if collects:
-                gc.enable()
+            finally:
+                if collects:
+                    gc.enable()
         if len(group) == 1:
             return [(told, decided)]
         answers, rest, left = [], iter(told), iter(decided)
