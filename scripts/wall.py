@@ -26,7 +26,7 @@ SHADES = 3  # few shades make a small file
 CELL, ACROSS = 4, 126  # pixels of a cell with its gap, and cells of a line of the wall
 SIZE = (816, 440)
 CARD = (1200, 630)  # what sites show for a link
-LEFT, RIGHT, TOP, BOTTOM = 12, 556, 60, 394
+LEFT, RIGHT, TOP, BOTTOM = 12, 544, 60, 394
 THEMES = {
     "light": {"page": "#ffffff", "text": "#1c2330", "faint": "#5c6675", "EXP3": "#d55e00", "Champion": "#0072b2"},
     "dark": {"page": "#14181e", "text": "#e8ecf2", "faint": "#a0abba", "EXP3": "#ff8c42", "Champion": "#56b4e9"},
