@@ -25,10 +25,12 @@ from hlmc.engine.layout import (
     ARM,
     ARMS,
     AT,
+    BASE,
     CHANCE,
     CHILD,
     CHILDREN,
     CONTROL,
+    COUNT,
     DOUBLING,
     FIELDS,
     HORIZON,
@@ -193,6 +195,18 @@ def test_finite_but_absurd_words_are_refused(name: str) -> None:
     change(row, int(record[AT]), int(record[CONTROL]))
     with pytest.raises(BadArgument, match="row must be a state of a learner"):
         Learner(policy, row)
+
+
+@pytest.mark.interpreted
+@pytest.mark.parametrize("child", [-1, 4])
+def test_a_group_that_is_not_there_is_refused_whatever_else_says_that_it_is(child: int) -> None:
+    """Else arms from -5 on would be played: all words that follow from the group are as if it were there."""
+    row = played(HLMC, 5).state.copy()
+    assert row[BASE] == 5 * row[int(HLMC.program[FIELDS + CONTROL]) + CHILD]
+    row[int(HLMC.program[FIELDS + CONTROL]) + CHILD] = child
+    row[BASE], row[COUNT] = 5 * child, min(5, HLMC.arms - 5 * child)
+    with pytest.raises(BadArgument, match="row must be a state of a learner"):
+        Learner(HLMC, row)
 
 
 def test_ucb1_awaits_the_slot_whose_turn_it_is() -> None:
