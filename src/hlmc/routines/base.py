@@ -52,6 +52,8 @@ class Routine(Value):
     _module: ClassVar[str] = "routines."
     name: ClassVar[str]
     kernels: ClassVar[Kernels]
+    words_each: ClassVar[int] = 1
+    """Words of statistics per child."""
     weights: ClassVar[Literal["none", "growing", "any"]] = "none"
     """Whether the statistics begin with exponential weights, one per child, and whether these only grow. A GPU
     stores sums of such weights with them."""
@@ -81,7 +83,7 @@ class Routine(Value):
 
     def words(self, n: int) -> int:
         """The number of words of statistics for n children."""
-        return n if n > 1 else 0
+        return self.words_each * n if n > 1 else 0
 
     def cost(self, context: LevelContext) -> float:
         """x in the regret c sqrt(x S) of the level. It determines the balance of the epoch lengths."""

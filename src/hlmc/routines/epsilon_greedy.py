@@ -83,15 +83,13 @@ class EpsilonGreedy(Routine):
     decay: float | None = None
 
     name: ClassVar[str] = "epsilon-greedy"
+    words_each: ClassVar[int] = 2
     anytime: ClassVar[bool] = True
     kernels: ClassVar[Kernels] = Kernels(pairs_start, greedy_select, greedy_update, greedy_check, change=greedy_change)
 
     def __post_init__(self) -> None:
         self._keep(epsilon=between("epsilon", self.epsilon, *SHARE_RANGE))
         self.check(decay=RATE_RANGE)
-
-    def words(self, n: int) -> int:
-        return 2 * n if n > 1 else 0
 
     def parameters(self, context: LevelContext) -> dict[str, float]:
         if self.decay is None:

@@ -83,15 +83,13 @@ class CountedEXP3(Routine):
     gamma: float | None = None
 
     name: ClassVar[str] = "exp3-counted"
+    words_each: ClassVar[int] = 2
     feedback: ClassVar[Literal["gain", "loss", "counts"]] = "gain"
     weights: ClassVar[Literal["none", "growing", "any"]] = "growing"
     kernels: ClassVar[Kernels] = Kernels(exp3m_start, exp3m_select, exp3m_update, exp3m_check)
 
     def __post_init__(self) -> None:
         self.check(gamma=SHARE_RANGE)
-
-    def words(self, n: int) -> int:
-        return 2 * n if n > 1 else 0
 
     def packed(self, context: LevelContext) -> tuple[float, ...]:
         return float(context.choices), self.gamma or 0.0

@@ -82,11 +82,9 @@ class Thompson(Routine):
     """
 
     name: ClassVar[str] = "thompson"
+    words_each: ClassVar[int] = 2
     anytime: ClassVar[bool] = True
     known_chance: ClassVar[bool] = False
     kernels: ClassVar[Kernels] = Kernels(
         thompson_start, thompson_select, thompson_update, thompson_check, change=thompson_change
     )
-
-    def words(self, n: int) -> int:
-        return 2 * n if n > 1 else 0

@@ -201,6 +201,7 @@ class UCB1(Routine):
     ties: str | None = None
 
     name: ClassVar[str] = "ucb1"
+    words_each: ClassVar[int] = 2
     anytime: ClassVar[bool] = True
     full_support: ClassVar[bool] = False
     kernels: ClassVar[Kernels] = Kernels(
@@ -227,9 +228,6 @@ class UCB1(Routine):
     def __post_init__(self) -> None:
         if self.ties is not None:
             choice("ties", self.ties, *TIES)
-
-    def words(self, n: int) -> int:
-        return 2 * n if n > 1 else 0
 
     def packed(self, context: LevelContext) -> tuple[float, ...]:
         return (float(TIES.index(self.ties or "random")),)

@@ -47,8 +47,6 @@ class Uniform(Routine):
     """
 
     name: ClassVar[str] = "uniform"
+    words_each: ClassVar[int] = 0
     anytime: ClassVar[bool] = True
     kernels: ClassVar[Kernels] = Kernels(uniform_start, uniform_select, uniform_update, change=uniform_change)
-
-    def words(self, n: int) -> int:
-        return 0
