@@ -12,10 +12,11 @@ from hlmc.engine import codes
 from hlmc.engine.coded_ftrl import PER_SLOT, SELDOM, chances_of, coded_settled_sums, noted_sums
 from hlmc.engine.coded_ucb import base_less_one
 from hlmc.engine.kernel import Address, kernel
-from hlmc.engine.layout import AT, CONTROL, FIELDS, SCALARS
+from hlmc.engine.layout import AT, BEGAN, CONTROL, COUNT, FIELDS, SCALARS
 from hlmc.engine.linker import substitute
 from hlmc.engine.primitives import words
 from hlmc.engine.records import Codes, Rates
+from hlmc.engine.structures.champion import PLACE
 from hlmc.routines import CODED, coded
 from hlmc.routines.ucb1 import widths
 from hlmc.streams import derive_seed
@@ -169,13 +170,32 @@ def test_counts_and_means_are_unbiased() -> None:
 # --- Late rewards ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.interpreted
+@pytest.mark.parametrize("policy", [hlmc.Champion(100, 4, 900, bits=6), hlmc.Champion(400, 12, 900, bits=8)], ids=repr)
+def test_all_challengers_of_a_champion_begin_even(policy: hlmc.Champion) -> None:
+    """When an epoch begins, the champion has the loss 0, and all other slots have one and the same."""
+    learner = policy.start(seed=3)
+    last = policy.program.reshape(-1, FIELDS)[2]
+    found = 0
+    for t in range(300):
+        arm = learner.select()
+        row = learner.state
+        if row[BEGAN] == t > 0 and row[PLACE] >= 0.0:
+            champion, *others = (codes.code_at(row, int(last[AT]), policy.bits, j) for j in range(int(row[COUNT])))
+            assert champion == 0
+            assert len(set(others)) == 1
+            found += others[0] > 0
+        learner.update(float(arm % 7 == 3))
+    assert found > 5
+
+
 LATE = (
     hlmc.TsallisINF(arms=6, bits=8),
     hlmc.UCB1(arms=6, bits=8),
     hlmc.HLMC(arms=9, groups=(3, 3), horizon=900, bits=8),
     hlmc.HLMC(arms=9, groups=(3, 3), horizon=900, epochs=(90, 10), routines="tsallis-inf", bits=8),
     hlmc.HLMC(arms=12, groups=(3, 2, 2), horizon=900, epochs=(9, 10, 10), routines="tsallis-inf", bits=(10, 64, 7)),
-    hlmc.Champion(arms=30, memory=6, horizon=900, bits=8),
+    hlmc.Champion(arms=100, memory=6, horizon=900, bits=8),
     hlmc.Champion(arms=100, memory=4, bits=6),
     hlmc.Champion(arms=30, memory=6, horizon=900, switches=5, bits=8),
 )
