@@ -35,7 +35,8 @@ _SPAN = re.compile(r"(?<![`{\[}])`([^`]+)`(?![`\]])")
 _PATH = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*")
 _DOCUMENT = re.compile(r"``docs/([\w/]+)\.md``")
 _CODE = re.compile(r"(`+[^`]*`+|\$[^$]+\$|\]\([^)]*\))")
-_POWER = re.compile(r"(?<=[\w)′])\^(?:\(((?:[^()]|\([^()]*\))+)\)|(-?\w+))")
+_POWER = re.compile(r"(?<=[\w)\]′])\^(?:\(((?:[^()]|\([^()]*\))+)\)|(-?\w+))")
+_INDEX = re.compile(r"(?<![\w`])([A-Za-zΑ-Ωα-ωℓ][\u0302\u0303]?)_(?:\{([^{}]+)\}|([0-9A-Za-zα-ω]+))")
 _ROOT = re.compile(r"\bsqrt\(((?:[^()]|\([^()]*\))+)\)")
 _TOGETHER = re.compile(r"(?<=\d) (?=±|to [-−]?\d|[TMk]\b|%)|(?<=±) (?=\d)|(?<=\d to) (?=[-−]?\d)")
 _ROLES = re.compile(r"(``[^`]*``|:\w+:`[^`]*`|`[^`]*`_*)")
@@ -83,10 +84,10 @@ def prose_typeset(line: str) -> str:
 
 
 def _typeset(text: str) -> str:
-    """Prose with its powers raised; in a table numbers that belong together stay on one line.
+    """Prose with its powers raised and its indices lowered; in a table numbers that belong together stay on one line.
 
-    >>> _typeset("10^6 steps, T^(3/4)"), _typeset("| 1 ± 2 |").encode()
-    ('10⁶ steps, T<sup>3/4</sup>', b'| 1\\xc2\\xa0\\xc2\\xb1\\xc2\\xa02 |')
+    >>> _typeset("10^6 steps, T^(3/4), q_{s+1} = w_i²"), _typeset("| 1 ± 2 |").encode()
+    ('10⁶ steps, T<sup>3/4</sup>, q<sub>s+1</sub> = w<sub>i</sub>²', b'| 1\\xc2\\xa0\\xc2\\xb1\\xc2\\xa02 |')
     """
 
     def raised(match: re.Match[str]) -> str:
@@ -97,7 +98,8 @@ def _typeset(text: str) -> str:
         row = line.lstrip().startswith("|")
         return _TOGETHER.sub("\u00a0", line) if row else line
 
-    return "\n".join(together(line) for line in _POWER.sub(raised, rooted(text)).split("\n"))
+    lowered = _INDEX.sub(lambda match: f"{match[1]}<sub>{match[2] or match[3]}</sub>", _POWER.sub(raised, rooted(text)))
+    return "\n".join(together(line) for line in lowered.split("\n"))
 
 
 def linked(text: str, known: Mapping[str, str]) -> str:

@@ -143,9 +143,9 @@ class Report:
 
     def __str__(self) -> str:
         both = self.learned + self.control
-        learners = "learner" if self.units == 1 else "learners"
+        decisions, learners = "decision" + "s" * (self.decisions != 1), "learner" + "s" * (self.units != 1)
         lines = [
-            f"{self.name}: {self.decisions:,} decisions of {self.units:,} {learners} of {self.policy}",
+            f"{self.name}: {self.decisions:,} {decisions} of {self.units:,} {learners} of {self.policy}",
             f"mean reward {_mean(self.learned)}",
         ]
         if self.control.decisions:

@@ -38,8 +38,8 @@ class Summary(pd.DataFrame):
         ways: dict[str, Callable[[float], str]] = {
             "exponent": lambda x: f"{x:.2f}",
             "bound": lambda x: "≥ T" if x >= steps else number_shown(x),
-            "ns_per_step": lambda x: f"{x:.3g}",
-            "ns_per_choice": lambda x: f"{x:.3g}",
+            "ns_per_step": nanoseconds_shown,
+            "ns_per_choice": nanoseconds_shown,
         }
         cells = {}
         for name in self.columns.drop(["low", "high"], errors="ignore"):
@@ -79,6 +79,15 @@ class Summary(pd.DataFrame):
     def _repr_html_(self) -> str:
         note = f"<p>{escape(self.note)}</p>" if self.note else ""
         return f"{self.shown().rename_axis(None).to_html()}{note}"
+
+
+def nanoseconds_shown(x: float) -> str:
+    """Three digits, and no exponent.
+
+    >>> nanoseconds_shown(5701.2), nanoseconds_shown(44.43)
+    ('5,701', '44.4')
+    """
+    return f"{x:,.0f}" if x >= 1000.0 else f"{x:.3g}"
 
 
 def summarise(result: Result, kind: str | None, switches: int | None, level: float) -> Summary:
