@@ -32,7 +32,6 @@ def main() -> None:
         "UCB-M": hlmc.UCBM(K, memory=M // 2),
         "EXP3, all words": hlmc.EXP3(K, T),
         "Tsallis-INF, all words": hlmc.TsallisINF(K),
-        "Thompson, all words": hlmc.Thompson(K),
     }
     rates = [UniformMeans(K, 0.0, options.high, seed=options.seed + run) for run in range(options.runs)]
     result = hlmc.simulate(policies, rates, T, options.runs, options.seed, points=1, progress=False)

@@ -37,7 +37,7 @@ class Measured:
 
     >>> found = measured(100, 10**6)["UCB-M"]
     >>> found.words, found.worst, found.adversary
-    (20, 1.1, 'Alternating')
+    (20, 1.08, 'Alternating')
     """
 
     policy: str
