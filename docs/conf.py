@@ -222,6 +222,28 @@ def put_back(
 NumpyDocString.sections = {**NumpyDocString.sections, **dict.fromkeys(OWN_SECTIONS, "")}
 
 
+# Classes whose objects the library makes: how it does so is not for users.
+MADE = {
+    "hlmc.Bandit",
+    "hlmc.Moments",
+    "hlmc.Result",
+    "hlmc.Sweep",
+    "hlmc.Ticket",
+    "hlmc.arenas.ArenaResult",
+    "hlmc.bandit.BanditArms",
+    "hlmc.bandit.Report",
+    "hlmc.bandit.Tally",
+    "hlmc.games.GameResult",
+    "hlmc.games.Match",
+}
+
+
+def unsigned(
+    app: Any, what: str, name: str, item: Any, options: Any, signature: Any, result: Any
+) -> tuple[str, None] | None:
+    return ("", None) if name in MADE else None
+
+
 KNOWN = names()
 
 
@@ -295,6 +317,7 @@ def setup(app: Any) -> None:
     app.connect("html-page-context", leave_out, priority=900)
     app.connect("html-page-context", describe)
     app.connect("missing-reference", inherited)
+    app.connect("autodoc-process-signature", unsigned)
     app.add_html_math_renderer(
         "mathml", (inline_formula, None), (displayed_formula, None)
     )

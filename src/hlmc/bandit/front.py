@@ -77,7 +77,7 @@ class Bandit:
 
     @property
     def name(self) -> str:
-        """Which experiment of the store this is."""
+        """The name of the experiment in the store."""
         return self._experiment.name
 
     @property
@@ -97,7 +97,7 @@ class Bandit:
 
     @property
     def most_units(self) -> int | None:
-        """How many units this process lets the experiment have; None, as at first: any number.
+        """The most units that this process lets the experiment have. None, the default: any number.
 
         A unit that is not known and has no room is refused (:class:`hlmc.errors.OutOfTurn`).
         """

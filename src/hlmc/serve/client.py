@@ -68,7 +68,7 @@ class _Shared:
 
     @property
     def name(self) -> str:
-        """Which experiment of the service this is."""
+        """The name of the experiment at the service."""
         return self._remote.name
 
     @property
