@@ -63,7 +63,7 @@ def demo(host: str, port: int) -> None:
         shop = Planned("drinks", POLICY, DRINKS, "all", settings)
         config = Config(str(Path(folder) / "demo.db"), (shop,), every=1.0)
         sys.stderr.write(f"the admin token of this demo, to change arms on the page: {text}\n")
-        sys.stderr.write("starting; the first start on a machine compiles the learner, which takes some seconds\n")
+        sys.stderr.write("starting; the first time this compiles for some seconds\n")
         serve(config, host, port, (token,), visitors)
 
 
