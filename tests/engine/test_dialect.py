@@ -205,6 +205,7 @@ for adversary in ADVERSARIES:
         adversary.rewards(min(t, last - 1), min(t, last - 1) + 1)
 for game in (hlmc.games.Spectrum(agents=5, channels=4), hlmc.games.Routing(agents=5, links=3)):
     hlmc.play(hlmc.HLMC(game.arms, levels=2, horizon=20), game, horizon=20, runs=1)
+hlmc.play(hlmc.EXP3(4, horizon=20), hlmc.games.Spectrum(5, 4, hlmc.games.jammers.Circulating(period=2)), 20, runs=1)
 """
 
 

@@ -39,7 +39,7 @@ OWN_WORDS = 3
 def clear_from(state: Array, channels: int, first: int, count: int) -> None:
     """Clear ``count`` channels starting at ``first``, cyclically, and jam the others."""
     for channel in range(channels):
-        state[channel] = 1.0 if (channel - first) % channels < count else 0.0
+        state[channel] = 1.0 if (channel + channels - first) % channels < count else 0.0
 
 
 @kernel
