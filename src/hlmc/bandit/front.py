@@ -434,9 +434,8 @@ class Bandit:
         tells, asks = group[0].tells, group[0].asks
         if len(group) > 1:
             tells, asks = [tell for each in group for tell in each.tells], [ask for each in group for ask in each.asks]
-        with (
-            self._experiment.store.transaction()
-        ):  # which a fork waits for, so that no child is left without collections
+        # A fork waits for the transaction, so that no child is left without collections.
+        with self._experiment.store.transaction():
             collects = gc.isenabled()
             gc.disable()  # thousands of tuples and no cycles: a search among all objects would find nothing
             try:
