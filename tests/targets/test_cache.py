@@ -285,7 +285,7 @@ def test_a_signal_waits_until_a_kernel_is_compiled() -> None:
     class Compiling:
         def compile(self, depth: int) -> str:
             if depth:
-                return str(native._whole(Compiling()).compile(depth - 1))
+                return str(native._uninterrupted(Compiling()).compile(depth - 1))
             signal.raise_signal(signal.SIGALRM)
             went_on.append(depth)
             return "compiled"
@@ -297,7 +297,7 @@ def test_a_signal_waits_until_a_kernel_is_compiled() -> None:
     try:
         for depth in (0, 2):
             with pytest.raises(Late):
-                native._whole(Compiling()).compile(depth)
+                native._uninterrupted(Compiling()).compile(depth)
             assert signal.getsignal(signal.SIGALRM) is late
     finally:
         signal.signal(signal.SIGALRM, before)
