@@ -7,7 +7,6 @@ import ipaddress
 import logging
 import signal
 import socket
-import sys
 import time
 from typing import Any
 
@@ -26,9 +25,6 @@ except ImportError as error:
 log = logging.getLogger("hlmc.serve")
 COLLECTED = (10_000, 20, 50)
 """When the process looks for cyclic garbage, of which requests leave hardly any: thresholds of :mod:`gc`."""
-TURN = 0.0005
-"""Seconds after which a thread that wants to run is let in. Each statement of SQLite gives Python's lock away, and the
-thread that has the transaction would wait for 5 ms where the event loop has work."""
 _FULL = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 
 
@@ -129,7 +125,6 @@ def _begun(beside: Beside | None) -> Beside:
         gc.collect()
         gc.freeze()
         gc.set_threshold(*COLLECTED)
-        sys.setswitchinterval(TURN)
         if beside is not None:
             await beside(service)
 
