@@ -1,4 +1,4 @@
-"""The arena on a device: on a real one, or in Numba's simulator, where sizes are small."""
+"""The arena on a device: on a real one, or on a host, where sizes are small."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import hlmc
+from devices import HOST
 from hlmc.arenas import ArenaResult
 from hlmc.errors import BadArgument
-from hlmc.targets.cuda.compiler import SIMULATED
 
 
 def played(**changes: object) -> ArenaResult:
@@ -24,7 +24,7 @@ def test_regrets_are_those_of_the_processor() -> None:
     here, there = played(), played(device="cuda", precision="float64")
     assert there.runs["policy"].tolist() == here.runs["policy"].tolist()
     rewards = [result.runs["reward"].to_numpy() for result in (here, there)]
-    if SIMULATED:  # a device's exp differs in the last digit, and with it a draw now and then
+    if HOST:  # a device's exp differs in the last digit, and with it a draw now and then
         np.testing.assert_array_equal(*rewards)
     assert np.isfinite(rewards[1]).all()
     np.testing.assert_allclose((here.runs["weak"] + here.runs["reward"]), there.runs["weak"] + there.runs["reward"])

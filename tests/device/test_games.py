@@ -1,4 +1,4 @@
-"""Games on a device: on a real one, or in Numba's simulator, where sizes are small.
+"""Games on a device: on a real one, or on a host, where sizes are small.
 
 Every kind of game is compiled by itself, which takes a real device some seconds each; ``-k quick`` picks the few that
 between them need three compilations.
@@ -8,9 +8,6 @@ from __future__ import annotations
 
 import json
 import math
-import sys
-import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,28 +16,21 @@ import numpy as np
 import pytest
 
 import hlmc
+from devices import HOST, interpreted_game
 from hlmc.adversaries import packed
 from hlmc.cli import main
 from hlmc.engine.kernel import kernel
 from hlmc.errors import BadArgument, BadReward, NoDevice
 from hlmc.games import Game, Routing, Spectrum, jammers, on_device
+from hlmc.games import board as layout
+from hlmc.games.cuda.game_kernel import LANES
 from hlmc.games.population import population
 from hlmc.games.runs import Task
-from hlmc.targets.cuda import memory, simulator
-from hlmc.targets.cuda.compiler import SIMULATED
+from hlmc.targets.cuda import memory
 
-AGENTS = 11 if SIMULATED else 3000
-STEPS = 24 if SIMULATED else 60
+AGENTS = 11 if HOST else 3000
+STEPS = 24 if HOST else 60
 POINTS = [1, 5, STEPS]
-
-
-@pytest.fixture(autouse=True)
-def _threads_take_turns():
-    """The simulator asks in a busy loop whether its threads wait for one another; let them have their turn soon."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(5e-5)
-    yield
-    sys.setswitchinterval(before)
 
 
 @kernel
@@ -176,6 +166,27 @@ def test_double_precision_is_the_processor_s(name):
     compared(*CASES[name], "float64", 1e-9)
 
 
+@pytest.mark.skipif(not HOST, reason="a device's own functions differ in last digits")
+@pytest.mark.parametrize("name", CASES)
+def test_single_precision_is_the_interpreter_s_bit_for_bit(name):
+    groups = population(*CASES[name])
+    task = Task(groups, CASES[name][1], 5, 1, np.array([STEPS]), True)
+    tables = on_device.Tables([task], "float32")
+    for begin, end in ((0, 7), (7, STEPS)):
+        tables.advance(begin, end)
+    tables.look()
+    board, earned, workspaces = interpreted_game(task, STEPS, "float32")
+    codes = slice(int(board.words[layout.CODES]), int(board.words[layout.CODES]) + len(CASES[name][1].facts))
+    board.words[codes] = tables.boards[0].words[codes]  # the facts' addresses
+    np.testing.assert_array_equal(tables.boards[0].words, board.words)
+    record = tables._record
+    there = record.totals.copy_to_host() + record.epoch_rewards.copy_to_host()
+    np.testing.assert_array_equal(there[: len(earned)], earned)
+    words = len(workspaces[0])
+    kept = record.workspaces.copy_to_host().reshape(words, LANES)[:, : len(earned)]
+    np.testing.assert_array_equal(kept.T, workspaces)
+
+
 @pytest.mark.parametrize("name", ["circulating", "champion", "shuffled", "ucb1", "own"])
 def test_single_precision_begins_like_the_processor(name):
     who, game = CASES[name]
@@ -184,39 +195,11 @@ def test_single_precision_begins_like_the_processor(name):
     np.testing.assert_allclose(there.data["reward"].values, here.data["reward"].values, 0.01)
 
 
-@pytest.mark.skipif(not SIMULATED, reason="a device has one array")
-def test_the_threads_of_a_simulated_block_share_their_arrays(monkeypatch):
-    """Eight threads that ask for an array at once get the same one, also if it takes long to make."""
-    from numba.cuda.simulator import kernelapi
-
-    simulator.mend()
-    made, waiting, found = np.empty, threading.Barrier(8), []
-
-    def slowly(*arguments):
-        time.sleep(0.02)
-        return made(*arguments)
-
-    monkeypatch.setattr(np, "empty", slowly)
-    shared = kernelapi.FakeCUDAShared(0)
-
-    def ask():
-        waiting.wait()
-        found.append(shared.array(1, np.int32))
-
-    threads = [threading.Thread(target=ask) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(found) == 8
-    assert len({id(array) for array in found}) == 1
-
-
 def test_weights_that_outgrow_single_precision_are_scaled():
     """A weight grows by a factor of about exp(0.25) in every step: past all that a float32 holds after 355."""
     policy = hlmc.EXP3(arms=2, horizon=400, gamma=0.5)
     how = {"horizon": 400, "runs": 1, "seed": 2, "points": [360, 400], "progress": False}
-    game = Generous(agents=4 if SIMULATED else 1000)
+    game = Generous(agents=4 if HOST else 1000)
     there, here = (hlmc.play(policy, game, **how, **where) for where in ({"device": "cuda"}, {}))
     assert there.data["reward"].values == pytest.approx(here.data["reward"].values)
     np.testing.assert_allclose(there.data["occupancy"].values, here.data["occupancy"].values, 0.05)
@@ -225,8 +208,8 @@ def test_weights_that_outgrow_single_precision_are_scaled():
 @pytest.mark.statistical
 def test_quick_means_agree_over_many_runs():
     """Other seeds, so other runs: a difference of more than 4.5 standard errors has a chance of 7 in a million."""
-    runs, agents, steps = (12, 3, 12) if SIMULATED else (400, 100, 300)
-    policy = hlmc.HLMC(arms=20, memory=10, horizon=2 * STEPS if SIMULATED else steps)
+    runs, agents, steps = (12, 3, 12) if HOST else (400, 100, 300)
+    policy = hlmc.HLMC(arms=20, memory=10, horizon=2 * STEPS if HOST else steps)
     how = {"horizon": steps, "runs": runs, "points": [steps], "progress": False}
     there = hlmc.play(policy, Spectrum(agents, 20), seed=11, device="cuda", **how)
     here = hlmc.play(policy, Spectrum(agents, 20), seed=12, **how)
@@ -272,7 +255,7 @@ def test_a_payoff_outside_its_range_is_refused(payoff):
 
 
 def test_what_does_not_fit_is_refused_in_one_line(monkeypatch):
-    monkeypatch.setattr(memory, "_free", lambda: 1000.0)
+    monkeypatch.setattr(type(memory.device()), "free", lambda self: 1000.0)
     with pytest.raises(NoDevice, match="GiB more are needed"):
         hlmc.play(*CASES["circulating"], STEPS, runs=1, progress=False, device="cuda", precision="float64")
 

@@ -86,9 +86,7 @@ def commands(page: Path) -> list[list[str]]:
     ]
     lines = [line.removeprefix("$ ") for kind, line in typed if kind == "sh" or line.startswith("$ ")]
     lines += re.findall(r"`(hlmc [^`]*)`", text) if page.name == "README.md" else []
-    found = [
-        shlex.split(line, comments=True) for line in lines if line.startswith(("hlmc ", "NUMBA_ENABLE_CUDASIM=1 hlmc "))
-    ]
+    found = [shlex.split(line, comments=True) for line in lines if line.startswith(("hlmc ", "HLMC_DEVICE=host hlmc "))]
     found = [words[words.index("hlmc") + 1 :] for words in found]
     return [words[: words.index("|")] if "|" in words else words for words in found]
 

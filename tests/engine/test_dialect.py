@@ -32,7 +32,7 @@ BUILTINS = {"int", "float", "bool", "min", "max", "abs", "range"}
 MATH = ("sqrt", "expm1", "log1p", "floor", "pow", "sin", "cos", "pi", "inf")
 ATTRIBUTES = {"np.uint64"} | {f"math.{name}" for name in MATH}
 SCALARS = {"float", "int", "bool", "np.uint64"}
-# The GPU's own kernels talk to CUDA, and are no part of the engine's language.
+# The GPU's own kernels are written for one translator, and are no part of the engine's language.
 OUTSIDE = ("hlmc.targets.cuda", "hlmc.games.cuda")
 MODULES = [
     importlib.import_module(each.name)

@@ -394,8 +394,8 @@ def run(
         stop = int(stops[point])
         while t < stop:
             above = call_begin(program, row, t) if t == int(row[UNTIL]) else 1.0
-            state, lasts = phase_at(reward_at, spec, t)
-            state = arm_number(state)
+            found, lasts = phase_at(reward_at, spec, t)
+            state = arm_number(found)
             pause = min(stop, int(row[UNTIL]), lasts)
             if pause - t > 1:
                 above = 1.0  # by the last of these steps, the choices above have stood

@@ -380,11 +380,10 @@ def _pieces_place(row: Array, at: int, n: int, x: float) -> float:
     here = offset(row, at)
     rest = x
     if n <= 2 * piece_size():
-        place = slot_count(0)
-        if n > piece_size() and x >= sums[at - 1]:
-            place = slot_count(piece_size())
-            here = offset(row, at + piece_size())
-            rest = x - sums[at - 1]
+        beyond = n > piece_size() and x >= sums[at - 1]  # conditional expressions: a select each, and no branch
+        place = slot_count(piece_size()) if beyond else slot_count(0)
+        here = offset(row, at + (piece_size() if beyond else 0))
+        rest = x - sums[at - 1] if beyond else x
     else:
         start = counter(0)
         partial = 0.0

@@ -7,7 +7,6 @@ device from the first launch to the last; at every time point the boards are cop
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from itertools import pairwise
@@ -18,16 +17,15 @@ import numpy as np
 from hlmc.errors import BadArgument
 from hlmc.games.base import Game
 from hlmc.games.cuda.agents import REGISTERS, AgentShape
-from hlmc.games.cuda.game_kernel import ADDRESSES, ARRAYS, COPIES, LANES, TILE, GameLaunch, entries
+from hlmc.games.cuda.game_kernel import COPIES, LANES, TILE, GameLaunch, code_of
 from hlmc.games.cuda.rules import Rules
 from hlmc.games.match import Board, bad_payoff, game_key
 from hlmc.games.population import Group
 from hlmc.games.runs import Notes, Played, Task
 from hlmc.learners.learner import fresh_rows
 from hlmc.streams import derive_seed, keys
-from hlmc.targets.cuda.compiler import SIMULATED
-from hlmc.targets.cuda.launch import driver_errors, next_length
-from hlmc.targets.cuda.memory import Memory, checked_device
+from hlmc.targets.cuda.launch import next_length
+from hlmc.targets.cuda.memory import DeviceArray, checked_device, device, packed, room_for
 from hlmc.targets.cuda.shape import Shape
 
 Array = np.ndarray
@@ -62,8 +60,6 @@ def play_on_device(tasks: list[Task], precision: str, advance: Callable[[int], N
 
 def runs_at_once(task: Task, precision: str) -> int:
     """How many runs fill the device."""
-    if SIMULATED:
-        return 2
     room = _compiled(*_kind(task.groups, task.game, precision)).room
     return max(1, room // sum(_tiles(group) for group in task.groups))
 
@@ -87,12 +83,11 @@ class Tables:
         self._code = code = _compiled(*_kind(groups, game, precision))
         self._count = sum(_tiles(group) for group in groups)
         self._workers = workers or min(self._count, max(1, code.room // len(tasks)))
-        self._memory = memory = Memory()
         R, shapes = len(tasks), [AgentShape.of(group.compiled).shape for group in groups]
         table, row_words, workspace_words = _tile_table(groups)
         size = np.dtype(precision).itemsize
         agent_bytes = 8 * row_words + size * (workspace_words + REGISTERS * self._count) + 16 * self._count
-        memory.room_for(R * LANES * agent_bytes)
+        room_for(R * LANES * agent_bytes)
         length = max(shape.program_words for shape in shapes)
         programs = np.zeros((len(groups), length))
         for program, group, shape in zip(programs, groups, shapes, strict=True):
@@ -101,29 +96,24 @@ class Tables:
         self.boards = [Board(game, sizes, list(range(1, len(game.facts) + 1))) for _ in tasks]
         states = np.stack([game.start(game_key(derive_seed(task.seed, task.run))) for task in tasks])
         nothing = np.zeros(R * self._count * LANES)
-        self._epoch_rewards, self._totals = memory.put(nothing), memory.put(nothing)
-        self._board = memory.put(self._words())
-        self._flags = memory.put(np.zeros(R))
-        self._found = memory.put(np.zeros(R * self._count))
-        self._tiles = memory.put(table.reshape(-1))
         bins = len(groups) * game.arms
-        given = memory.given
         self._record = GameLaunch(
-            programs=given(memory.put(programs)),
-            own_programs=given(memory.put(programs.astype(precision))),
-            rows=given(memory.put(self._fresh(row_words))),
-            workspaces=given(memory.put(np.zeros(R * workspace_words * LANES, dtype=precision))),
-            registers=given(memory.put(np.zeros(R * self._count * REGISTERS * LANES, dtype=precision))),
-            epoch_rewards=given(self._epoch_rewards),
-            totals=given(self._totals),
-            spec=given(memory.put(game.spec)),
-            states=given(memory.put(states.reshape(-1))),
-            boards=given(self._board),
-            flags=given(self._flags),
-            barriers=given(memory.put(np.zeros(2 * R, dtype=np.int32))),
-            tiles=memory.array(self._tiles),
-            counters=memory.array(memory.put(np.zeros(R * COPIES * bins, dtype=np.int32))),
-            due=memory.array(memory.put(np.zeros(R * self._count, dtype=np.int64))),
+            programs=DeviceArray(programs),
+            own_programs=DeviceArray(programs.astype(precision)),
+            rows=DeviceArray(self._fresh(row_words)),
+            workspaces=DeviceArray(np.zeros(R * workspace_words * LANES, dtype=precision)),
+            registers=DeviceArray(np.zeros(R * self._count * REGISTERS * LANES, dtype=precision)),
+            epoch_rewards=DeviceArray(nothing),
+            totals=DeviceArray(nothing),
+            spec=DeviceArray(np.asarray(game.spec, dtype=np.float64)),
+            states=DeviceArray(states.reshape(-1)),
+            boards=DeviceArray(self._words()),
+            flags=DeviceArray(np.zeros(R)),
+            squares=DeviceArray(np.zeros(R * self._count)),
+            barriers=DeviceArray(np.zeros(2 * R, dtype=np.int32)),
+            tiles=DeviceArray(table.reshape(-1)),
+            counters=DeviceArray(np.zeros(R * COPIES * bins, dtype=np.int32)),
+            due=DeviceArray(np.zeros(R * self._count, dtype=np.int64)),
             program_words=length,
             row_words_per_run=row_words * LANES,
             workspace_words_per_run=workspace_words * LANES,
@@ -131,6 +121,8 @@ class Tables:
             board_words=len(self.boards[0].words),
             tile_count=self._count,
             bins=bins,
+            begin=0,
+            end=0,
         )
 
     @property
@@ -172,7 +164,7 @@ class Tables:
             self.look()
             for note, board, squares in zip(notes, self.boards, self._mean_squares(), strict=True):
                 note.take(board, squares)
-            self._board.copy_to_device(self._words())
+            self._record.boards.copy_to_device(self._words())
         totals = self._earned()
         seconds = (time.perf_counter() - started) / len(self._tasks)
         for note, total in zip(notes, totals, strict=True):
@@ -181,37 +173,35 @@ class Tables:
     def advance(self, begin: int, end: int) -> float:
         """Play the rounds begin .. end - 1 and learn from all of them; how many seconds that took."""
         grid = (self._workers, len(self._tasks))
-        launched = self._code.rounds[grid, LANES, 0, self._code.shared]
+        record = self._record._replace(begin=begin, end=end)
         started = time.perf_counter()
-        with driver_errors():
-            with warnings.catch_warnings():
-                if SIMULATED:  # NumPy warns of words that wrap around
-                    warnings.simplefilter("ignore", RuntimeWarning)
-                launched(self._record, begin, end)
-            flags = self._flags.copy_to_host()
+        # Blocks that wait for one another must all be resident: the launch is refused where they are not.
+        device().launch(self._code.rounds, grid, LANES, self._code.shared, packed(record), together=True)
+        flags = record.flags.copy_to_host()
         if flags.any():
             raise bad_payoff(self._game, int(flags[flags < 0].max()))
         return time.perf_counter() - started
 
     def look(self) -> None:
         """Copy the boards back from the device."""
-        words = self._board.copy_to_host().reshape(len(self.boards), -1)
+        words = self._record.boards.copy_to_host().reshape(len(self.boards), -1)
         for board, there in zip(self.boards, words, strict=True):
             board.words[:] = there
 
     def _mean_squares(self) -> Array:
         """[run, group] The mean square of what the agents of each group earned so far."""
         grid = (-(-self._count // LANES), len(self._tasks))
-        record, found = self._record, self._memory.given(self._found)
-        self._code.squares[grid, LANES](record.epoch_rewards, record.totals, record.tiles, found, self._count)
-        tiles = self._found.copy_to_host().reshape(len(self._tasks), self._count)
+        device().launch(self._code.squares, grid, LANES, 0, packed(self._record))
+        tiles = self._record.squares.copy_to_host().reshape(len(self._tasks), self._count)
         starts = np.cumsum([0, *(_tiles(group) for group in self._groups)])
         sums = np.stack([tiles[:, a:b].sum(axis=1) for a, b in pairwise(starts)], axis=1)
         return np.asarray(sums * self._game.scale**2 / [group.agents for group in self._groups])
 
     def _earned(self) -> Array:
         """[run, agent] What every agent earned so far."""
-        earned = (self._totals.copy_to_host() + self._epoch_rewards.copy_to_host()).reshape(len(self._tasks), -1)
+        earned = (self._record.totals.copy_to_host() + self._record.epoch_rewards.copy_to_host()).reshape(
+            len(self._tasks), -1
+        )
         live, at = [], 0
         for group in self._groups:
             live.append(np.arange(at, at + group.agents))
@@ -240,23 +230,10 @@ class _Code:
     def __init__(self, shapes: tuple[AgentShape, ...], rules: Rules, precision: str, bins: int) -> None:
         in_shared = bins <= SHARED_BINS
         self.shared = 4 * bins if in_shared else 0
-        self.rounds, self.squares = entries(shapes, rules, precision, in_shared, THREAD_REGISTERS)
-        self.room = 1
-        if not SIMULATED:
-            compiled = self.rounds.compile(signature())
-            # Blocks that wait for one another must all be resident: this launch is refused where they are not.
-            compiled.cooperative = True
-            self.room = compiled.max_cooperative_grid_blocks(LANES, self.shared)
-
-
-def signature() -> tuple[Any, ...]:
-    """Numba's types of what :func:`hlmc.games.cuda.game_kernel.rounds` takes."""
-    from numba.cuda import types
-
-    arrays = [getattr(types, name)[::1] for name in ARRAYS]
-    sizes = len(GameLaunch._fields) - ADDRESSES - len(ARRAYS)
-    fields = [types.int64] * ADDRESSES + arrays + [types.int64] * sizes
-    return types.NamedTuple(fields, GameLaunch), types.int64, types.int64
+        code = code_of(shapes, rules, precision, in_shared, THREAD_REGISTERS)
+        functions = device().load(code)
+        self.rounds, self.squares = functions["rounds"], functions["squares"]
+        self.room = device().room(self.rounds, LANES, self.shared)
 
 
 def _kind(groups: tuple[Group, ...], game: Game, precision: str) -> tuple[Any, ...]:

@@ -8,7 +8,6 @@ point the sums are copied back. How long a launch is depends on the clock; no nu
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -20,13 +19,12 @@ from hlmc.adversaries.base import Adversary
 from hlmc.errors import BadReward
 from hlmc.learners.learner import fresh_rows
 from hlmc.simulation.runs import Played, Task, refusal
-from hlmc.targets.cuda.compiler import SIMULATED
+from hlmc.targets.cuda.code import BLOCK, Layout
 from hlmc.targets.cuda.ftrl import one_path
-from hlmc.targets.cuda.launch import driver_errors, next_length
-from hlmc.targets.cuda.loop import CHECKED_EVERY, Launch, entry_of
-from hlmc.targets.cuda.memory import Memory, checked_device
+from hlmc.targets.cuda.launch import next_length
+from hlmc.targets.cuda.loop import CHECKED_EVERY, Launch, code_of
+from hlmc.targets.cuda.memory import DeviceArray, checked_device, device, packed, room_for
 from hlmc.targets.cuda.shape import Shape, steps_between_restarts
-from hlmc.targets.cuda.views import BLOCK, Layout
 
 Array = np.ndarray
 
@@ -135,28 +133,24 @@ class Group:
         self._blocks = [-(-task.count // block) for task in tasks]
         total = sum(self._blocks)
         workspace_bytes = block * shape.loop_words * np.dtype(precision).itemsize
-        self._launched = compiled(shape, _Rule(self._environments[0]), layout)
-        self._launch = (total, block, 0, workspace_bytes if layout.shared else 0)
-        self._memory = memory = Memory()
-        memory.room_for(total * (8 * block * (shape.row_words + STOPS + 2) + workspace_bytes))
+        self._play = compiled(shape, _Rule(self._environments[0]), layout)
+        room_for(total * (8 * block * (shape.row_words + STOPS + 2) + workspace_bytes))
         programs = np.stack([shape.program(task.compiled) for task in tasks])
-        specs = np.stack([each.spec_in(memory.address) for each in self._environments])
-        self.rows = memory.put(self._fresh())
-        self._sums = memory.put(np.zeros((total, STOPS + 1, block)))
-        self._flag = memory.put(np.zeros(1))
-        self._carried = memory.put(np.zeros((total, 1, block)))
-        self.workspaces = memory.put(np.zeros((total, shape.loop_words, block), dtype=precision))
+        self._tables: list[DeviceArray] = []
+        specs = np.stack([each.spec_in(self._table) for each in self._environments])
+        self.rows = DeviceArray(self._fresh())
+        self.workspaces = DeviceArray(np.zeros((total, shape.loop_words, block), dtype=precision))
         self._record = Launch(
-            programs=memory.given(memory.put(programs)),
-            own_programs=memory.given(memory.put(programs.astype(precision))),
-            blocks=memory.given(memory.put(self._which())),
-            rows=memory.given(self.rows),
-            workspaces=memory.given(self.workspaces),
-            specs=memory.given(memory.put(specs)),
-            sums=memory.given(self._sums),
-            carried=memory.given(self._carried),
-            flag=memory.given(self._flag),
-            stops=0,
+            programs=DeviceArray(programs),
+            own_programs=DeviceArray(programs.astype(precision)),
+            blocks=DeviceArray(self._which()),
+            rows=self.rows,
+            workspaces=self.workspaces,
+            specs=DeviceArray(specs),
+            sums=DeviceArray(np.zeros((total, STOPS + 1, block))),
+            carried=DeviceArray(np.zeros((total, 1, block))),
+            flag=DeviceArray(np.zeros(1)),
+            stops=DeviceArray(np.zeros(STOPS + 1)),
             spec_words=specs.shape[1],
             program_words=shape.program_words,
             row_words=shape.row_words,
@@ -164,6 +158,11 @@ class Group:
             sum_words=STOPS + 1,
             stop_count=0,
         )
+
+    def _table(self, array: Array) -> int:
+        """The address of an adversary's table, which stays on the device."""
+        self._tables.append(DeviceArray(array))
+        return self._tables[-1].address
 
     def _which(self) -> Array:
         """[B, 3], flat: the numbers of a block's program and spec, and how many of its threads have a learner."""
@@ -201,7 +200,7 @@ class Group:
             if not stops or stops[-1] < until:
                 stops.append(until)
             seconds = self._run(np.array(stops, dtype=np.float64))
-            sums = self._sums.copy_to_host() if upto > noted else None
+            sums = self._record.sums.copy_to_host() if upto > noted else None
             if (
                 t > 0 or until == points[-1]
             ):  # the first launch compiles; what the caller does with rewards is not counted
@@ -217,18 +216,16 @@ class Group:
 
     def _run(self, stops: Array) -> float:
         """One launch, to the last of these times [stop]; the seconds that it took."""
-        from numba import cuda
-
-        there = cuda.to_device(stops)
+        there = np.zeros(STOPS + 1)
+        there[: len(stops)] = stops
         began = time.perf_counter()
-        record = self._record._replace(stops=self._memory.given(there), stop_count=len(stops))
-        with driver_errors(), warnings.catch_warnings():
-            # Numba warns of few runs, which leave most of a device idle; the simulator, of words that wrap around.
-            warnings.simplefilter("ignore")
-            self._launched[self._launch](record)
-            flag = self._flag.copy_to_host()[0]
-        if flag:
-            raise self._refusal(self._carried.copy_to_host())
+        record = self._record
+        record.stops.copy_to_device(there)
+        device().launch(
+            self._play, (sum(self._blocks), 1), self._block, 0, packed(record._replace(stop_count=len(stops)))
+        )
+        if record.flag.copy_to_host()[0]:
+            raise self._refusal(record.carried.copy_to_host())
         return time.perf_counter() - began
 
     def _refusal(self, carried: Array) -> BadReward:
@@ -265,22 +262,24 @@ class _Rule:
 
 @lru_cache(maxsize=32)
 def compiled(shape: Shape, rule: _Rule, layout: Layout) -> Any:
-    """The entry point for a shape, a rule and a layout; compiled at its first launch, kept for the next groups."""
-    return entry_of(shape, rule.adversary, layout)
+    """The entry point for a shape, a rule and a layout, kept for the next groups."""
+    return device().load(code_of(shape, rule.adversary, layout))["play"]
 
 
 def laid_out(shape: Shape, precision: str) -> Layout:
     """Workspaces in shared memory where enough of them fit, in blocks small enough for it.
 
-    Registers per thread: few where a thread rarely leaves the loop over the steps, which needs few; more where it often
-    does; and many where loops over slots are unrolled, or where the workspaces leave room for no more threads anyway.
+    Registers per thread, as measured on an H200: more where a thread often leaves the loop over the steps, and most
+    where loops over slots are unrolled; as many as are left where workspaces leave room for few threads, but no more
+    than help.
     """
     size = max(1, shape.loop_words) * np.dtype(precision).itemsize
-    registers = 40 if shape.stride > 1 else 64 if one_path(shape, precision) else 48
-    if SIMULATED or SHARED_BYTES // size < FEWEST:
+    registers = 48 if shape.stride > 1 else 80 if one_path(shape, precision) else 64
+    room = SHARED_BYTES // size
+    if room < FEWEST:
         return Layout(precision, False, registers)
     block = BLOCK
     while block * size > BLOCK_BYTES:
         block //= 2
-    spare = REGISTERS // (SHARED_BYTES // size) // 8 * 8
-    return Layout(precision, True, min(64, max(registers, spare)), block)
+    spare = min(REGISTERS // room // 8 * 8, 80 if shape.pieces else 96)
+    return Layout(precision, True, max(registers, spare), block)

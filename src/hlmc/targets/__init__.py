@@ -3,7 +3,7 @@
 ======================  =========================================================================================
 ``native``              machine code for this processor, by Numba (the default)
 ``interpreter``         the kernels as plain Python: to debug, and to measure coverage (``HLMC_JIT=0``)
-``cuda``                NVIDIA GPUs, by numba-cuda
+``cuda``                NVIDIA GPUs, by NVRTC
 ``c``                   C99 for microcontrollers and WebAssembly; translated, not run here
 ======================  =========================================================================================
 

@@ -18,12 +18,10 @@ rarely wait for the same counter; with too many arms for that, they are counted 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from hlmc.engine.hooks import Hook, Hooks
 from hlmc.engine.kernel import kernel
 from hlmc.engine.layout import FOREVER, UNTIL
 from hlmc.engine.linker import Kernel, constant, substitute, substitute_where_used
@@ -34,35 +32,39 @@ from hlmc.games.cuda.agents import REGISTERS, AgentShape, other_turn, turn_chain
 from hlmc.games.cuda.rules import Rules
 from hlmc.games.referee import add_up, appraise, price, tally
 from hlmc.games.turn import Agent
-from hlmc.targets.cuda.compiler import SIMULATED, Compiler
+from hlmc.targets.cuda.code import Code, Layout, code
 from hlmc.targets.cuda.grid_sync import arrive_last, release
 from hlmc.targets.cuda.primitives import (
+    agent_numbers,
+    agent_words,
     atomic_add,
     atomic_min,
     atomic_take,
+    block,
+    block_row,
+    blocks,
     clear_count,
-    increment_count,
-    read_count,
-    sync_threads,
-)
-from hlmc.targets.cuda.views import (
     constants_view,
-    from_start,
-    numbered,
+    increment_count,
     own_view,
     program_view,
-    view,
-    whole,
+    read_count,
+    sync_threads,
+    thread,
+    words_from,
 )
 
 Array = np.ndarray
+Words: TypeAlias = Any
+Numbers: TypeAlias = Any
+Ints: TypeAlias = Any
+Longs: TypeAlias = Any
+"""Fields of a launch record: runs of float64, of numbers in working precision, of int32, of int64."""
 
-INT32 = np.dtype(np.int32)
-
-LANES = 4 if SIMULATED else 256
+LANES = 256
 """Agents per tile, and threads per block."""
 
-COPIES = 1 if SIMULATED else 8
+COPIES = 8
 """Sets of counters per run."""
 
 LIVE, KIND, GROUP, ROW_AT, WORKSPACE_AT = range(5)
@@ -72,43 +74,45 @@ rows and workspaces begin, in words per lane."""
 
 
 class GameLaunch(NamedTuple):
-    """What a launch is given: addresses of arrays on the device (in the simulator, the arrays), three arrays, sizes.
+    """What a launch is given: arrays on the device and sizes, 8 bytes each (:mod:`hlmc.targets.cuda.device`).
 
-    A named tuple, because numba-cuda passes one by value. R runs are played at once. ``run`` is a run's number,
+    A field's annotation is the C++ type of the run of words. R runs are played at once. ``run`` is a run's number,
     ``place`` is ``run * tile_count + tile``. Words of an agent are written by its own thread; ``states``, ``boards``
     and ``flags`` by the referee of the run.
     """
 
-    programs: Any
+    programs: Words
     """[group, program_words] float64."""
-    own_programs: Any
+    own_programs: Numbers
     """The same in working precision."""
-    rows: Any
+    rows: Words
     """[R, row_words_per_run] float64: tiles one after another, each [word, lane]."""
-    workspaces: Any
+    workspaces: Numbers
     """[R, workspace_words_per_run] in working precision, laid out alike."""
-    registers: Any
+    registers: Numbers
     """[place, REGISTERS, lane] in working precision."""
-    epoch_rewards: Any
+    epoch_rewards: Words
     """[place, lane] float64: what an agent has earned in this epoch."""
-    totals: Any
+    totals: Words
     """[place, lane] float64: what it earned in the epochs before, as learners see it."""
-    spec: Any
+    spec: Words
     """The game's numbers, float64."""
-    states: Any
+    states: Words
     """[R, state_words] float64: the game's state."""
-    boards: Any
+    boards: Words
     """[R, board_words] float64: the referee's words (:mod:`hlmc.games.board`)."""
-    flags: Any
+    flags: Words
     """[R] float64: -(t + 1) if a payoff of round t was outside its range."""
-    barriers: Any
+    squares: Words
+    """[place] float64: sums of squares (:func:`squares`)."""
+    barriers: Ints
     """[R, 2] int32 (:mod:`hlmc.targets.cuda.grid_sync`)."""
-    tiles: Any
-    """[tile_count, TILE] int32, an array."""
-    counters: Any
-    """[R, COPIES, bins] int32, an array: choices of a round; all blocks add, the referee takes."""
-    due: Any
-    """[place] int64, an array: the round before which a tile is due for a full turn."""
+    tiles: Ints
+    """[tile_count, TILE] int32."""
+    counters: Ints
+    """[R, COPIES, bins] int32: choices of a round; all blocks add, the referee takes."""
+    due: Longs
+    """[place] int64: the round before which a tile is due for a full turn."""
     program_words: int
     """Words of the longest program."""
     row_words_per_run: int
@@ -123,64 +127,10 @@ class GameLaunch(NamedTuple):
     """Tiles of a run."""
     bins: int
     """Groups times arms: one counter each."""
-
-
-ADDRESSES = GameLaunch._fields.index("tiles")
-ARRAYS = ("int32", "int32", "int64")
-"""A launch record holds so many addresses, then arrays of these types, then sizes."""
-
-
-# --- Views of a game's words. The bodies are the simulator's.
-
-
-@kernel
-def agent_words(words: Any, start: int) -> Array:
-    """One agent's float64 words: every LANES-th one from ``start`` on."""
-    return words[start::LANES]  # type: ignore[no-any-return]
-
-
-@kernel
-def agent_numbers(numbers: Any, start: int) -> Array:
-    """One agent's words in working precision: every LANES-th one from ``start`` on."""
-    return numbers[start::LANES]  # type: ignore[no-any-return]
-
-
-@kernel
-def words_from(words: Any, start: int) -> Array:
-    """Float64 words from ``start`` on."""
-    return words[start:]  # type: ignore[no-any-return]
-
-
-@dataclass(frozen=True)
-class GameViewHooks(Hooks):
-    """How a game's threads find words in what a launch was given."""
-
-    program_view: Hook = program_view
-    """One of many programs."""
-    own_view: Hook = own_view
-    """The same in working precision."""
-    constants_view: Hook = constants_view
-    """Words that nobody writes."""
-    agent_words: Hook = agent_words
-    """One agent's float64 words."""
-    agent_numbers: Hook = agent_numbers
-    """One agent's words in working precision."""
-    words_from: Hook = words_from
-    """Float64 words from some place on."""
-
-
-def game_views(precision: str) -> GameViewHooks:
-    """The views for a working precision."""
-    if SIMULATED:
-        return GameViewHooks()
-    return GameViewHooks(
-        program_view=view(numbered, "float64", constant=True),
-        own_view=view(numbered, precision, constant=True),
-        constants_view=view(whole, "float64", constant=True),
-        agent_words=view(from_start, "float64", LANES),
-        agent_numbers=view(from_start, precision, LANES),
-        words_from=view(from_start, "float64"),
-    )
+    begin: int
+    """The first round that this launch plays."""
+    end: int
+    """The round before which it stops."""
 
 
 # --- Where choices are counted
@@ -193,13 +143,13 @@ def counted_in_shared() -> bool:
 
 
 @kernel
-def count_choice(counts: Array, counters: Array, k: int) -> None:
-    """Hook: count a choice in bin k of the block's shared ``counts``, or of the global ``counters``."""
-    increment_count(counts, k)
+def count_choice(counters: Array, k: int) -> None:
+    """Hook: count a choice in bin k of the block's shared counts, or of the global ``counters``."""
+    increment_count(k)
 
 
 @kernel
-def count_globally(counts: Array, counters: Array, k: int) -> None:
+def count_globally(counters: Array, k: int) -> None:
     """``count_choice`` in global memory."""
     atomic_add(counters, k, 1)
 
@@ -244,7 +194,6 @@ def bin_of(launch: GameLaunch, run: int, worker: int) -> int:
 def full_pass(
     launch: GameLaunch,
     board: Array,
-    counts: Array,
     run: int,
     worker: int,
     workers: int,
@@ -274,7 +223,7 @@ def full_pass(
             if lane < launch.tiles[known + LIVE]:
                 arm, _ = tile_turn(launch, seen, run, tile, lane, t, learn, choose)
                 if choose:
-                    count_choice(counts, launch.counters, first_bin + launch.tiles[known + GROUP] * arms + arm)
+                    count_choice(launch.counters, first_bin + launch.tiles[known + GROUP] * arms + arm)
                 start = run * launch.row_words_per_run + launch.tiles[known + ROW_AT] * LANES + lane
                 atomic_min(launch.due, place, int(agent_words(launch.rows, start)[UNTIL]))
 
@@ -283,7 +232,6 @@ def full_pass(
 def short_pass(
     launch: GameLaunch,
     board: Array,
-    counts: Array,
     run: int,
     worker: int,
     workers: int,
@@ -300,8 +248,6 @@ def short_pass(
         The launch record.
     board
         The run's board; read only here.
-    counts
-        [bins] int32 in shared memory, if choices are counted there; written by all threads of the block.
     run, worker, workers, lane
         The run, this block's number among the blocks of the run, how many those are, and this thread's place in its
         block.
@@ -313,7 +259,7 @@ def short_pass(
     first_bin = bin_of(launch, run, worker)
     if counted_in_shared():
         for k in range(lane, bins, LANES):
-            clear_count(counts, k)
+            clear_count(k)
         sync_threads()
     some_due = True
     if learn and choose:
@@ -325,15 +271,15 @@ def short_pass(
                 some_due = True
             elif lane < launch.tiles[TILE * tile + LIVE]:
                 arm, needed = tile_turn(launch, seen, run, tile, lane, t, 1, 1)
-                count_choice(counts, launch.counters, first_bin + launch.tiles[TILE * tile + GROUP] * arms + arm)
+                count_choice(launch.counters, first_bin + launch.tiles[TILE * tile + GROUP] * arms + arm)
                 if needed:
                     launch.due[run * launch.tile_count + tile] = t + 1
     if some_due:
-        full_pass(launch, board, counts, run, worker, workers, lane, t, learn, choose)
+        full_pass(launch, board, run, worker, workers, lane, t, learn, choose)
     if counted_in_shared():
         sync_threads()
         for k in range(lane, bins, LANES):
-            here = read_count(counts, k)
+            here = read_count(k)
             if here > 0:
                 atomic_add(launch.counters, first_counter + k, here)
 
@@ -377,57 +323,49 @@ def referee(launch: GameLaunch, board: Array, run: int, lane: int, t: int) -> No
 
 # --- Entry points
 
-cuda: Any = None
-"""numba.cuda, in an entry point (:meth:`hlmc.targets.cuda.compiler.Compiler.entry`)."""
-
 
 @kernel
-def rounds(launch: GameLaunch, begin: int, end: int) -> None:
+def rounds(launch: GameLaunch) -> None:
     """Entry point: play the rounds begin .. end - 1 of every run in the passes begin .. end, and learn from all.
 
     Grid: (blocks per run, runs), with LANES threads per block, all resident at once (a cooperative launch). Pass t
     learns from round t - 1 and chooses for round t; the first pass of a launch only chooses, the last only learns.
     """
-    worker = cuda.blockIdx.x
-    workers = cuda.gridDim.x
-    run = cuda.blockIdx.y
-    lane = cuda.threadIdx.x
-    counts = cuda.shared.array(0, INT32)
-    note = cuda.shared.array(1, INT32)
+    worker = block()
+    workers = blocks()
+    run = block_row()
+    lane = thread()
+    begin = launch.begin
+    end = launch.end
     board = words_from(launch.boards, run * launch.board_words)
     for t in range(begin, end + 1):
         learn = 1 if t > begin else 0
         choose = 1 if t < end else 0
-        short_pass(launch, board, counts, run, worker, workers, lane, t, learn, choose)
-        if choose and arrive_last(launch.barriers, run, workers, lane, note):
+        short_pass(launch, board, run, worker, workers, lane, t, learn, choose)
+        if choose and arrive_last(launch.barriers, run, workers, lane):
             referee(launch, board, run, lane, t)
             release(launch.barriers, run, lane)
 
 
 @kernel
-def squares(epoch_rewards: Any, totals: Any, tiles: Array, found: Any, tile_count: int) -> None:
+def squares(launch: GameLaunch) -> None:
     """Entry point: for every tile of every run, the sum of the squares of what its agents have earned.
 
-    Grid: enough threads in x for the tiles, the runs in y. ``found`` [place] float64 is written, as learners see
-    payoffs; the other arrays are those of :class:`GameLaunch`.
+    Grid: enough threads in x for the tiles, the runs in y. Writes ``launch.squares``, as learners see payoffs.
     """
-    tile = cuda.blockIdx.x * LANES + cuda.threadIdx.x
-    run = cuda.blockIdx.y
-    if tile < tile_count:
-        place = (run * tile_count + tile) * LANES
-        rewards = words_from(epoch_rewards, place)
-        total = words_from(totals, place)
-        found_here = 0.0
-        for lane in range(tiles[TILE * tile + LIVE]):
-            earned = total[lane] + rewards[lane]
-            found_here += earned * earned
-        words_from(found, run * tile_count + tile)[0] = found_here
+    tile = block() * LANES + thread()
+    run = block_row()
+    if tile < launch.tile_count:
+        place = run * launch.tile_count + tile
+        found = 0.0
+        for lane in range(launch.tiles[TILE * tile + LIVE]):
+            earned = launch.totals[place * LANES + lane] + launch.epoch_rewards[place * LANES + lane]
+            found += earned * earned
+        launch.squares[place] = found
 
 
-def entries(
-    shapes: tuple[AgentShape, ...], rules: Rules, precision: str, in_shared: bool, registers: int
-) -> tuple[Any, Any]:
-    """The two entry points, :func:`rounds` and :func:`squares`, not yet compiled.
+def code_of(shapes: tuple[AgentShape, ...], rules: Rules, precision: str, in_shared: bool, registers: int) -> Code:
+    """The two entry points, :func:`rounds` and :func:`squares`.
 
     Parameters
     ----------
@@ -450,10 +388,4 @@ def entries(
     if not in_shared:
         counted[count_choice] = count_globally
     played = substitute_where_used(played, {**rules.substitutions(), **counted})
-    views = game_views(precision)
-    compiler = Compiler()
-    fast = precision == "float32"
-    return (
-        compiler.entry(views.into(played), registers, fast),
-        compiler.entry(views.into(squares), registers),
-    )
+    return code(Layout(precision, False, registers, LANES), {"rounds": played, "squares": squares})

@@ -20,17 +20,21 @@ from hlmc.targets.c.types import (
     BITWISE,
     CONDITIONAL,
     EQUALITY,
+    NUMBERS,
     OR,
     PRODUCT,
+    REALS,
     RELATION,
     SHIFT,
     SUM,
     UNARY,
+    WHOLES,
     Numbers,
     Type,
     Value,
     cast,
     converted,
+    join,
     literal,
 )
 
@@ -46,6 +50,7 @@ RESERVED = frozenset(
     asm auto bool case catch char class const constexpr default delete do double enum explicit extern false float
     goto inline int long mutable namespace new operator private protected public register restrict short signed
     sizeof static struct switch template this throw true typedef typename union unsigned using virtual void volatile
+    bitand bitor compl decltype friend noexcept nullptr xor
     """.split()  # noqa: SIM905
 )
 
@@ -105,8 +110,9 @@ class Expressions:
         Where functions and constants go; the kernel; what floats and ints are.
     done
         The C function that is being made: calls and writes are noted in it.
-    variables, roots
-        The types of the variables that have been met; of runs of words, the parameter that a local name leads to.
+    variables, roots, runs
+        The types of the variables that have been met; of runs of words, the parameter that a local name leads to, or
+        on a device the C++ type.
     used
         The names that have been read.
     """
@@ -117,6 +123,7 @@ class Expressions:
     done: Translated
     variables: dict[str, Types]
     roots: dict[str, str]
+    runs: dict[str, str]
     used: set[str]
 
     def c_name(self, name: str) -> str:
@@ -153,7 +160,7 @@ class Expressions:
             self.used.add(name)
             if self.variables[name] is Type.PROGRAM:
                 return self.unit.program_value()
-            return Value(self.c_name(name), self.variables[name], root=self.roots.get(name))
+            return Value(self.c_name(name), self.variables[name], root=self.roots.get(name), run=self.runs.get(name))
         if name in self.source.names and is_number(self.source.names[name]):
             return self.unit.constant(name, self.source.names[name], self.source.kernel)
         raise self.source.refuse(node, f"{name} is neither a variable nor a constant")
@@ -167,13 +174,11 @@ class Expressions:
         raise self.source.refuse(node, f"{text} is not in the dialect")
 
     def _value_subscript(self, node: ast.Subscript) -> Value:
-        if isinstance(node.value, ast.Call):
-            return self._result_of(node, node.value)
-        return self.word(node, writes=False)
+        found = self.value(node.value) if isinstance(node.value, ast.Call) else None
+        return self.word(node, writes=False) if found is None or found.run else self._result_of(node, found)
 
-    def _result_of(self, node: ast.Subscript, call: ast.Call) -> Value:
+    def _result_of(self, node: ast.Subscript, found: Value) -> Value:
         """One of the results of a call: ``phase(t)[0]``."""
-        found = self.value(call)
         place = node.slice.value if isinstance(node.slice, ast.Constant) else None
         if not isinstance(found.type, tuple) or not isinstance(place, int) or not 0 <= place < len(found.type):
             raise self.source.refuse(node, f"{ast.unparse(node)} is none of the results of a call")
@@ -198,7 +203,7 @@ class Expressions:
         value = self.value(node.operand)
         if isinstance(node.op, ast.Not):
             return Value(f"!{self.convert(value, Type.BOOL, node).within(ATOM)}", Type.BOOL, UNARY)
-        if isinstance(node.op, ast.USub) and value.type in (Type.INT, Type.REAL):
+        if isinstance(node.op, ast.USub) and value.type in (*WHOLES, *REALS):
             number = None if value.number is None else -value.number
             return Value(f"-{value.within(ATOM)}", value.type, UNARY, number)
         raise self.source.refuse(node, f"{ast.unparse(node)} is not in the dialect")
@@ -210,21 +215,18 @@ class Expressions:
         if type(op) not in ARITHMETIC:
             raise self.source.refuse(node, f"the operator {type(op).__name__} is not in the dialect")
         symbol, binds = ARITHMETIC[type(op)]
-        kinds = {left.type, right.type}
-        if not kinds <= {Type.REAL, Type.INT, Type.BOOL, Type.BITS}:
+        kind = self.joined(left, right)
+        if kind not in NUMBERS and Type.BITS not in (left.type, right.type):
             raise self.source.refuse(node, f"{symbol} of something else than numbers")
-        if Type.BITS in kinds:
-            if kinds != {Type.BITS} or isinstance(op, ast.Div):
-                raise self.source.refuse(node, f"{symbol} of np.uint64 and another type; convert with np.uint64(...)")
-            kind = Type.BITS
-        elif isinstance(op, _INTEGER_ONLY):
-            if Type.REAL in kinds:
-                raise self.source.refuse(node, f"{type(op).__name__} of floats is not in the dialect")
-            kind = Type.INT
-        elif isinstance(op, ast.Div) or Type.REAL in kinds:
+        if kind is None or (kind is Type.BITS and isinstance(op, ast.Div)):
+            raise self.source.refuse(node, f"{symbol} of np.uint64 and another type; convert with np.uint64(...)")
+        if isinstance(op, _INTEGER_ONLY) and kind in REALS:
+            raise self.source.refuse(node, f"{type(op).__name__} of floats is not in the dialect")
+        if isinstance(op, ast.Div) and kind not in REALS:
             kind = Type.REAL
+        if kind in REALS:
             left, right = self.convert(left, kind, node), self.convert(right, kind, node)
-        else:
+        elif kind is Type.BOOL:
             kind = Type.INT
         # C computes literals in 32 bits: where no operand is a variable, the first is widened.
         literals = kind is Type.INT and left.type is Type.INT and left.number is not None
@@ -232,11 +234,8 @@ class Expressions:
             left = replace(left, text=self.unit.wide(left), binds=ATOM)
         # Mixed with another operator, shifts and bits are put in parentheses, as compilers ask for.
         strict = binds in (SHIFT, BITWISE)
-        inner_left = ATOM if strict and left.binds < UNARY else binds
-        inner_right = ATOM if strict and right.binds < UNARY else binds + 1
-        if kind is Type.INT and Type.BOOL in kinds:
-            inner_left = ATOM if left.type is Type.BOOL else inner_left
-            inner_right = ATOM if right.type is Type.BOOL else inner_right
+        inner_left = ATOM if (strict and left.binds < UNARY) or left.type is Type.BOOL else binds
+        inner_right = ATOM if (strict and right.binds < UNARY) or right.type is Type.BOOL else binds + 1
         return Value(f"{left.within(inner_left)} {symbol} {right.within(inner_right)}", kind, binds)
 
     def _value_boolop(self, node: ast.BoolOp) -> Value:
@@ -269,17 +268,26 @@ class Expressions:
     def _is_plain_call(self, node: ast.Call) -> bool:
         return ast.unparse(node.func) in ("int", "float", "bool", "min", "max", "abs", "math.sqrt")
 
+    def joined(self, left: Value, right: Value) -> Type | None:
+        """The type of two numbers together. A literal whole number has the width of the other."""
+        if {left.type, right.type} == {Type.INT, Type.SHORT}:
+            wide = left if left.type is Type.INT else right
+            if wide.number is not None and abs(wide.number) < 2**31:
+                return Type.SHORT
+        return join(left.type, right.type)
+
     def _alike(self, left: Value, right: Value, node: ast.AST) -> tuple[Value, Value]:
         """Two values in the type that both have or become. An int and a literal whole number stay ints."""
-        if {left.type, right.type} == {Type.INT, Type.REAL}:
-            real = left if left.type is Type.REAL else right
+        if (left.type in WHOLES and right.type in REALS) or (left.type in REALS and right.type in WHOLES):
+            real = left if left.type in REALS else right
             if real.number is not None and real.number == real.number // 1 and abs(real.number) < 2**31:
                 whole = literal(int(real.number), self.numbers)
                 left, right = (whole, right) if real is left else (left, whole)
-        for kind in (Type.REAL, Type.INT):
-            if kind in (left.type, right.type):
-                return self.convert(left, kind, node), self.convert(right, kind, node)
-        return left, right
+        kind = self.joined(left, right)
+        if kind not in NUMBERS or kind is left.type is right.type:
+            return left, right
+        assert kind is not None
+        return self.convert(left, kind, node), self.convert(right, kind, node)
 
     def _value_ifexp(self, node: ast.IfExp) -> Value:
         test = self.convert(self.value(node.test), Type.BOOL, node.test)
@@ -350,8 +358,8 @@ class Expressions:
             return self._bits(node, values[0])
         name = text.removeprefix("math.")
         if text.startswith("math.") and _MATH.get(name) == len(values):
-            reals = [self.convert(value, Type.REAL, node) for value in values]
-            return self.unit.mathematics(name, reals)
+            kind = Type.SINGLE if all(value.type is Type.SINGLE for value in values) else Type.REAL
+            return self.unit.mathematics(name, [self.convert(value, kind, node) for value in values])
         raise self.source.refuse(node, f"{text} is not in the dialect")
 
     def _bits(self, node: ast.Call, value: Value) -> Value:
@@ -394,22 +402,23 @@ class Expressions:
 
     def _extreme(self, node: ast.Call, which: str) -> Value:
         values = [self.value(each) for each in node.args]
-        kind = Type.REAL if any(value.type is Type.REAL for value in values) else Type.INT
         if len(values) < 2:
             raise self.source.refuse(node, f"{which} takes two or more numbers")
-        values = [self.convert(value, kind, node) for value in values]
-        name = self.unit.helper(f"{which}_{'real' if kind is Type.REAL else 'int'}")
         found = values[0]
         for value in values[1:]:
-            found = Value(f"{name}({found.text}, {value.text})", kind)
+            kind = self.joined(found, value)
+            kind = Type.INT if kind is Type.BOOL else kind
+            if kind not in (*WHOLES, *REALS):
+                raise self.source.refuse(node, f"{which} of something else than numbers")
+            found = self.unit.extreme(which, self.convert(found, kind, node), self.convert(value, kind, node))
         return found
 
     def _builtin_abs(self, node: ast.Call) -> Value:
         (value,) = [self.value(each) for each in node.args]
-        if value.type is Type.REAL:
+        if value.type in REALS:
             return self.unit.mathematics("fabs", [value])
-        value = self.convert(value, Type.INT, node)
-        return Value(f"{self.unit.helper('abs_int')}({value.text})", Type.INT)
+        value = value if value.type in WHOLES else self.convert(value, Type.INT, node)
+        return Value(f"{self.unit.helper('abs_int')}({value.text})", value.type)
 
 
 def scalar(value: Value) -> Type:

@@ -12,7 +12,7 @@ import re
 import textwrap
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hlmc.targets.c.expressions import ARITHMETIC, Expressions, Kernel, Translated, Types, scalar
 from hlmc.targets.c.reading import OutsideDialect, read
@@ -56,7 +56,10 @@ def comment(text: str, indent: str = "") -> list[str]:
 class Translator(Expressions):
     """The translation of one kernel."""
 
-    def __init__(self, unit: Unit, kernel: Kernel, arguments: Iterable[Type]) -> None:
+    any_step = False
+    """Whether the step of a range may be a variable, which is positive then."""
+
+    def __init__(self, unit: Unit, kernel: Kernel, arguments: Iterable[Any]) -> None:
         arguments = list(arguments)
         self.unit = unit
         self.source = read(kernel, {k: unit.program for k, kind in enumerate(arguments) if kind is Type.PROGRAM})
@@ -64,6 +67,7 @@ class Translator(Expressions):
         self.done = Translated(unit.name_of(kernel, arguments))
         self.variables: dict[str, Types] = {}
         self.roots: dict[str, str] = {}  # of runs: the parameter that a local name leads to
+        self.runs: dict[str, str] = {}
         self.used: set[str] = set()
         self.lines: list[str] = []
         self.depth = 1
@@ -95,13 +99,16 @@ class Translator(Expressions):
         idle = [name for name, kind in self.done.parameters if kind is not Type.PROGRAM and name not in self.used]
         head = [f"{_INDENT}(void){self.c_name(name)};" for name in idle]
         signature = self.unit.signature(self.done)
-        text = ast.get_docstring(tree) or ""
+        self.done.text = "\n".join([*self.described(), f"static {signature}", "{", *head, *self.lines, "}"])
+        return self.done
+
+    def described(self) -> list[str]:
+        """The kernel's docstring as a comment, with what it calls in place of what it was written with."""
+        text = ast.get_docstring(self.source.tree) or ""
         # Docstrings with sections are for Python's readers.
         text = text.split("\n\nParameters\n---")[0].split("\n\nExamples\n---")[0]
         note = self.unit.note(self.source.kernel)
-        lines = comment("\n".join(filter(None, [text, note]))) if text or note else []
-        self.done.text = "\n".join([*lines, f"static {signature}", "{", *head, *self.lines, "}"])
-        return self.done
+        return comment("\n".join(filter(None, [text, note]))) if text or note else []
 
     # --- Signatures
 
@@ -171,14 +178,17 @@ class Translator(Expressions):
         if kind is None or kind is Type.PROGRAM or name == "_" or name not in self._read:
             return  # the first walk has yet to see its type, or there is nothing to declare
         if kind is Type.RUN:
-            self._line(f"{self._run_type(self.roots[name])}{self.c_name(name)};")
+            self._line(f"{self._declared(name, kind)}{self.c_name(name)};")
         else:
             assert isinstance(kind, Type)
             zero = {Type.BOOL: "false", Type.REAL: literal(0.0, self.numbers).text}.get(kind, "0")
             self._line(f"{self.numbers.c(kind)} {self.c_name(name)} = {zero};")
 
-    def _run_type(self, root: str) -> str:
-        return self.unit.run_type(root in self.done.mutable)
+    def _declared(self, name: str, kind: Type) -> str:
+        """The C type of a variable, up to its name."""
+        if kind is Type.RUN:
+            return self.unit.run_type(self.roots[name] in self.done.mutable)
+        return f"{self.numbers.c(kind)} "
 
     def _pass(self, statement: ast.Pass) -> None:
         pass
@@ -277,12 +287,10 @@ class Translator(Expressions):
             self._line(f"(void){value.within(UNARY)};")
             return
         if kind is Type.RUN:
-            self._joined(name, value.root or "", statement)
-            declared = self._run_type(value.root or "")
-        else:
-            declared = f"{self.numbers.c(kind)} "
+            self._joined(name, value, statement)
         text = f"{self.c_name(name)} = {self.convert(value, kind, statement).text};"
-        self._line(declared + text if name in self._places.by_assignment.get(statement, ()) else text)
+        own = name in self._places.by_assignment.get(statement, ())
+        self._line(self._declared(name, kind) + text if own else text)
 
     def _kept(self, name: str, kind: Type, node: ast.AST) -> None:
         """A variable has one type for its whole life; an int may be kept in a float, and a bool in either."""
@@ -292,9 +300,10 @@ class Translator(Expressions):
             assert isinstance(known, Type)
             raise self.source.refuse(node, f"{name} is {known.value} first and {kind.value} here")
 
-    def _joined(self, name: str, root: str, node: ast.AST) -> None:
-        if self.roots.setdefault(name, root) != root:
-            raise self.source.refuse(node, f"{name} stands for words of {self.roots[name]} first and of {root} here")
+    def _joined(self, name: str, value: Value, node: ast.AST) -> None:
+        for known, given in ((self.roots, value.root or ""), (self.runs, value.run or "")):
+            if known.setdefault(name, given) != given:
+                raise self.source.refuse(node, f"{name} stands for words of {known[name]} first and of {given} here")
 
     def _unpack(self, statement: ast.stmt, target: ast.Tuple, value: ast.expr) -> None:
         names = [node.id if isinstance(node, ast.Name) else None for node in target.elts]
@@ -408,7 +417,7 @@ class Translator(Expressions):
         first = bounds[0] if len(bounds) > 1 else literal(0, self.numbers)
         last = bounds[1] if len(bounds) > 1 else bounds[0]
         step = bounds[2] if len(bounds) > 2 else literal(1, self.numbers)
-        if step.number is None or step.number == 0:
+        if step.number == 0 or (step.number is None and not self.any_step):
             raise self.source.refuse(statement, "the step of a range is a constant")
         name = statement.target.id
         self._kept(name, Type.INT, statement)
@@ -428,8 +437,8 @@ class Translator(Expressions):
         ):
             end = self._own_name(f"{counter}_end")
             self._line(f"const {kind} {end} = {last.text};")
-        sign = "<" if step.number > 0 else ">"
-        advance = {1: f"{counter}++", -1: f"{counter}--"}.get(int(step.number), f"{counter} += {step.text}")
+        sign = ">" if step.number is not None and step.number < 0 else "<"
+        advance = {1: f"{counter}++", -1: f"{counter}--"}.get(int(step.number or 0), f"{counter} += {step.text}")
         self._line(f"for ({kind} {counter} = {first.text}; {counter} {sign} {end}; {advance}) {{")
         self.depth += 1
         if counter != self.c_name(name) and name != "_":

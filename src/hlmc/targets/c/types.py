@@ -10,19 +10,42 @@ import numpy as np
 
 from hlmc.targets.c.reading import OutsideDialect
 
-__all__ = ["ATOM", "DOUBLE", "Numbers", "Type", "Value", "converted", "literal"]
+__all__ = ["ATOM", "DOUBLE", "NUMBERS", "REALS", "WHOLES", "Numbers", "Type", "Value", "converted", "join", "literal"]
 
 
 class Type(Enum):
-    """A type of the dialect (``docs/dialect.md``)."""
+    """A type of the dialect (``docs/dialect.md``). Those with the names of NumPy's are a device's alone."""
 
     REAL = "float"
     INT = "int"
     BOOL = "bool"
     BITS = "np.uint64"
+    SINGLE = "np.float32"
+    SHORT = "np.int32"
+    HALF = "np.uint32"
+    RECORD = "NamedTuple"
     RUN = "Array"
     PROGRAM = "Array (the program)"
     NONE = "None"
+
+
+_RANKS: tuple[dict[Type, int], ...] = (
+    {Type.BOOL: 0, Type.SHORT: 1, Type.INT: 2, Type.SINGLE: 3, Type.REAL: 4},
+    {Type.HALF: 0, Type.BITS: 1},
+)
+NUMBERS = frozenset(kind for rank in _RANKS for kind in rank)
+REALS = (Type.REAL, Type.SINGLE)
+WHOLES = (Type.INT, Type.SHORT)
+
+
+def join(first: object, second: object) -> Type | None:
+    """The wider of two types of numbers; of others, the type that both are; else None."""
+    if not isinstance(first, Type) or not isinstance(second, Type):
+        return None
+    for rank in _RANKS:
+        if first in rank and second in rank:
+            return first if rank[first] >= rank[second] else second
+    return first if first is second else None
 
 
 @dataclass(frozen=True)
@@ -45,6 +68,7 @@ class Numbers:
     def c(self, kind: Type) -> str:
         """The C type of a scalar."""
         names = {Type.REAL: self.real, Type.INT: self.whole, Type.BOOL: "bool", Type.BITS: "uint64_t"}
+        names |= {Type.SINGLE: "float", Type.SHORT: "int32_t", Type.HALF: "uint32_t"}
         return names.get(kind, "void")
 
 
@@ -73,6 +97,8 @@ class Value:
         For a run of words: the parameter of the function through which it is reached.
     place
         For a word that is not read as it is stored: what is assigned to.
+    run
+        Of a run of words or a record on a device: its C++ type.
     """
 
     text: str
@@ -81,6 +107,7 @@ class Value:
     number: int | float | None = None
     root: str | None = None
     place: str | None = None
+    run: str | None = None
 
     def within(self, binds: int) -> str:
         """The text as an operand of an operator that binds so tightly."""

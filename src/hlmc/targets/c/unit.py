@@ -16,7 +16,7 @@ import numpy as np
 
 from hlmc.engine.layout import HEADER, KIND, LEVEL, PARAMETERS, STRUCTURE, TOTAL, WHOLE, WIDTH, Word
 from hlmc.targets.c import primitives
-from hlmc.targets.c.expressions import RESERVED, Expressions, Translated
+from hlmc.targets.c.expressions import RESERVED, Expressions, Translated, scalar
 from hlmc.targets.c.reading import OutsideDialect, Source
 from hlmc.targets.c.translator import Translator, _wrapped, comment
 from hlmc.targets.c.types import ATOM, DOUBLE, PRODUCT, UNARY, Numbers, Type, Value, literal
@@ -24,11 +24,7 @@ from hlmc.targets.c.types import ATOM, DOUBLE, PRODUCT, UNARY, Numbers, Type, Va
 Kernel = Callable[..., Any]
 CODED = 100
 """What is added to the KIND of a routine for its form with statistics of a few bits."""
-_Form = tuple[Kernel, tuple[bool, ...]]  # a kernel, and for each of its arguments whether it is the program
-
-
-def _form(kernel: Kernel, arguments: list[Type]) -> _Form:
-    return kernel, tuple(kind is Type.PROGRAM for kind in arguments)
+_Form = tuple[Kernel, tuple[Any, ...]]  # a kernel, and what of its arguments makes another function of it
 
 
 @dataclass(frozen=True)
@@ -155,9 +151,17 @@ class Unit:
 
     # --- Functions
 
-    def function(self, kernel: Kernel, arguments: list[Type], caller: Source | None, node: ast.AST) -> Translated:
+    def form(self, kernel: Kernel, arguments: Sequence[Any]) -> _Form:
+        """A kernel, and for each of its arguments whether it is the program."""
+        return kernel, tuple(kind is Type.PROGRAM for kind in arguments)
+
+    def translated(self, kernel: Kernel, arguments: Sequence[Any]) -> Translated:
+        """A kernel's function, once more."""
+        return Translator(self, kernel, arguments).translate()
+
+    def function(self, kernel: Kernel, arguments: Sequence[Any], caller: Source | None, node: ast.AST) -> Translated:
         """A kernel's C function, translated when first asked for."""
-        form = _form(kernel, arguments)
+        form = self.form(kernel, arguments)
         if form in self._known:
             found = self._known[form]
         else:
@@ -165,7 +169,7 @@ class Unit:
                 assert caller is not None
                 raise caller.refuse(node, f"{kernel.__name__} calls itself; recursion is not in the dialect")
             self._under_way.append(kernel)
-            found = Translator(self, kernel, arguments).translate()
+            found = self.translated(kernel, arguments)
             self._under_way.pop()
             self._known[form] = found
             self.functions.append(found)
@@ -177,9 +181,9 @@ class Unit:
         """The C function of a kernel that the file's template calls."""
         return self.function(kernel, list(arguments), None, ast.Pass())
 
-    def name_of(self, kernel: Kernel, arguments: list[Type]) -> str:
+    def name_of(self, kernel: Kernel, arguments: Sequence[Any]) -> str:
         """The C name of a kernel: its own, or with its module's where another has that."""
-        form = _form(kernel, arguments)
+        form = self.form(kernel, arguments)
         if form not in self._names:
             called = (each.__name__ for each in (*primitives.ROLES, *self.table.hooks))
             reserved = {f"{self.prefix}_{name}" for name in (*self.reserved, *called)}
@@ -319,8 +323,14 @@ class Unit:
     def mathematics(self, name: str, values: list[Value]) -> Value:
         """A function of the C library."""
         self.library.add(name)
-        suffix = "" if not self.numbers.single else "f"
-        return Value(f"{name}{suffix}({', '.join(value.text for value in values)})", Type.REAL)
+        kind = scalar(values[0])
+        suffix = "f" if self.numbers.single or kind is Type.SINGLE else ""
+        return Value(f"{name}{suffix}({', '.join(value.text for value in values)})", kind)
+
+    def extreme(self, which: str, first: Value, second: Value) -> Value:
+        """The lesser or the greater (``min``, ``max``) of two numbers of one type."""
+        name = self.helper(f"{which}_{'real' if first.type is Type.REAL else 'int'}")
+        return Value(f"{name}({first.text}, {second.text})", first.type)
 
     def word(self, run: Value, index: Value, node: ast.expr, source: Source) -> Value:
         """A word of a run; of a known program, under the name that the layout gives it."""
@@ -385,13 +395,12 @@ class Unit:
         kinds = [value.type for value in arguments]
         if len(set(kernels.values())) == 1:
             (kernel,) = set(kernels.values())
-            target = self.function(kernel, kinds, translator.source, node)  # type: ignore[arg-type]
+            target = self.function(kernel, kinds, translator.source, node)
             return self._checked(translator.call(target, arguments, node), target, node, translator)
         by_level = not of_structure and not self.table.by_kind
         if called not in self._dispatchers:
             targets = {
-                number: self.function(kernel, kinds, translator.source, node)  # type: ignore[arg-type]
-                for number, kernel in kernels.items()
+                number: self.function(kernel, kinds, translator.source, node) for number, kernel in kernels.items()
             }
             self._dispatchers[called] = self._dispatcher(called, targets, by_level, of_structure)
             self.functions.append(self._dispatchers[called])

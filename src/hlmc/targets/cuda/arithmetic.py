@@ -17,12 +17,12 @@ from hlmc.engine import weights
 from hlmc.engine.hooks import ArithmeticHooks, LoopHooks, StoreHooks
 from hlmc.engine.kernel import kernel, primitive
 from hlmc.engine.linker import Kernel, constant
-from hlmc.targets.cuda.compiler import SIMULATED
 from hlmc.targets.cuda.ftrl import one_path, unrolled
 from hlmc.targets.cuda.shape import Shape
 
 _S40 = np.uint64(40)
 _STEP = np.float32(2.0**-24)
+_ZERO = np.float32(0.0)
 _ONE = np.float32(1.0)
 _LOG2_E = np.float32(math.log2(math.e))
 _FAR = np.float32(2.0**60)  # sums are below 2^66, numbers below 2^128
@@ -55,66 +55,51 @@ def always_true(x: float) -> bool:
     return True
 
 
-# Our own exponential and logarithm are for float64; these are the device library's for either precision.
-
-
-@kernel
-def library_exponential(x: float) -> float:
-    """e^x."""
-    return math.exp(x)
-
-
-@kernel
-def library_logarithm(x: float) -> float:
-    """The natural logarithm of x > 0."""
-    return math.log(x)
-
-
-@kernel
-def library_exponential_less_one(x: float) -> float:
-    """e^x - 1."""
-    return math.expm1(x)
-
-
-@kernel
-def library_logarithm_one_plus(x: float) -> float:
-    """log(1 + x)."""
-    return math.log1p(x)
-
-
 # --- Fast operations of single precision, off by a few units in the last place
 #
-# The three primitives are libdevice's; the simulator does not run the kernels that call them.
+# The primitives are functions of the device's library, on a host of the C library; the bodies are the interpreter's.
 
 
 @primitive
-def fast_exp(x: float) -> float:
+def fast_exp(x: Any) -> Any:
     """e^x as ex2.approx of a product."""
-    return math.exp(x)
+    return np.exp(x)
 
 
 @primitive
 def exp2(x: Any) -> Any:
     """2^x."""
-    return 2.0**x
+    return np.exp2(x)
+
+
+@primitive
+def library_log(x: Any) -> Any:
+    """The natural logarithm of x > 0."""
+    return np.log(x)
+
+
+@primitive
+def library_expm1(x: Any) -> Any:
+    """e^x - 1."""
+    return np.expm1(x)
+
+
+@primitive
+def library_log1p(x: Any) -> Any:
+    """log(1 + x)."""
+    return np.log1p(x)
 
 
 @primitive
 def saturate(x: Any) -> Any:
     """x cut off at 0 and 1, in one instruction."""
-    return min(max(x, 0.0), 1.0)
+    return min(max(x, _ZERO), _ONE)
 
 
 @kernel
 def fast_divide(x: float, y: float) -> float:
     """x / y by an approximate reciprocal: the compiler makes rcp.approx of it."""
     return x * (1.0 / y)
-
-
-@kernel
-def fast_exponential(x: float) -> float:
-    """e^x."""
-    return fast_exp(x)
 
 
 @kernel
@@ -190,22 +175,16 @@ def routine_hooks(precision: str, binary: bool = False) -> ArithmeticHooks:
     """How the last level's routine computes.
 
     In double precision only the types of counters change, so that results agree with the processor's. ``binary``: all
-    rewards are 0 or 1, which makes growth cheaper. The simulator computes as the processor does.
+    rewards are 0 or 1, which makes growth cheaper.
     """
-    chosen: dict[str, Kernel] = {"worth_learning": always_true}
-    if not SIMULATED:
-        chosen["counter"] = in_32_bits
+    chosen: dict[str, Kernel] = {"worth_learning": always_true, "counter": in_32_bits}
     if precision == "float32":
         chosen |= {
-            "exponential": library_exponential,
-            "logarithm": library_logarithm,
-            "exponential_less_one": library_exponential_less_one,
-            "logarithm_one_plus": library_logarithm_one_plus,
-        }
-    if precision == "float32" and not SIMULATED:
-        chosen |= {
+            "logarithm": library_log,
+            "exponential_less_one": library_expm1,
+            "logarithm_one_plus": library_log1p,
             "divide": fast_divide,
-            "exponential": fast_exponential,
+            "exponential": fast_exp,
             "passed": fast_passed,
             "slot_count": single,
             "growth": fast_binary_growth if binary else fast_growth,
@@ -224,11 +203,9 @@ def leaf_substitutions(shape: Shape, precision: str, binary: bool = False) -> di
 
 def loop_hooks(precision: str, arms: int, binary: bool) -> dict[str, Kernel]:
     """Fields of :class:`hlmc.engine.hooks.LoopHooks`: how the loop over the steps holds its numbers."""
-    chosen: dict[str, Kernel] = {}
-    if not SIMULATED:
-        chosen["counter"] = in_32_bits
-        if arms < 2**31:
-            chosen["arm_number"] = in_32_bits
+    chosen: dict[str, Kernel] = {"counter": in_32_bits}
+    if arms < 2**31:
+        chosen["arm_number"] = in_32_bits
     if precision == "float32":
         chosen |= {"working": single, "unit": single_unit}
         if binary:

@@ -14,8 +14,6 @@ has one block, and that block is always the last.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from hlmc.engine.kernel import kernel
@@ -24,6 +22,8 @@ from hlmc.targets.cuda.primitives import (
     barrier_release,
     barrier_releases,
     pause,
+    put_note,
+    read_note,
     sync_threads,
     thread_fence,
 )
@@ -32,7 +32,7 @@ Array = np.ndarray
 
 
 @kernel
-def arrive_last(barriers: Any, run: int, blocks: int, lane: int, note: Array) -> bool:
+def arrive_last(barriers: Array, run: int, blocks: int, lane: int) -> bool:
     """Arrive at the barrier of a run: whether this block is the last. If not, wait until the last has released it.
 
     Called by all threads of a block; all get the same answer. What any block of the run wrote before it arrived is
@@ -46,25 +46,23 @@ def arrive_last(barriers: Any, run: int, blocks: int, lane: int, note: Array) ->
         Which barrier, and how many blocks arrive at it.
     lane
         This thread's place in its block.
-    note
-        One int32 in shared memory, in which thread 0 tells the others what it found.
     """
     sync_threads()
     if lane == 0:
         before = barrier_releases(barriers, run)
         thread_fence()
         arrived = barrier_arrive(barriers, run) + 1
-        note[0] = 1 if arrived == blocks else 0
+        put_note(1 if arrived == blocks else 0)
         if arrived != blocks:
             while barrier_releases(barriers, run) == before:
                 pause()
         thread_fence()
     sync_threads()
-    return bool(note[0] == 1)
+    return read_note() == 1
 
 
 @kernel
-def release(barriers: Any, run: int, lane: int) -> None:
+def release(barriers: Array, run: int, lane: int) -> None:
     """Let the other blocks of a run go on. Called by all threads of the block for which ``arrive_last`` was true."""
     sync_threads()
     if lane == 0:

@@ -13,7 +13,7 @@ takes four steps at a time. ``docs/device.md`` has a profile of the result.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -26,27 +26,31 @@ from hlmc.engine.primitives import call_arm_of, call_reward, noinline
 from hlmc.engine.records import Level, Run
 from hlmc.engine.step import last_level, run, stretch
 from hlmc.targets.cuda.arithmetic import always_true, leaf_substitutions, loop_hooks
-from hlmc.targets.cuda.compiler import Compiler
+from hlmc.targets.cuda.code import Code, Layout, code
 from hlmc.targets.cuda.dispatch import calls_of
 from hlmc.targets.cuda.ftrl import one_path
-from hlmc.targets.cuda.shape import Shape
-from hlmc.targets.cuda.views import (
-    Layout,
-    in_shared_memory,
+from hlmc.targets.cuda.primitives import (
+    block,
+    fetch,
+    keep,
     own_view,
     program_view,
     row_view,
-    stored_workspace_view,
-    views,
-    words_view,
+    stored_view,
+    thread,
+    words_from,
     workspace_view,
 )
+from hlmc.targets.cuda.shape import Shape
 from hlmc.targets.cuda.workspace import workspace_kernels
 
 if TYPE_CHECKING:
     from hlmc.adversaries.base import Adversary
 
 Array = np.ndarray
+Words: TypeAlias = Any
+Numbers: TypeAlias = Any
+"""Fields of a launch record: runs of float64, and of numbers in the precision of workspaces."""
 
 CHECKED_EVERY = 256
 """Cutting a run at a multiple of so many steps changes no number; itself a multiple of every stride."""
@@ -218,32 +222,32 @@ def narrow_learned_reward(spec: Array, state: int, arm: int, reward: float) -> A
 
 
 class Launch(NamedTuple):
-    """What a launch is given: addresses of arrays on the device (in the simulator, the arrays), and sizes.
+    """What a launch is given: arrays on the device and sizes, 8 bytes each (:mod:`hlmc.targets.cuda.device`).
 
-    A named tuple, because numba-cuda passes one by value. B is the number of blocks, L that of threads per block; a
+    A field's annotation is the C++ type of the run of words. B is the number of blocks, L that of threads per block; a
     thread without a learner touches nothing. A thread writes only its own words of ``rows``, ``workspaces``, ``sums``
     and ``carried``, and 1 to ``flag``.
     """
 
-    programs: Any
+    programs: Words
     """[policy, program_words] float64."""
-    own_programs: Any
+    own_programs: Numbers
     """The same in the precision of the workspaces."""
-    blocks: Any
+    blocks: Words
     """[B, 3] float64: the numbers of the block's program and spec, and how many of its threads have a learner."""
-    rows: Any
+    rows: Words
     """[B, row_words, L] float64: the learners."""
-    workspaces: Any
+    workspaces: Numbers
     """[B, workspace_words, L] in working precision: their workspaces between launches."""
-    specs: Any
+    specs: Words
     """[environment, spec_words] float64: the numbers of the adversaries, which have one rule."""
-    sums: Any
+    sums: Words
     """[B, sum_words, L] float64: what was earned in all by each of the stops."""
-    carried: Any
+    carried: Words
     """[B, 1, L] float64: what was earned before the last restart; -(t + 1) if step t paid something not in [0, 1]."""
-    flag: Any
+    flag: Words
     """[1] float64: 1 if there was such a reward."""
-    stops: Any
+    stops: Words
     """[stop_count] float64, increasing: the times at which ``sums`` are noted. The last one ends the launch."""
     spec_words: int
     """Words of a spec."""
@@ -257,10 +261,6 @@ class Launch(NamedTuple):
     """Words of a learner's sums: more than ``stop_count``, because the loop needs one for itself."""
     stop_count: int
     """How many stops this launch has."""
-
-
-cuda: Any = None
-"""numba.cuda, in an entry point (:meth:`hlmc.targets.cuda.compiler.Compiler.entry`)."""
 
 
 @kernel
@@ -284,55 +284,51 @@ def run_learner(
 def play(launch: Launch) -> None:
     """Entry point: every thread takes its learner to the last of the stops.
 
-    Grid: one block per L learners of one policy. Where workspaces lie in shared memory (L * workspace_words numbers of
-    it), a thread loads its own at the start and stores it at the end; no thread reads another's, so none waits.
+    Grid: one block per L learners of one policy. Where workspaces lie in shared memory, a thread loads its own at the
+    start and stores it at the end; no thread reads another's, so none waits.
     """
-    block = cuda.blockIdx.x
-    lane = cuda.threadIdx.x
-    if lane < int(words_view(launch.blocks)[3 * block + 2]):
-        number = int(words_view(launch.blocks)[3 * block])
-        environment = int(words_view(launch.blocks)[3 * block + 1])
+    here = block()
+    lane = thread()
+    if lane < int(launch.blocks[3 * here + 2]):
+        number = int(launch.blocks[3 * here])
+        environment = int(launch.blocks[3 * here + 1])
         count = launch.stop_count
-        sums = row_view(launch.sums, block, launch.sum_words, lane)
-        carried = row_view(launch.carried, block, 1, lane)
+        sums = row_view(launch.sums, here, launch.sum_words, lane)
+        carried = row_view(launch.carried, here, 1, lane)
         sums[count] = carried[0]
-        workspace = workspace_view(launch.workspaces, block, launch.workspace_words, lane)
-        stored = stored_workspace_view(launch.workspaces, block, launch.workspace_words, lane)
-        if in_shared_memory():
-            for j in range(launch.workspace_words):
-                workspace[j] = stored[j]
+        stored = stored_view(launch.workspaces, here, launch.workspace_words, lane)
+        workspace = workspace_view(stored)
+        fetch(workspace, stored)
         status = run_learner(
             program_view(launch.programs, number, launch.program_words),
             own_view(launch.own_programs, number, launch.program_words),
-            row_view(launch.rows, block, launch.row_words, lane),
+            row_view(launch.rows, here, launch.row_words, lane),
             workspace,
             workspace,
             0,
             program_view(launch.specs, environment, launch.spec_words),
-            words_view(launch.stops),
+            words_from(launch.stops, 0),
             sums,
             count,
         )
         carried[0] = sums[count]
-        if in_shared_memory():
-            for j in range(launch.workspace_words):
-                stored[j] = workspace[j]
+        keep(workspace, stored)
         if status < 0:
             carried[0] = float(status)
-            words_view(launch.flag)[0] = 1.0
+            launch.flag[0] = 1.0
 
 
 # --- Putting it together
 
 
-def entry_of(shape: Shape, adversary: Adversary, layout: Layout) -> Any:
-    """The entry point for learners of a shape against an adversary, not yet compiled.
+def code_of(shape: Shape, adversary: Adversary, layout: Layout) -> Code:
+    """The entry point ``play`` for learners of a shape against an adversary.
 
     It depends on the adversary's kernels (``rule``, ``piecewise``), on whether it is ``binary``, and on whether 32 bits
     hold the numbers of its arms; its other numbers come with ``Launch.specs``.
     """
     linked = substitute(play, {run_learner: loop_of(shape, adversary, layout.precision)})
-    return Compiler().entry(views(layout).into(linked), layout.registers, layout.precision == "float32")
+    return code(layout, {"play": linked}, shape.pieces, shape.loop_words)
 
 
 def loop_of(shape: Shape, adversary: Adversary, precision: str) -> Kernel:

@@ -1,14 +1,14 @@
-"""What CUDA and Numba's simulator of it must say differently: waiting, atomic operations, shared memory.
+"""What only a device has: threads, atomic operations, shared memory, and runs of words in what a launch was given.
 
-They are primitives like the engine's (:mod:`hlmc.engine.primitives`), for the kernels of this target alone.
+They are primitives like the engine's (:mod:`hlmc.engine.primitives`), for the kernels of this target alone. None of
+them is ever interpreted, so they have no bodies; :mod:`hlmc.targets.cuda.unit` says how each is written in C++.
 
-The bodies below are the simulator's, which runs the threads of a block as threads of the interpreter and one block
-after another. :mod:`hlmc.targets.cuda.lowering` has their implementations for a device.
+Rows and workspaces of a simulation lie as [block, word, lane] (structure of arrays per block), so that the threads of a
+warp read and write neighbouring words. The distance between two words of a run is part of its C++ type.
 """
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 import numpy as np
@@ -17,95 +17,47 @@ from hlmc.engine.kernel import primitive
 
 Array = np.ndarray
 
-_one_at_a_time = threading.Lock()
+# --- Threads
 
 
-# --- The threads of a block
+@primitive
+def thread() -> int:  # type: ignore[empty-body]
+    """The number of this thread in its block."""
+
+
+@primitive
+def block() -> int:  # type: ignore[empty-body]
+    """The number of this block in x."""
+
+
+@primitive
+def block_row() -> int:  # type: ignore[empty-body]
+    """The number of this block in y."""
+
+
+@primitive
+def blocks() -> int:  # type: ignore[empty-body]
+    """How many blocks the grid has in x."""
 
 
 @primitive
 def sync_threads() -> None:
     """Wait until all threads of the block are here; what they wrote before is visible after."""
-    threading.current_thread().syncthreads()  # type: ignore[attr-defined]
 
 
 @primitive
 def atomic_add(numbers: Array, at: int, x: int) -> None:
-    """Add x to a whole number that other threads change too."""
-    with _one_at_a_time:
-        numbers[at] += x
+    """Add x to an int32 that other threads change too."""
 
 
 @primitive
-def atomic_take(numbers: Array, at: int) -> int:
-    """Set a whole number to 0; what it was before."""
-    with _one_at_a_time:
-        before = int(numbers[at])
-        numbers[at] = 0
-    return before
+def atomic_take(numbers: Array, at: int) -> int:  # type: ignore[empty-body]
+    """Set an int32 to 0; what it was before."""
 
 
 @primitive
 def atomic_min(numbers: Array, at: int, x: int) -> None:
-    """Lower a whole number to x, unless it is lower already."""
-    with _one_at_a_time:
-        numbers[at] = min(int(numbers[at]), x)
-
-
-# --- Counters in the block's shared memory: int32, as many as the launch has asked for
-#
-# ``counts`` is the shared array as the entry point got it. On a device it is not used: every function names the shared
-# memory itself, because a pointer that is handed to a function that is not inlined loses its address space.
-
-
-@primitive
-def clear_count(counts: Array, k: int) -> None:
-    """Set shared counter k to 0."""
-    counts[k] = 0
-
-
-@primitive
-def read_count(counts: Array, k: int) -> int:
-    """Shared counter k."""
-    return int(counts[k])
-
-
-@primitive
-def increment_count(counts: Array, k: int) -> None:
-    """Add 1 to shared counter k, atomically."""
-    atomic_add(counts, k, 1)
-
-
-@primitive
-def shared_base() -> int:
-    """The address at which the shared memory of the launch begins. The simulator has no use for it."""
-    return 0
-
-
-# --- Barriers between blocks: two int32 each, how many blocks have arrived and how often it was released
-
-
-@primitive
-def barrier_arrive(barriers: Any, which: int) -> int:
-    """Count this block in; how many came before it."""
-    with _one_at_a_time:
-        before = int(barriers[2 * which])
-        barriers[2 * which] = before + 1
-    return before
-
-
-@primitive
-def barrier_releases(barriers: Any, which: int) -> int:
-    """How often a barrier has been released, read from memory whatever was read there before."""
-    return int(barriers[2 * which + 1])
-
-
-@primitive
-def barrier_release(barriers: Any, which: int) -> None:
-    """Reset the count of arrivals and let the waiting blocks go on."""
-    with _one_at_a_time:
-        barriers[2 * which] = 0
-        barriers[2 * which + 1] += 1
+    """Lower an int64 to x, unless it is lower already."""
 
 
 @primitive
@@ -118,18 +70,108 @@ def pause() -> None:
     """Sleep for some nanoseconds before the next look at a barrier."""
 
 
-# --- Counts with one entry changed
+# --- The block's shared memory: a note, and int32 counters, as many as the launch has asked for
 
 
-class Overlay:
-    """The simulator's run of words that reads as another number at one place."""
+@primitive
+def put_note(x: int) -> None:
+    """Set the note, an int32 that all threads of the block read."""
 
-    def __init__(self, run: Array, at: int, x: float) -> None:
-        self._known = run, at, x
 
-    def __getitem__(self, i: int) -> float:
-        run, at, x = self._known
-        return x if i == at else float(run[i])
+@primitive
+def read_note() -> int:  # type: ignore[empty-body]
+    """The note."""
+
+
+@primitive
+def clear_count(k: int) -> None:
+    """Set counter k to 0."""
+
+
+@primitive
+def read_count(k: int) -> int:  # type: ignore[empty-body]
+    """Counter k."""
+
+
+@primitive
+def increment_count(k: int) -> None:
+    """Add 1 to counter k, atomically."""
+
+
+# --- Barriers between blocks: two int32 each, how many blocks have arrived and how often it was released
+
+
+@primitive
+def barrier_arrive(barriers: Array, which: int) -> int:  # type: ignore[empty-body]
+    """Count this block in; how many came before it."""
+
+
+@primitive
+def barrier_releases(barriers: Array, which: int) -> int:  # type: ignore[empty-body]
+    """How often a barrier has been released, read from memory whatever was read there before."""
+
+
+@primitive
+def barrier_release(barriers: Array, which: int) -> None:
+    """Reset the count of arrivals, then let the waiting blocks go on."""
+
+
+# --- Runs of words in a launch's arrays
+
+
+@primitive
+def program_view(programs: Array, number: int, length: int) -> Any:
+    """One of many programs or specs [number, word], float64, read only."""
+
+
+@primitive
+def own_view(programs: Array, number: int, length: int) -> Any:
+    """The same in the precision of the workspaces."""
+
+
+@primitive
+def row_view(rows: Array, block: int, width: int, lane: int) -> Any:
+    """One thread's float64 words in an array [block, word, lane] with ``width`` words per thread."""
+
+
+@primitive
+def stored_view(workspaces: Array, block: int, width: int, lane: int) -> Any:
+    """One thread's workspace in global memory, where it lies between launches: [block, word, lane]."""
+
+
+@primitive
+def workspace_view(stored: Array) -> Any:
+    """The same where the thread works on it: there, or [word, lane] in the block's shared memory."""
+
+
+@primitive
+def fetch(workspace: Array, stored: Array) -> None:
+    """Load a workspace that lies in shared memory."""
+
+
+@primitive
+def keep(workspace: Array, stored: Array) -> None:
+    """Store it again."""
+
+
+@primitive
+def constants_view(words: Array) -> Any:
+    """Float64 words that nobody writes."""
+
+
+@primitive
+def agent_words(words: Array, start: int) -> Any:
+    """One agent's float64 words: every LANES-th one from ``start`` on."""
+
+
+@primitive
+def agent_numbers(numbers: Array, start: int) -> Any:
+    """The same in working precision."""
+
+
+@primitive
+def words_from(words: Array, start: int) -> Any:
+    """Float64 words from ``start`` on."""
 
 
 @primitive
@@ -138,4 +180,3 @@ def overlay(run: Array, at: int, x: float) -> Any:
 
     Nothing is written, because other threads read the same words. The result can only be indexed.
     """
-    return Overlay(run, at, x)
