@@ -233,15 +233,24 @@ function draw() {
         empty: learned.length ? undefined : "waiting for rewards",
     });
     const last = (curve) => (curve.length ? number(curve[curve.length - 1][1]) : "not known yet");
-    $("reward-text").textContent = `Latest: learned ${last(learned)}, control ${last(control)}.`;
+    latest($("reward-text"), [[named("learned"), `learned ${last(learned)}`], [named("control"), `control ${last(control)}`]]);
     const names = report.arms.slice(0, SHOWN).map((each) => each.name);
     const curves = shares(names);
     drawCurves($("share"), {
         ...frame, high: 1, fixed: true, empty: curves[0]?.length ? undefined : "waiting for decisions",
         curves: names.map((name, k) => ({ name, colour: named(`p${k}`), points: curves[k] })).filter((each) => each.points.length),
     });
-    const best = names.map((name, k) => [name, curves[k][curves[k].length - 1]?.[1] ?? 0]).sort((a, b) => b[1] - a[1]).slice(0, 3);
-    $("share-text").textContent = best.length ? `Latest: ${best.map(([name, share]) => `${name} ${percent(share)}`).join(", ")}.` : "";
+    const best = names.map((name, k) => [k, name, curves[k][curves[k].length - 1]?.[1] ?? 0]).sort((a, b) => b[2] - a[2]).slice(0, 3);
+    latest($("share-text"), best.map(([k, name, share]) => [named(`p${k}`), `${name} ${percent(share)}`]));
+}
+
+/** The latest values in words, each with the colour of its curve: the legend where the chart is too narrow for one. */
+function latest(element, entries) {
+    element.replaceChildren(...entries.flatMap(([colour, text], k) => {
+        const mark = document.createElement("i");
+        mark.style.background = colour;
+        return [k ? ", " : "Latest: ", mark, text];
+    }), entries.length ? "." : "");
 }
 
 function showArms() {
