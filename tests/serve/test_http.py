@@ -90,6 +90,7 @@ WRONG: list[tuple[str, str, Any, int, str]] = [
     ("POST", "/v1/drinks/ask", "[" * 100_000, 400, "bad-json"),
     ("POST", "/v1/drinks/ask", b'{"unit": "\xff"}', 400, "bad-json"),
     ("POST", "/v1/drinks/ask", "7", 422, "bad-argument"),
+    ("POST", "/v1/drinks/ask", {"x" * 5000: 1}, 422, "bad-argument"),
     ("POST", "/v1/drinks/ask", {"unit": ""}, 422, "bad-argument"),
     ("POST", "/v1/drinks/ask", {"unit": "x" * 201}, 422, "bad-argument"),
     ("POST", "/v1/drinks/ask", {"unit": "a\u0000b"}, 422, "bad-argument"),

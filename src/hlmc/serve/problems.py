@@ -36,7 +36,8 @@ class Problem(Exception):
 
     def __init__(self, status: int, name: str, detail: str, headers: tuple[tuple[bytes, bytes], ...] = ()) -> None:
         super().__init__(detail)
-        self.status, self.name, self.detail, self.headers = status, name, detail, headers
+        # A decoder's message repeats what a request calls its fields.
+        self.status, self.name, self.detail, self.headers = status, name, errors.brief(detail), headers
 
     def body(self) -> dict[str, Any]:
         """As JSON has it."""
