@@ -100,7 +100,7 @@ def own_function(number: int) -> adversaries.Function:
     return adversaries.Function(3, space["reward"])
 
 
-@attack(short=1, long=200, prepare=compiled, limit=120.0)  # five children of 20 s at most
+@attack(short=1, long=200, prepare=compiled, limit=60.0)
 def fork_while_a_thread_compiles(trial: Trial) -> None:
     """Fork while another thread compiles; the child compiles too. Harm: it hangs, or ends in a crash."""
     stop = threading.Event()
@@ -124,7 +124,7 @@ def fork_while_a_thread_compiles(trial: Trial) -> None:
         thread.join()
 
 
-@attack(short=1, long=200, prepare=compiled, limit=120.0)  # five children of 20 s at most
+@attack(short=1, long=200, prepare=compiled, limit=60.0)
 def fork_while_a_thread_simulates(trial: Trial) -> None:
     """Fork while another thread simulates; the child simulates too. Harm: it hangs, or ends in a crash."""
     stop = threading.Event()
